@@ -1,0 +1,247 @@
+//! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
+
+use timeline::fact::{
+    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind, Meta, Phase,
+    PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+};
+use timeline::{Fact, Millis, Uid};
+
+use crate::decode;
+
+const REVISION: &str = "deployment.kubernetes.io/revision";
+const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
+const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+/// The API server's default for both limits of a rolling update.
+const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
+const DEFAULT_HISTORY_LIMIT: u32 = 10;
+
+/// A decoded object of one of the kinds that are watched.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Object {
+    /// A Deployment.
+    Deployment(Box<decode::Deployment>),
+    /// A ReplicaSet.
+    ReplicaSet(Box<decode::ReplicaSet>),
+    /// A Pod.
+    Pod(Box<decode::Pod>),
+    /// An Event.
+    Event(Box<decode::Event>),
+}
+
+/// An object that cannot be used, and why.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It is not JSON of the expected shape.
+    #[error("cannot be decoded: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It has no UID, or one that is not a UUID.
+    #[error("has no usable metadata.uid")]
+    Uid,
+}
+
+impl Object {
+    /// Decodes one object of a known kind.
+    ///
+    /// # Errors
+    /// When the JSON does not have the shape of that kind.
+    pub fn decode(kind: Kind, json: &str) -> Result<Self, Unusable> {
+        Ok(match kind {
+            Kind::Deployment => Self::Deployment(serde_json::from_str(json)?),
+            Kind::ReplicaSet => Self::ReplicaSet(serde_json::from_str(json)?),
+            Kind::Pod => Self::Pod(serde_json::from_str(json)?),
+            Kind::Event => Self::Event(serde_json::from_str(json)?),
+        })
+    }
+
+    /// Its metadata.
+    #[must_use]
+    pub fn meta(&self) -> &decode::Meta {
+        match self {
+            Self::Deployment(o) => &o.metadata,
+            Self::ReplicaSet(o) => &o.metadata,
+            Self::Pod(o) => &o.metadata,
+            Self::Event(o) => &o.metadata,
+        }
+    }
+
+    /// Its UID.
+    ///
+    /// # Errors
+    /// When there is none, or not in canonical form.
+    pub fn uid(&self) -> Result<Uid, Unusable> {
+        self.meta().uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
+    }
+
+    /// The fact that it states. Events state none: they illustrate and never drive.
+    ///
+    /// # Errors
+    /// When the object has no identity.
+    pub fn fact(self, seen: Seen) -> Result<Option<Fact>, Unusable> {
+        Ok(match self {
+            Self::Deployment(o) => Some(Fact::Deployment(Box::new(deployment(*o)?), seen)),
+            Self::ReplicaSet(o) => Some(Fact::ReplicaSet(Box::new(replica_set(*o)?), seen)),
+            Self::Pod(o) => Some(Fact::Pod(Box::new(pod(*o)?), seen)),
+            Self::Event(_) => None,
+        })
+    }
+}
+
+fn meta(meta: decode::Meta, controller_kind: &str) -> Result<Meta, Unusable> {
+    let controller = meta.owner_references.iter().find(|o| o.controller == Some(true) && o.kind == controller_kind);
+    Ok(Meta {
+        uid: meta.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?,
+        controller: controller.and_then(|owner| owner.uid.as_deref()?.parse().ok()),
+        namespace: meta.namespace,
+        name: meta.name,
+        created_at_millis: meta.creation_timestamp.as_deref().and_then(millis).unwrap_or(0),
+        deletion_at_millis: meta.deletion_timestamp.as_deref().and_then(millis),
+        deletion_grace_seconds: meta.deletion_grace_period_seconds.map(number),
+        generation: meta.generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+    })
+}
+
+fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
+    let (spec, status) = (object.spec, object.status);
+    let annotation = |key| object.metadata.annotations.get(key);
+    Ok(DeploymentFact {
+        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
+        change_cause: annotation(CHANGE_CAUSE).map(str::to_owned),
+        restarted_at: spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
+        spec: DeploymentSpec {
+            replicas: spec.replicas.map_or(1, number),
+            strategy: strategy(&spec.strategy),
+            min_ready_seconds: spec.min_ready_seconds.map_or(0, number),
+            paused: spec.paused.unwrap_or(false),
+            // The API server writes i32::MAX for "no deadline" in old API versions.
+            progress_deadline_seconds: spec.progress_deadline_seconds.map(number).filter(|s| *s < i32::MAX as u32),
+            revision_history_limit: spec.revision_history_limit.map_or(DEFAULT_HISTORY_LIMIT, number),
+            images: images(spec.template.spec.containers),
+        },
+        status: DeploymentStatus {
+            observed_generation: status.observed_generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+            replicas: status.replicas.map_or(0, number),
+            updated: status.updated_replicas.map_or(0, number),
+            ready: status.ready_replicas.map_or(0, number),
+            available: status.available_replicas.map_or(0, number),
+            progressing: condition(&status.conditions, "Progressing"),
+            availability: condition(&status.conditions, "Available"),
+            replica_failure: condition(&status.conditions, "ReplicaFailure"),
+        },
+        meta: meta(object.metadata, "")?,
+    })
+}
+
+fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
+    let annotation = |key| object.metadata.annotations.get(key);
+    Ok(ReplicaSetFact {
+        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
+        desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
+        min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
+        images: images(object.spec.template.spec.containers),
+        template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
+        counts: ReplicaSetCounts {
+            wanted: object.spec.replicas.map_or(1, number),
+            replicas: object.status.replicas.map_or(0, number),
+            ready: object.status.ready_replicas.map_or(0, number),
+            available: object.status.available_replicas.map_or(0, number),
+        },
+        meta: meta(object.metadata, "Deployment")?,
+    })
+}
+
+fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
+    let (spec, status) = (object.spec, object.status);
+    let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());
+    for container in spec.init_containers {
+        let role = if container.restart_policy == "Always" { Role::Sidecar } else { Role::Init };
+        containers.push(self::container(container.name, role, &status.init_container_statuses));
+    }
+    for container in spec.containers {
+        containers.push(self::container(container.name, Role::App, &status.container_statuses));
+    }
+    let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == Truth::True);
+    Ok(PodFact {
+        node: Some(spec.node_name).filter(|node| !node.is_empty()),
+        phase: match status.phase.as_str() {
+            "Pending" => Phase::Pending,
+            "Running" => Phase::Running,
+            "Succeeded" => Phase::Succeeded,
+            "Failed" => Phase::Failed,
+            _ => Phase::Unknown,
+        },
+        reason: status.reason,
+        message: status.message,
+        ready: condition(&status.conditions, "Ready"),
+        scheduled: condition(&status.conditions, "PodScheduled"),
+        disruption: disruption.map(|c| c.reason),
+        containers,
+        meta: meta(object.metadata, "ReplicaSet")?,
+    })
+}
+
+fn container(name: String, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
+    let status = statuses.iter().find(|status| status.name == name);
+    let state = status.map(|status| &status.state).and_then(|state| match state {
+        decode::ContainerState { waiting: Some(waiting), .. } => {
+            Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: waiting.message.clone() })
+        }
+        decode::ContainerState { terminated: Some(ended), .. } => Some(ContainerState::Terminated {
+            exit_code: ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0),
+            reason: ended.reason.clone(),
+            message: ended.message.clone(),
+        }),
+        decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
+        _ => None,
+    });
+    Container { name, role, state, restarts: status.and_then(|s| s.restart_count).map_or(0, number) }
+}
+
+fn strategy(strategy: &decode::Strategy) -> Strategy {
+    if strategy.r#type == "Recreate" {
+        return Strategy::Recreate;
+    }
+    let rolling = strategy.rolling_update.as_ref();
+    let share = |value: Option<&decode::IntOrString>| value.map_or(DEFAULT_SHARE, int_or_percent);
+    Strategy::RollingUpdate {
+        max_surge: share(rolling.and_then(|r| r.max_surge.as_ref())),
+        max_unavailable: share(rolling.and_then(|r| r.max_unavailable.as_ref())),
+    }
+}
+
+fn int_or_percent(value: &decode::IntOrString) -> IntOrPercent {
+    match value {
+        decode::IntOrString::Int(value) => IntOrPercent::Int(number(*value)),
+        decode::IntOrString::Text(text) => match text.strip_suffix('%') {
+            Some(percent) => percent.parse().map_or(DEFAULT_SHARE, IntOrPercent::Percent),
+            None => text.parse().map_or(DEFAULT_SHARE, IntOrPercent::Int),
+        },
+    }
+}
+
+fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition> {
+    conditions.iter().find(|condition| condition.r#type == wanted).map(|condition| Condition {
+        status: match condition.status.as_str() {
+            "True" => Truth::True,
+            "False" => Truth::False,
+            _ => Truth::Unknown,
+        },
+        reason: condition.reason.clone(),
+        message: condition.message.clone(),
+        last_transition_millis: condition.last_transition_time.as_deref().and_then(millis),
+        last_update_millis: condition.last_update_time.as_deref().and_then(millis),
+    })
+}
+
+fn images(containers: Vec<decode::ContainerSpec>) -> Vec<Image> {
+    containers.into_iter().map(|c| Image { container: c.name, image: c.image }).collect()
+}
+
+/// Negative counts do not exist; what claims to be one is 0.
+fn number(value: i64) -> u32 {
+    u32::try_from(value.max(0)).unwrap_or(u32::MAX)
+}
+
+fn millis(rfc3339: &str) -> Option<Millis> {
+    rfc3339.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
+}

@@ -1,0 +1,68 @@
+//! The timeline documents of recordings of a real control plane equal what must be said of each.
+
+use std::path::Path;
+
+use serde_json::Value;
+use server::recording::Recording;
+
+/// Arrival times may differ by this much.
+const ARRIVAL_TOLERANCE: i64 = 5;
+/// Times of `available` after `ready` come from whole seconds of another clock.
+const TIMER_TOLERANCE: i64 = 1_500;
+
+fn folder(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+/// Every difference between two documents, by path.
+fn differences(path: &str, ours: &Value, expected: &Value, out: &mut Vec<String>) {
+    match (ours, expected) {
+        (Value::Object(ours), Value::Object(expected)) => {
+            for (key, value) in expected {
+                differences(&format!("{path}.{key}"), ours.get(key).unwrap_or(&Value::Null), value, out);
+            }
+        }
+        (Value::Array(ours), Value::Array(expected)) if ours.len() == expected.len() => {
+            let after_ready = expected.len() == 2 && expected[0] == "available";
+            for (index, (a, b)) in ours.iter().zip(expected).enumerate() {
+                match (a.as_i64(), b.as_i64()) {
+                    (Some(a), Some(b)) if after_ready && (a - b).abs() <= TIMER_TOLERANCE => {}
+                    _ => differences(&format!("{path}[{index}]"), a, b, out),
+                }
+            }
+        }
+        (Value::Number(a), Value::Number(b)) if path.ends_with("Millis") || path.ends_with("][1]") => {
+            if (a.as_i64().unwrap() - b.as_i64().unwrap()).abs() > ARRIVAL_TOLERANCE {
+                out.push(format!("{path}: {a} instead of {b}"));
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => out.push(format!("{path}: {a} instead of {b}")),
+    }
+}
+
+fn document(name: &str, traces: &Path) -> Value {
+    let recording = Recording::read(&std::fs::read_to_string(traces.join(format!("{name}.jsonl"))).unwrap());
+    assert!(recording.bad_lines.is_empty(), "{name}: {:?}", recording.bad_lines);
+    let (from, to) = recording.span().unzip();
+    let timeline = recording.play();
+    serde_json::to_value(timeline::document::document(timeline.model(), from, to)).unwrap()
+}
+
+#[test]
+fn documents_of_recordings_equal_what_must_be_said() {
+    let mut names: Vec<String> = std::fs::read_dir(folder("expected"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 23, "expected documents are missing: {names:?}");
+    let mut wrong = Vec::new();
+    for name in &names {
+        let expected: Value = serde_json::from_str(&std::fs::read_to_string(folder("expected").join(format!("{name}.json"))).unwrap()).unwrap();
+        let mut found = Vec::new();
+        differences(name, &document(name, &folder("traces")), &expected, &mut found);
+        wrong.extend(found);
+    }
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}

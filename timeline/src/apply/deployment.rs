@@ -1,0 +1,168 @@
+//! What a Deployment's facts change: verdict, rollouts, marks.
+
+use super::Timeline;
+use crate::budget;
+use crate::fact::{DeploymentFact, Kind, Seen};
+use crate::model::{Deployment, DeploymentNow, Mark, MarkKind, Rollout};
+use crate::verdict::{self, KubectlVerdict};
+use crate::{Change, Millis, Uid};
+
+impl Timeline {
+    pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
+        let uid = fact.meta.uid;
+        if self.model.deployments.get(&uid).is_some_and(|known| known.deleted_millis.is_some()) {
+            return;
+        }
+        if seen == Seen::Deleted {
+            if self.model.deployments.contains_key(&uid) {
+                self.deployment_gone(at, uid);
+            }
+            return;
+        }
+        let now = DeploymentNow {
+            generation: fact.meta.generation,
+            deleting: fact.meta.deletion_at_millis.is_some(),
+            revision: fact.revision,
+            change_cause: fact.change_cause,
+            restarted_at: fact.restarted_at,
+            spec: fact.spec,
+            status: fact.status,
+        };
+        match self.model.deployments.get(&uid) {
+            None => {
+                let from_first_list = seen == Seen::InList && self.is_first_list(Kind::Deployment, &fact.meta.namespace);
+                self.emit(Change::Deployment(Box::new(Deployment {
+                    uid,
+                    namespace: fact.meta.namespace,
+                    name: fact.meta.name,
+                    created_at_millis: fact.meta.created_at_millis,
+                    first_seen_millis: at,
+                    from_first_list,
+                    deleted_millis: None,
+                    now: now.clone(),
+                    rollouts: Vec::new(),
+                    marks: Vec::new(),
+                    verdicts: Vec::new(),
+                })));
+            }
+            Some(known) if known.now == now => return,
+            Some(known) => {
+                let marks = marks_between(&known.now, &now);
+                self.emit(Change::DeploymentNow(uid, Box::new(now.clone())));
+                for kind in marks {
+                    self.emit(Change::Mark(uid, Mark { at_millis: at, kind }));
+                }
+            }
+        }
+        let verdict = verdict::kubectl(&now);
+        self.note_verdict(at, uid, verdict);
+        self.start_rollout(at, uid, &now);
+        self.follow_rollout(at, uid, &now, verdict);
+    }
+
+    pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {
+        self.emit(Change::DeploymentDeleted(uid, at));
+        self.note_verdict(at, uid, KubectlVerdict::Gone);
+    }
+
+    fn note_verdict(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict) {
+        let last = self.model.deployments.get(&uid).and_then(|d| d.verdicts.last());
+        if last.is_none_or(|(_, last)| *last != verdict) {
+            self.emit(Change::Verdict(uid, at, verdict));
+        }
+    }
+
+    fn start_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(revision) = now.revision else { return };
+        let last = deployment.rollouts.last();
+        if last.is_some_and(|rollout| rollout.revision == revision) {
+            return;
+        }
+        let index = deployment.rollouts.len() as u32;
+        let from_first_list = deployment.from_first_list && index == 0 && at == deployment.first_seen_millis;
+        let limits = budget::limits(&now.spec);
+        let (peak_pods, peak_terminating) = self.owned_pods(uid);
+        let overtaken = last.filter(|rollout| rollout.is_open()).cloned();
+        if let Some(mut overtaken) = overtaken {
+            overtaken.superseded_millis = Some(at);
+            self.emit(Change::Rollout(uid, index - 1, Box::new(overtaken)));
+        }
+        self.emit(Change::Rollout(
+            uid,
+            index,
+            Box::new(Rollout {
+                revision,
+                started_millis: (!from_first_list).then_some(at),
+                images: now.spec.images.clone(),
+                restarted_at: now.restarted_at.clone(),
+                max_surge: limits.max_surge,
+                max_unavailable: limits.max_unavailable,
+                completed_millis: None,
+                superseded_millis: None,
+                deadline_exceeded_millis: None,
+                min_available: now.status.available,
+                peak_pods,
+                peak_terminating,
+            }),
+        ));
+    }
+
+    fn follow_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, verdict: KubectlVerdict) {
+        self.change_open_rollout(uid, |rollout| {
+            rollout.min_available = rollout.min_available.min(now.status.available);
+            if verdict == KubectlVerdict::Complete {
+                rollout.completed_millis = Some(at);
+            }
+            if verdict == KubectlVerdict::DeadlineExceeded {
+                rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
+            }
+        });
+    }
+
+    /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.
+    pub(super) fn note_peaks(&mut self, deployment: Uid) {
+        let open = self.model.deployments.get(&deployment).and_then(|d| d.rollouts.last()).is_some_and(Rollout::is_open);
+        if !open {
+            return;
+        }
+        let (pods, terminating) = self.owned_pods(deployment);
+        self.change_open_rollout(deployment, |rollout| {
+            rollout.peak_pods = rollout.peak_pods.max(pods);
+            rollout.peak_terminating = rollout.peak_terminating.max(terminating);
+        });
+    }
+
+    fn change_open_rollout(&mut self, uid: Uid, alter: impl FnOnce(&mut Rollout)) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(index) = deployment.rollouts.len().checked_sub(1) else { return };
+        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else { return };
+        let mut altered = rollout.clone();
+        alter(&mut altered);
+        if altered != *rollout {
+            self.emit(Change::Rollout(uid, index as u32, Box::new(altered)));
+        }
+    }
+
+    /// Pods (without, with) deletion timestamp whose ReplicaSet the Deployment controls and that is not gone.
+    fn owned_pods(&self, deployment: Uid) -> (u32, u32) {
+        self.model.owned_sets(deployment).fold((0, 0), |(live, going), set| {
+            let (l, g) = self.living.get(&set.uid).copied().unwrap_or_default();
+            (live + l, going + g)
+        })
+    }
+}
+
+fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {
+    let mut marks = Vec::new();
+    if before.spec.paused != after.spec.paused {
+        marks.push(if after.spec.paused { MarkKind::Paused } else { MarkKind::Resumed });
+    }
+    if before.spec.replicas != after.spec.replicas {
+        marks.push(MarkKind::Replicas { from: before.spec.replicas, to: after.spec.replicas });
+    }
+    if after.deleting && !before.deleting {
+        marks.push(MarkKind::Deleting);
+    }
+    marks
+}

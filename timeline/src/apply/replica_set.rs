@@ -1,0 +1,95 @@
+//! What a ReplicaSet's facts change: owner, revision, scale steps, removal.
+
+use super::Timeline;
+use crate::fact::{Kind, ReplicaSetFact, Seen};
+use crate::model::{RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
+use crate::{Change, Millis, Uid};
+
+impl Timeline {
+    pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
+        let uid = fact.meta.uid;
+        let now = ReplicaSetNow {
+            counts: fact.counts,
+            min_ready_seconds: fact.min_ready_seconds,
+            desired_replicas: fact.desired_replicas,
+        };
+        match self.model.replica_sets.get(&uid) {
+            Some(known) if known.removed_millis.is_some() => return,
+            Some(known) => {
+                let (before, owner, revision) = (known.now, known.owner, known.revision());
+                if owner != fact.meta.controller {
+                    self.emit(Change::ReplicaSetOwner(uid, fact.meta.controller));
+                }
+                if before != now {
+                    self.emit(Change::ReplicaSetNow(uid, now));
+                }
+                if let Some(revision) = fact.revision.filter(|new| revision != Some(*new)) {
+                    self.emit(Change::ReplicaSetRevision(uid, revision, Some(at)));
+                }
+                let cause = if before.desired_replicas == now.desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
+                self.note_scale(at, uid, before.counts.wanted, now.counts.wanted, cause);
+            }
+            None if seen == Seen::Deleted => return,
+            None => {
+                let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
+                self.emit(Change::ReplicaSet(Box::new(ReplicaSet {
+                    uid,
+                    namespace: fact.meta.namespace,
+                    name: fact.meta.name,
+                    created_at_millis: fact.meta.created_at_millis,
+                    first_seen_millis: at,
+                    removed_millis: None,
+                    removed_because: None,
+                    template_hash: fact.template_hash,
+                    images: fact.images,
+                    owner: fact.meta.controller,
+                    owners: fact.meta.controller.into_iter().collect(),
+                    revisions: fact.revision.map(|revision| (revision, (!first_list).then_some(at))).into_iter().collect(),
+                    scales: Vec::new(),
+                    now,
+                })));
+                if !first_list {
+                    self.note_scale(at, uid, 0, now.counts.wanted, ScaleCause::Rollout);
+                }
+            }
+        }
+        if seen == Seen::Deleted {
+            self.replica_set_gone(at, uid);
+        }
+        if let Some(deployment) = fact.meta.controller {
+            self.note_peaks(deployment);
+        }
+    }
+
+    fn note_scale(&mut self, at: Millis, uid: Uid, from: u32, to: u32, cause: ScaleCause) {
+        let owner = self.model.replica_sets.get(&uid).and_then(|set| set.owner);
+        if let Some(deployment) = owner.filter(|_| from != to) {
+            let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };
+            self.emit(Change::Scale(uid, scale));
+        }
+    }
+
+    pub(super) fn replica_set_gone(&mut self, at: Millis, uid: Uid) {
+        if let Some(set) = self.model.replica_sets.get(&uid) {
+            let because = self.removed_because(set);
+            self.emit(Change::ReplicaSetRemoved(uid, at, because));
+        }
+    }
+
+    fn removed_because(&self, set: &ReplicaSet) -> RemovedBecause {
+        let Some(deployment) = set.owner.and_then(|owner| self.model.deployments.get(&owner)) else {
+            return RemovedBecause::Deleted;
+        };
+        if deployment.deleted_millis.is_some() || deployment.now.deleting {
+            return RemovedBecause::DeploymentDeleted;
+        }
+        let is_old = |set: &ReplicaSet| set.revision() != deployment.now.revision;
+        let old = self.model.owned_sets(deployment.uid).filter(|set| is_old(set)).count();
+        let is_empty = set.now.counts.wanted == 0 && set.now.counts.replicas == 0;
+        if is_empty && is_old(set) && old > deployment.now.spec.revision_history_limit as usize {
+            RemovedBecause::HistoryLimit
+        } else {
+            RemovedBecause::Deleted
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Facts: what was observed of one object, in the core's own words. The only way into a [`crate::Timeline`].
+//!
+//! A fact carries the fields that the timeline shows or derives from and nothing else; whoever makes facts (the
+//! server's `translate`) decides what an absent Kubernetes field means, so there is no "maybe missing" number here.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Millis, Uid};
+
+/// The kinds of objects that facts speak about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Kind {
+    /// `apps/v1` Deployment.
+    Deployment,
+    /// `apps/v1` ReplicaSet.
+    ReplicaSet,
+    /// `v1` Pod.
+    Pod,
+    /// `v1` Event.
+    Event,
+}
+
+impl Kind {
+    /// Every kind, in the order in which owners come before what they own.
+    pub const ALL: [Self; 4] = [Self::Deployment, Self::ReplicaSet, Self::Pod, Self::Event];
+
+    /// The kind as Kubernetes spells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deployment => "Deployment",
+            Self::ReplicaSet => "ReplicaSet",
+            Self::Pod => "Pod",
+            Self::Event => "Event",
+        }
+    }
+
+    /// The resource and its API group, as permissions name it ("replicasets.apps").
+    #[must_use]
+    pub const fn resource(self) -> &'static str {
+        match self {
+            Self::Deployment => "deployments.apps",
+            Self::ReplicaSet => "replicasets.apps",
+            Self::Pod => "pods",
+            Self::Event => "events",
+        }
+    }
+}
+
+/// One observation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// A Deployment as it is now.
+    Deployment(Box<DeploymentFact>, Seen),
+    /// A ReplicaSet as it is now.
+    ReplicaSet(Box<ReplicaSetFact>, Seen),
+    /// A Pod as it is now.
+    Pod(Box<PodFact>, Seen),
+    /// A list of one kind is complete: known objects of that kind that are not in `present` are gone.
+    Listed {
+        /// Kind that was listed.
+        kind: Kind,
+        /// The namespace the list was limited to, or every namespace.
+        namespace: Option<String>,
+        /// The UIDs that the list held.
+        present: Vec<Uid>,
+    },
+}
+
+/// How an object came to our eyes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// In a list. In the first list of its kind, what happened before is not known.
+    InList,
+    /// In a watch event: added or modified.
+    InWatch,
+    /// In the watch event that says it was deleted; the fields are its last ones.
+    Deleted,
+}
+
+/// What every object carries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meta {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`, the API server's clock, whole seconds.
+    pub created_at_millis: Millis,
+    /// `metadata.deletionTimestamp`: when the grace period ends.
+    pub deletion_at_millis: Option<Millis>,
+    /// `metadata.deletionGracePeriodSeconds`.
+    pub deletion_grace_seconds: Option<u32>,
+    /// The owner with `controller: true`, if it is of the kind that we follow for this object.
+    pub controller: Option<Uid>,
+    /// `metadata.generation`.
+    pub generation: u64,
+}
+
+/// An integer or a percentage, as in `maxSurge`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IntOrPercent {
+    /// A number of pods.
+    Int(u32),
+    /// A share of `spec.replicas`, in percent.
+    Percent(u32),
+}
+
+/// `spec.strategy` of a Deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Strategy {
+    /// Replace pods step by step within a budget.
+    RollingUpdate {
+        /// Pods above `spec.replicas` that may exist.
+        max_surge: IntOrPercent,
+        /// Pods below `spec.replicas` that may be missing.
+        max_unavailable: IntOrPercent,
+    },
+    /// Remove every old pod before the first new one.
+    Recreate,
+}
+
+/// A condition of an object's status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// "True", "False" or "Unknown" as a word of our own.
+    pub status: Truth,
+    /// Machine-readable reason; empty when absent.
+    pub reason: String,
+    /// Human-readable message; empty when absent.
+    pub message: String,
+    /// `lastTransitionTime`, the writer's clock.
+    pub last_transition_millis: Option<Millis>,
+    /// `lastUpdateTime` (Deployments only): moves with every progress.
+    pub last_update_millis: Option<Millis>,
+}
+
+/// A condition's status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Truth {
+    /// `"True"`.
+    True,
+    /// `"False"`.
+    False,
+    /// `"Unknown"`, or a word Kubernetes does not use.
+    Unknown,
+}
+
+/// A container's name and image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Name of the container.
+    pub container: String,
+    /// Image reference.
+    pub image: String,
+}
+
+/// A Deployment, reduced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeploymentFact {
+    /// Identity and times.
+    pub meta: Meta,
+    /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
+    pub revision: Option<u64>,
+    /// Annotation `kubernetes.io/change-cause`.
+    pub change_cause: Option<String>,
+    /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
+    pub restarted_at: Option<String>,
+    /// `spec`, reduced.
+    pub spec: DeploymentSpec,
+    /// `status`, reduced.
+    pub status: DeploymentStatus,
+}
+
+/// What a Deployment asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeploymentSpec {
+    /// `spec.replicas`.
+    pub replicas: u32,
+    /// `spec.strategy`.
+    pub strategy: Strategy,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: u32,
+    /// `spec.paused`.
+    pub paused: bool,
+    /// `spec.progressDeadlineSeconds`; absent = no deadline.
+    pub progress_deadline_seconds: Option<u32>,
+    /// `spec.revisionHistoryLimit`.
+    pub revision_history_limit: u32,
+    /// The template's containers.
+    pub images: Vec<Image>,
+}
+
+/// What the Deployment controller reports.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DeploymentStatus {
+    /// `status.observedGeneration`.
+    pub observed_generation: u64,
+    /// `status.replicas`.
+    pub replicas: u32,
+    /// `status.updatedReplicas`.
+    pub updated: u32,
+    /// `status.readyReplicas`.
+    pub ready: u32,
+    /// `status.availableReplicas`.
+    pub available: u32,
+    /// Condition `Progressing`.
+    pub progressing: Option<Condition>,
+    /// Condition `Available`.
+    pub availability: Option<Condition>,
+    /// Condition `ReplicaFailure`.
+    pub replica_failure: Option<Condition>,
+}
+
+/// A ReplicaSet, reduced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplicaSetFact {
+    /// Identity and times; the controller is a Deployment.
+    pub meta: Meta,
+    /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
+    pub revision: Option<u64>,
+    /// Annotation `deployment.kubernetes.io/desired-replicas`: the Deployment's replicas when it last scaled this one.
+    pub desired_replicas: Option<u32>,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: u32,
+    /// The template's containers.
+    pub images: Vec<Image>,
+    /// Label `pod-template-hash`.
+    pub template_hash: String,
+    /// `spec.replicas` and `status`.
+    pub counts: ReplicaSetCounts,
+}
+
+/// Asked for and there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReplicaSetCounts {
+    /// `spec.replicas`.
+    pub wanted: u32,
+    /// `status.replicas`.
+    pub replicas: u32,
+    /// `status.readyReplicas`.
+    pub ready: u32,
+    /// `status.availableReplicas`.
+    pub available: u32,
+}
+
+/// A Pod, reduced to what its state depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PodFact {
+    /// Identity and times; the controller is a ReplicaSet.
+    pub meta: Meta,
+    /// `spec.nodeName`.
+    pub node: Option<String>,
+    /// `status.phase`.
+    pub phase: Phase,
+    /// `status.reason` (Evicted, NodeLost, …); empty when absent.
+    pub reason: String,
+    /// `status.message`; empty when absent.
+    pub message: String,
+    /// Condition `Ready`.
+    pub ready: Option<Condition>,
+    /// Condition `PodScheduled`.
+    pub scheduled: Option<Condition>,
+    /// Condition `DisruptionTarget`, when it is true: its reason.
+    pub disruption: Option<String>,
+    /// Containers in the order of the spec: init containers first.
+    pub containers: Vec<Container>,
+}
+
+/// `status.phase`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Accepted, not all containers started.
+    Pending,
+    /// At least one container started.
+    Running,
+    /// All ended well.
+    Succeeded,
+    /// All ended, one badly.
+    Failed,
+    /// `Unknown`, absent, or a word Kubernetes does not use.
+    Unknown,
+}
+
+/// A container and what its status says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Container {
+    /// Its name.
+    pub name: String,
+    /// Its part in the pod.
+    pub role: Role,
+    /// Its state; `None` when the status does not mention it.
+    pub state: Option<ContainerState>,
+    /// `restartCount`.
+    pub restarts: u32,
+}
+
+/// What part a container has in its pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Runs to completion before the app containers.
+    Init,
+    /// An init container with restartPolicy Always: counts as an app container.
+    Sidecar,
+    /// An app container.
+    App,
+}
+
+/// A container's state.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ContainerState {
+    /// Not running yet or again.
+    Waiting {
+        /// Why; empty when absent.
+        reason: String,
+        /// More words; empty when absent.
+        message: String,
+    },
+    /// Running.
+    Running,
+    /// Ended.
+    Terminated {
+        /// Exit code.
+        exit_code: i32,
+        /// Why (Completed, Error, OOMKilled, …); empty when absent.
+        reason: String,
+        /// More words; empty when absent.
+        message: String,
+    },
+}

@@ -1,0 +1,217 @@
+//! Frames: what a viewer and the server say to each other over one websocket. Encoded with postcard.
+//!
+//! ```text
+//!  viewer                                server
+//!    Hello{protocol, build} ──────────────►
+//!    Subscribe{scope, since} ─────────────►
+//!    ◄──────────────────────────────────── Hello{protocol, build}
+//!    ◄──────────────────────────────────── Snapshot{epoch, seq, …}      or Delta straight away when `since` still fits
+//!    ◄──────────────────────────────────── Delta{from, to, changes} …   a gap: Subscribe again without `since`
+//!    ◄──────────────────────────────────── Heartbeat every 20 s, Connection whenever it changes
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::view::Summary;
+use crate::{Change, Millis, Model, Uid};
+
+/// Version of the frames. Another version cannot be read.
+pub const PROTOCOL: u16 = 1;
+
+/// Largest frame that a viewer may send, in bytes.
+pub const MAX_VIEWER_FRAME: usize = 4096;
+
+/// Seconds between two heartbeats of the server. Twice this without a frame means that the connection is dead.
+pub const HEARTBEAT_SECONDS: u32 = 20;
+
+/// From the viewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ViewerFrame {
+    /// The first frame.
+    Hello {
+        /// [`PROTOCOL`] of the viewer.
+        protocol: u16,
+        /// Build of its page.
+        build: String,
+    },
+    /// What to follow; replaces an earlier subscription.
+    Subscribe {
+        /// What to follow.
+        scope: Scope,
+        /// Where the viewer's copy stands, if it has one.
+        since: Option<Position>,
+    },
+}
+
+/// A place in the sequence of changes of one cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Which life of the server's timeline.
+    pub epoch: u64,
+    /// Number of the last change in the copy.
+    pub seq: u64,
+}
+
+/// What a viewer follows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Scope {
+    /// The list of every Deployment of every cluster.
+    Overview,
+    /// One Deployment, by name: whichever bears it now.
+    Deployment {
+        /// Name of the cluster.
+        cluster: String,
+        /// Namespace.
+        namespace: String,
+        /// Name of the Deployment.
+        name: String,
+    },
+}
+
+/// From the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ServerFrame {
+    /// The first frame.
+    Hello {
+        /// [`PROTOCOL`] of the server.
+        protocol: u16,
+        /// Build of the page that it serves.
+        build: String,
+    },
+    /// Everything the viewer follows, anew.
+    Snapshot(Box<Snapshot>),
+    /// What happened since.
+    Delta(Delta),
+    /// The list, anew.
+    Overview(Vec<ClusterList>),
+    /// How the server gets on with a cluster.
+    Connection {
+        /// Name of the cluster.
+        cluster: String,
+        /// How it gets on.
+        connection: Connection,
+    },
+    /// Nothing to say, still here.
+    Heartbeat {
+        /// The server's clock.
+        now_millis: Millis,
+    },
+}
+
+/// One Deployment with all that belongs to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Which life of the server's timeline.
+    pub epoch: u64,
+    /// Number of the last change in it.
+    pub seq: u64,
+    /// The server's clock.
+    pub now_millis: Millis,
+    /// The Deployment; `None` when there is none of that name.
+    pub deployment: Option<Uid>,
+    /// Since when the server looks for it.
+    pub looking_since_millis: Millis,
+    /// The Deployment, its ReplicaSets and their Pods.
+    pub model: Model,
+}
+
+/// Changes of one scope.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Delta {
+    /// The copy must stand here.
+    pub from: u64,
+    /// And stands here afterwards.
+    pub to: u64,
+    /// The server's clock.
+    pub now_millis: Millis,
+    /// What changed, in order.
+    pub changes: Vec<Change>,
+}
+
+/// One cluster's part of the list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClusterList {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// How the server gets on with it.
+    pub connection: Connection,
+    /// Its Deployments, by namespace and name.
+    pub deployments: Vec<Summary>,
+}
+
+/// How the server gets on with a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Overall.
+    pub state: ConnectionState,
+    /// What the server may not read; the rest goes on.
+    pub forbidden: Vec<Forbidden>,
+}
+
+/// The state of a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConnectionState {
+    /// The first lists are being fetched.
+    #[default]
+    Connecting,
+    /// Everything is watched.
+    Live,
+    /// No word since then.
+    Stale {
+        /// The last word from the cluster.
+        since_millis: Millis,
+        /// The next try.
+        retry_at_millis: Option<Millis>,
+        /// What went wrong, in a sentence.
+        why: String,
+    },
+    /// A recording is played.
+    Replay {
+        /// Name of the recording.
+        name: String,
+    },
+}
+
+/// A permission that is missing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Forbidden {
+    /// "list" or "watch".
+    pub verb: String,
+    /// The resource with its group: "replicasets.apps".
+    pub resource: String,
+    /// The namespace, or every namespace.
+    pub namespace: Option<String>,
+}
+
+/// A frame that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("this frame cannot be read: {0}")]
+pub struct Unreadable(#[from] postcard::Error);
+
+/// Encodes a frame of either side.
+///
+/// # Errors
+/// When postcard cannot encode it; the frames here always can.
+pub fn encode<T: Serialize>(frame: &T) -> Result<Vec<u8>, Unreadable> {
+    Ok(postcard::to_stdvec(frame)?)
+}
+
+/// Decodes a frame of the server.
+///
+/// # Errors
+/// When the bytes are not one.
+pub fn decode_server(bytes: &[u8]) -> Result<ServerFrame, Unreadable> {
+    let mut frame = postcard::from_bytes(bytes)?;
+    if let ServerFrame::Snapshot(snapshot) = &mut frame {
+        snapshot.model.index();
+    }
+    Ok(frame)
+}
+
+/// Decodes a frame of a viewer.
+///
+/// # Errors
+/// When the bytes are not one.
+pub fn decode_viewer(bytes: &[u8]) -> Result<ViewerFrame, Unreadable> {
+    Ok(postcard::from_bytes(bytes)?)
+}

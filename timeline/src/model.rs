@@ -1,0 +1,427 @@
+//! The model: everything known, in the form that viewers hold too. Changed only through [`Model::apply_change`].
+//!
+//! Starts are stored, ends derived: a pod's life is an ordered list of (state, since). Times are arrival times unless a
+//! field says otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::fact::{DeploymentSpec, DeploymentStatus, Image, ReplicaSetCounts};
+use crate::phase::PodState;
+use crate::verdict::KubectlVerdict;
+use crate::{Change, Millis, Uid};
+
+/// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// Every Deployment seen, also those that are gone.
+    pub deployments: BTreeMap<Uid, Deployment>,
+    /// Every ReplicaSet seen, also those that are gone.
+    pub replica_sets: BTreeMap<Uid, ReplicaSet>,
+    /// Every Pod that a ReplicaSet controlled at some time.
+    pub pods: BTreeMap<Uid, Pod>,
+    /// ReplicaSets by the Deployments that ever controlled them.
+    #[serde(skip)]
+    sets_of: BTreeMap<Uid, BTreeSet<Uid>>,
+    /// Pods by the ReplicaSets that ever controlled them.
+    #[serde(skip)]
+    pods_of: BTreeMap<Uid, BTreeSet<Uid>>,
+}
+
+/// A Deployment and its story.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Deployment {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`.
+    pub created_at_millis: Millis,
+    /// Arrival of the first observation.
+    pub first_seen_millis: Millis,
+    /// It came with the first list: what was before is not known.
+    pub from_first_list: bool,
+    /// Arrival of the deletion.
+    pub deleted_millis: Option<Millis>,
+    /// Spec and status as last observed.
+    pub now: DeploymentNow,
+    /// Every change of the revision annotation, in order.
+    pub rollouts: Vec<Rollout>,
+    /// Moments that are no rollout and no scale step.
+    pub marks: Vec<Mark>,
+    /// What `kubectl rollout status` would have computed, where it changed.
+    pub verdicts: Vec<(Millis, KubectlVerdict)>,
+}
+
+/// A Deployment as last observed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeploymentNow {
+    /// `metadata.generation`.
+    pub generation: u64,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
+    /// The revision annotation.
+    pub revision: Option<u64>,
+    /// Annotation `kubernetes.io/change-cause`.
+    pub change_cause: Option<String>,
+    /// The template's `restartedAt` annotation.
+    pub restarted_at: Option<String>,
+    /// What is asked for.
+    pub spec: DeploymentSpec,
+    /// What the controller reports.
+    pub status: DeploymentStatus,
+}
+
+/// One rollout: the reign of one value of the revision annotation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rollout {
+    /// The revision.
+    pub revision: u64,
+    /// Arrival of the Deployment that first carries it; `None` when it came with the first list.
+    pub started_millis: Option<Millis>,
+    /// The template's images at the start.
+    pub images: Vec<Image>,
+    /// The template's `restartedAt` at the start.
+    pub restarted_at: Option<String>,
+    /// Resolved `maxSurge` at the start.
+    pub max_surge: u32,
+    /// Resolved `maxUnavailable` at the start.
+    pub max_unavailable: u32,
+    /// Arrival of the first complete verdict.
+    pub completed_millis: Option<Millis>,
+    /// Arrival of the next revision's start, when this one was not complete.
+    pub superseded_millis: Option<Millis>,
+    /// Arrival of the first deadlineExceeded verdict.
+    pub deadline_exceeded_millis: Option<Millis>,
+    /// Least `status.availableReplicas` from start to completion.
+    pub min_available: u32,
+    /// Most owned pods without deletion timestamp at once, from start to completion or supersession.
+    pub peak_pods: u32,
+    /// Most owned pods with deletion timestamp at once, same span.
+    pub peak_terminating: u32,
+}
+
+impl Rollout {
+    /// Neither complete nor overtaken.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.completed_millis.is_none() && self.superseded_millis.is_none()
+    }
+}
+
+/// A moment in a Deployment's life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Arrival.
+    pub at_millis: Millis,
+    /// What happened.
+    pub kind: MarkKind,
+}
+
+/// What a mark marks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MarkKind {
+    /// `spec.paused` became true.
+    Paused,
+    /// `spec.paused` became false.
+    Resumed,
+    /// `spec.replicas` changed.
+    Replicas {
+        /// Before.
+        from: u32,
+        /// After.
+        to: u32,
+    },
+    /// A deletion timestamp appeared.
+    Deleting,
+}
+
+/// A ReplicaSet and its story.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplicaSet {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`.
+    pub created_at_millis: Millis,
+    /// Arrival of the first observation.
+    pub first_seen_millis: Millis,
+    /// Arrival of its deletion.
+    pub removed_millis: Option<Millis>,
+    /// Why it was deleted.
+    pub removed_because: Option<RemovedBecause>,
+    /// Label `pod-template-hash`.
+    pub template_hash: String,
+    /// The template's images.
+    pub images: Vec<Image>,
+    /// The Deployment that controls it now.
+    pub owner: Option<Uid>,
+    /// Every Deployment that ever controlled it, in order.
+    pub owners: Vec<Uid>,
+    /// The revisions it carried, with arrival; `None` when from the first list.
+    pub revisions: Vec<(u64, Option<Millis>)>,
+    /// Changes of `spec.replicas` while a Deployment owned it.
+    pub scales: Vec<Scale>,
+    /// As last observed.
+    pub now: ReplicaSetNow,
+}
+
+impl ReplicaSet {
+    /// The revision it carries now.
+    #[must_use]
+    pub fn revision(&self) -> Option<u64> {
+        self.revisions.last().map(|(revision, _)| *revision)
+    }
+}
+
+/// A ReplicaSet as last observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaSetNow {
+    /// `spec.replicas` and the status' counts.
+    pub counts: ReplicaSetCounts,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: u32,
+    /// Annotation `desired-replicas`.
+    pub desired_replicas: Option<u32>,
+}
+
+/// Why a ReplicaSet was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RemovedBecause {
+    /// Its Deployment is gone or being deleted.
+    DeploymentDeleted,
+    /// Empty, old, and one more than `revisionHistoryLimit`.
+    HistoryLimit,
+    /// None of these: by someone or something outside the Deployment.
+    Deleted,
+}
+
+/// A change of a ReplicaSet's `spec.replicas`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scale {
+    /// Arrival.
+    pub at_millis: Millis,
+    /// Orders scale steps of one instant across ReplicaSets.
+    pub order: u64,
+    /// The Deployment that owned it then.
+    pub deployment: Uid,
+    /// Before.
+    pub from: u32,
+    /// After.
+    pub to: u32,
+    /// What it was part of.
+    pub cause: ScaleCause,
+}
+
+/// What a scale step was part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ScaleCause {
+    /// A change of the Deployment's replicas.
+    Scaling,
+    /// The rollout.
+    Rollout,
+}
+
+/// A Pod and its life.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pod {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`.
+    pub created_at_millis: Millis,
+    /// The first ReplicaSet that controlled it.
+    pub replica_set: Uid,
+    /// The ReplicaSet that controls it now; `None` after a release.
+    pub owner: Option<Uid>,
+    /// Its life: each state with its start, equal neighbours merged.
+    pub states: Vec<(PodState, Millis)>,
+    /// First release by its ReplicaSet.
+    pub released_millis: Option<Millis>,
+    /// Last adoption after a release.
+    pub adopted_millis: Option<Millis>,
+    /// Why it ended, decided when its deletion was first seen.
+    pub end_reason: Option<EndReason>,
+    /// As last observed.
+    pub now: PodNow,
+}
+
+impl Pod {
+    /// The state it is in.
+    #[must_use]
+    pub fn state(&self) -> PodState {
+        self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)
+    }
+
+    /// Since when it is in that state.
+    #[must_use]
+    pub fn since_millis(&self) -> Millis {
+        self.states.last().map_or(self.created_at_millis, |(_, at)| *at)
+    }
+
+    /// Arrival of its first observation.
+    #[must_use]
+    pub fn first_seen_millis(&self) -> Millis {
+        self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
+    }
+
+    /// When it was gone.
+    #[must_use]
+    pub fn gone_millis(&self) -> Option<Millis> {
+        self.states.last().filter(|(state, _)| *state == PodState::Gone).map(|(_, at)| *at)
+    }
+
+    /// It was released and nobody adopted it since.
+    #[must_use]
+    pub fn is_out_of_rotation(&self) -> bool {
+        self.released_millis.is_some() && self.owner.is_none()
+    }
+}
+
+/// A Pod as last observed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodNow {
+    /// `spec.nodeName`.
+    pub node: Option<String>,
+    /// Why it is in its state; empty when there is nothing to say.
+    pub reason: String,
+    /// The message behind the reason.
+    pub message: String,
+    /// Highest sum of `restartCount` seen.
+    pub restarts: u32,
+    /// A ready pod starts to count at this time, by the kubelet's clock.
+    pub available_at_millis: Option<Millis>,
+    /// `deletionTimestamp`: when the grace period ends.
+    pub deletion_at_millis: Option<Millis>,
+}
+
+/// Why a pod ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EndReason {
+    /// Its node is gone.
+    NodeLost,
+    /// Evicted, preempted or ended by its kubelet.
+    Evicted,
+    /// Its Deployment is gone or being deleted.
+    DeploymentDeleted,
+    /// Its ReplicaSet is gone or being deleted.
+    ReplicaSetDeleted,
+    /// Its ReplicaSet has fewer replicas now.
+    ScaledDown,
+    /// By someone or something outside the rollout.
+    DeletedByHand,
+}
+
+impl Model {
+    /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
+    pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
+        let mut sets: Vec<&ReplicaSet> =
+            self.sets_of.get(&deployment).into_iter().flatten().filter_map(|uid| self.replica_sets.get(uid)).collect();
+        sets.sort_by_key(|set| (set.first_seen_millis, set.uid));
+        sets.into_iter()
+    }
+
+    /// ReplicaSets that `deployment` controls now and that exist.
+    pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
+        self.sets_of
+            .get(&deployment)
+            .into_iter()
+            .flatten()
+            .filter_map(|uid| self.replica_sets.get(uid))
+            .filter(move |set| set.owner == Some(deployment) && set.removed_millis.is_none())
+    }
+
+    /// Pods that `replica_set` controls or ever controlled, by UID.
+    pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
+        self.pods_of.get(&replica_set).into_iter().flatten().filter_map(|uid| self.pods.get(uid))
+    }
+
+    /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
+    #[must_use]
+    pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
+        let mut uids = BTreeSet::new();
+        for set in self.sets_of.get(&deployment).into_iter().flatten() {
+            uids.extend(self.pods_of.get(set).into_iter().flatten().copied());
+        }
+        let mut pods: Vec<&Pod> = uids.iter().filter_map(|uid| self.pods.get(uid)).collect();
+        pods.sort_by_key(|pod| (pod.first_seen_millis(), pod.uid));
+        pods
+    }
+
+    /// The Deployment of that name: the one that exists, else the one that was there last.
+    #[must_use]
+    pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {
+        self.deployments
+            .values()
+            .filter(|d| d.name == name && d.namespace == namespace)
+            .max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
+    }
+
+    /// The part of the model that a viewer of `deployment` needs.
+    #[must_use]
+    pub fn only(&self, deployment: Uid) -> Self {
+        let mut part = Self::default();
+        part.deployments.extend(self.deployments.get(&deployment).map(|d| (d.uid, d.clone())));
+        part.replica_sets.extend(self.sets_of(deployment).map(|set| (set.uid, set.clone())));
+        part.pods.extend(self.pods_of_deployment(deployment).into_iter().map(|pod| (pod.uid, pod.clone())));
+        part.index();
+        part
+    }
+
+    /// The Deployments that a viewer must follow to be told of `change`.
+    #[must_use]
+    pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
+        let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
+        match change.subject() {
+            crate::change::Subject::Deployment(uid) => vec![uid],
+            crate::change::Subject::ReplicaSet(uid) => owners(&uid),
+            crate::change::Subject::Pod(uid) => {
+                let Some(pod) = self.pods.get(&uid) else { return Vec::new() };
+                let mut found = owners(&pod.replica_set);
+                if let Some(owner) = pod.owner.filter(|owner| *owner != pod.replica_set) {
+                    found.extend(owners(&owner));
+                    found.sort_unstable();
+                    found.dedup();
+                }
+                found
+            }
+        }
+    }
+
+    /// Rebuilds what is not serialised. Must be called once on a deserialised model.
+    pub fn index(&mut self) {
+        self.sets_of.clear();
+        self.pods_of.clear();
+        for set in self.replica_sets.values() {
+            for owner in &set.owners {
+                self.sets_of.entry(*owner).or_default().insert(set.uid);
+            }
+        }
+        for pod in self.pods.values() {
+            self.pods_of.entry(pod.replica_set).or_default().insert(pod.uid);
+            if let Some(owner) = pod.owner {
+                self.pods_of.entry(owner).or_default().insert(pod.uid);
+            }
+        }
+    }
+
+    pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
+        self.sets_of.entry(owner).or_default().insert(set);
+    }
+
+    pub(crate) fn note_pod(&mut self, set: Uid, pod: Uid) {
+        self.pods_of.entry(set).or_default().insert(pod);
+    }
+}

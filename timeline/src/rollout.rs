@@ -1,0 +1,99 @@
+//! What is derived from a rollout and its neighbours: trigger, outcome, the ReplicaSet that carries it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Deployment, Model, ReplicaSet, Rollout};
+use crate::verdict::KubectlVerdict;
+
+/// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
+const ADOPTED_BEFORE_MILLIS: i64 = 500;
+
+/// What made a rollout start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Trigger {
+    /// It was running when watching began.
+    Unknown,
+    /// The template returned to one that an existing ReplicaSet has.
+    Rollback,
+    /// The ReplicaSet was there before the Deployment.
+    Adopted,
+    /// The Deployment was created.
+    Created,
+    /// `kubectl rollout restart`: only the restartedAt annotation of the template changed.
+    Restart,
+    /// The pod template changed.
+    Template,
+}
+
+/// How a rollout stands or ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// Every replica was replaced and available.
+    Complete,
+    /// The next revision began before it was complete.
+    Superseded,
+    /// The Deployment was deleted before it was complete.
+    Deleted,
+    /// The progress deadline passed, and nothing changed since.
+    DeadlineExceeded,
+    /// Under way.
+    Progressing,
+}
+
+/// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins.
+#[must_use]
+pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, rollout: &Rollout) -> Option<&'m ReplicaSet> {
+    model.sets_of(deployment.uid).find(|set| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision))
+}
+
+/// The existing ReplicaSet that carries the Deployment's revision now: the one that is scaled up.
+#[must_use]
+pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
+    let revision = deployment.now.revision?;
+    let carries = |set: &&ReplicaSet| set.revision() == Some(revision);
+    model.owned_sets(deployment.uid).filter(carries).min_by_key(|set| (set.first_seen_millis, set.uid))
+}
+
+/// Why the rollout at `index` started.
+#[must_use]
+pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger {
+    let Some(rollout) = deployment.rollouts.get(index) else { return Trigger::Unknown };
+    if rollout.started_millis.is_none() {
+        return Trigger::Unknown;
+    }
+    if let Some(set) = replica_set(model, deployment, rollout) {
+        if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
+            return Trigger::Rollback;
+        }
+        let before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
+        if before || set.owners.first().is_some_and(|owner| *owner != deployment.uid) {
+            return Trigger::Adopted;
+        }
+    }
+    let Some(previous) = index.checked_sub(1).and_then(|i| deployment.rollouts.get(i)) else {
+        return Trigger::Created;
+    };
+    if rollout.restarted_at != previous.restarted_at && rollout.images == previous.images {
+        Trigger::Restart
+    } else {
+        Trigger::Template
+    }
+}
+
+/// How the rollout stands.
+#[must_use]
+pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
+    if rollout.completed_millis.is_some() {
+        Outcome::Complete
+    } else if rollout.superseded_millis.is_some() {
+        Outcome::Superseded
+    } else if deployment.deleted_millis.is_some() {
+        Outcome::Deleted
+    } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded) {
+        Outcome::DeadlineExceeded
+    } else {
+        Outcome::Progressing
+    }
+}

@@ -1,0 +1,2 @@
+//! b
+pub fn run(_: &[String]) -> anyhow::Result<()> { Ok(()) }

@@ -1,0 +1,1 @@
+pub fn lint() -> anyhow::Result<()> { Ok(()) }

@@ -1,0 +1,83 @@
+//! The project's commands, in one place: `cargo xtask setup | run | test | cluster | lint | size | bench | shots`.
+//!
+//! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
+//! what it installs, and skips what is already there.
+
+mod bench;
+mod build;
+mod check;
+mod cluster;
+mod page;
+mod setup;
+mod sh;
+mod shots;
+mod size;
+mod story;
+mod test;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The commands of the Rollcast project")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what is missing on this machine: wasm target, page tools, browser, control plane
+    Setup,
+    /// Build server and page and start rollcast: on the current kubeconfig context, or on recordings if there is none
+    Run {
+        /// Arguments for `rollcast serve`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Run every test: unit, property, fake API server, browser, real control plane
+    Test {
+        /// Only these parts: rust, page, cluster
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<String>,
+    },
+    /// A real Kubernetes control plane on this machine
+    #[command(subcommand)]
+    Cluster(cluster::Command),
+    /// Format check, clippy for server and page, licences
+    Lint,
+    /// Bytes of a first visit, and memory of an idle server
+    Size,
+    /// CPU cost of one pod event through every layer, and more
+    Bench,
+    /// Screenshots of chosen moments into a folder
+    Shots {
+        /// Where to put them
+        #[arg(default_value = "target/shots")]
+        folder: String,
+    },
+}
+
+fn main() -> std::process::ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments.command) {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Setup => setup::everything(),
+        Command::Run { arguments } => build::run(&arguments),
+        Command::Test { only } => test::run(&only),
+        Command::Cluster(command) => cluster::run(command),
+        Command::Lint => check::lint(),
+        Command::Size => size::print(),
+        Command::Bench => bench::print(),
+        Command::Shots { folder } => shots::take(&folder),
+    }
+}

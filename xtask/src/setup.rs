@@ -1,0 +1,41 @@
+//! What the project needs on a machine, each part skipped when it is there.
+
+mod browser;
+mod control_plane;
+mod wasm;
+
+use anyhow::Result;
+
+pub use browser::{ensure_browser, ensure_node_modules};
+pub use control_plane::{Binaries, ensure_binaries};
+pub use wasm::{Toolchain, ensure_wasm};
+
+use crate::sh;
+
+/// Everything that any command needs.
+pub fn everything() -> Result<()> {
+    ensure_wasm()?;
+    ensure_node_modules()?;
+    ensure_browser()?;
+    if sh::has("go") {
+        ensure_binaries()?;
+    } else {
+        sh::say("no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours)");
+    }
+    sh::say("set-up complete");
+    Ok(())
+}
+
+/// Installs Debian packages, said aloud. False where that is not possible.
+fn apt_install(packages: &[&str]) -> bool {
+    if !sh::has("apt-get") {
+        return false;
+    }
+    sh::say(&format!("installing Debian packages on this machine: {}", packages.join(" ")));
+    let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    install.extend(packages);
+    let quiet = |arguments: &[&str]| {
+        sh::command("apt-get", arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(std::process::Stdio::null()).status().is_ok_and(|s| s.success())
+    };
+    quiet(&install) || (quiet(&["update", "-qq"]) && quiet(&install))
+}

@@ -1,0 +1,58 @@
+//! The programs of the real control plane, built from Go modules: the Kubernetes binary, etcd, KWOK.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+
+use crate::sh;
+
+/// Kubernetes' version; also in `end2end/cluster/go.mod`.
+const KUBERNETES: &str = "1.36.3";
+const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok@v0.8.0";
+
+/// Where the programs are.
+pub struct Binaries {
+    /// kube-apiserver, kube-controller-manager, kube-scheduler and kubectl by first argument.
+    pub kubernetes: PathBuf,
+    /// etcd.
+    pub etcd: PathBuf,
+    /// The fake kubelet.
+    pub kwok: PathBuf,
+}
+
+/// Builds what is missing or older than its sources.
+pub fn ensure_binaries() -> Result<Binaries> {
+    ensure!(sh::has("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
+    let folder = sh::at("target/cluster/bin");
+    std::fs::create_dir_all(&folder)?;
+    let binaries = Binaries { kubernetes: folder.join("rollcast-cluster"), etcd: folder.join("etcd"), kwok: folder.join("kwok") };
+    let modules = sh::at("end2end/cluster");
+    let sources = ["main.go", "certificates.go", "go.mod", "go.sum"].map(|file| modules.join(file));
+    if is_older(&binaries.kubernetes, &sources) {
+        sh::say("building the Kubernetes control plane from its Go modules (about 4 minutes the first time)");
+        let mut versions = KUBERNETES.split('.');
+        let version = "k8s.io/component-base/version";
+        let flags = format!(
+            "-s -w -X {version}.gitVersion=v{KUBERNETES} -X {version}.gitMajor={} -X {version}.gitMinor={}",
+            versions.next().unwrap_or_default(),
+            versions.next().unwrap_or_default(),
+        );
+        sh::run(sh::command("go", &["build", "-trimpath", "-ldflags", &flags, "-o"]).arg(&binaries.kubernetes).arg(".").current_dir(&modules))?;
+    }
+    let etcd = modules.join("etcd");
+    if is_older(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
+        sh::say("building etcd");
+        sh::run(sh::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"]).arg(&binaries.etcd).arg(".").current_dir(&etcd))?;
+    }
+    if !binaries.kwok.exists() {
+        sh::say("building KWOK, the fake kubelet");
+        sh::run(sh::command("go", &["install", KWOK]).env("GOBIN", &folder))?;
+    }
+    Ok(binaries)
+}
+
+fn is_older(made: &PathBuf, sources: &[PathBuf]) -> bool {
+    let time = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).ok();
+    let Some(made) = time(made) else { return true };
+    sources.iter().filter_map(time).any(|source| source > made)
+}

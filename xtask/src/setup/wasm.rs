@@ -1,0 +1,114 @@
+//! A compiler for the page: the installed toolchain with the wasm32 target, or Debian's rustc with a std built here.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::sh;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+/// `rustup target add` hangs where the release server cannot be reached.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(60);
+const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+
+/// How to compile for wasm32.
+pub enum Toolchain {
+    /// `cargo build --target wasm32-unknown-unknown` just works.
+    Installed,
+    /// Debian's rustc with the std in this sysroot and this linker.
+    Debian { sysroot: PathBuf, linker: PathBuf },
+}
+
+impl Toolchain {
+    /// Lets a cargo command compile for wasm32.
+    pub fn configure(&self, command: &mut std::process::Command) {
+        if let Self::Debian { sysroot, linker } = self {
+            let flags = [
+                format!("--sysroot={}", sysroot.display()),
+                format!("-Clinker={}", linker.display()),
+                "-Clinker-flavor=wasm-ld".to_owned(),
+            ];
+            command.env("RUSTC", DEBIAN_RUSTC).env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")).env_remove("RUSTUP_TOOLCHAIN");
+        }
+    }
+}
+
+/// Finds or makes a toolchain that compiles for wasm32.
+pub fn ensure_wasm() -> Result<Toolchain> {
+    if installed() {
+        return Ok(Toolchain::Installed);
+    }
+    let built = sh::at("target/tools/wasm-sysroot");
+    if built.join("complete").exists() {
+        return debian(built);
+    }
+    if sh::has("rustup") {
+        sh::say("adding the wasm32-unknown-unknown target to the Rust toolchain (at most 60 s)");
+        if sh::succeeds_within(&mut sh::command("rustup", &["target", "add", TARGET]), RUSTUP_LIMIT) && installed() {
+            return Ok(Toolchain::Installed);
+        }
+    }
+    sh::say("that target cannot be downloaded here; building its standard library from Debian's Rust sources");
+    if !sources().is_ok_and(|sources| sources.exists()) {
+        ensure!(super::apt_install(&["rustc-web", "cargo-web", "rust-web-src"]), "no wasm32 target: `rustup target add {TARGET}` failed and there is no apt-get to fall back to");
+    }
+    build_std(&built)?;
+    debian(built)
+}
+
+fn installed() -> bool {
+    sh::output(&mut sh::command("rustc", &["--print", "sysroot"]))
+        .is_ok_and(|sysroot| Path::new(&sysroot).join("lib/rustlib").join(TARGET).join("lib").exists())
+}
+
+fn sources() -> Result<PathBuf> {
+    let sysroot = sh::output(&mut sh::command(DEBIAN_RUSTC, &["--print", "sysroot"]))?;
+    Ok(Path::new(&sysroot).join("lib/rustlib/src/rust/library"))
+}
+
+fn debian(sysroot: PathBuf) -> Result<Toolchain> {
+    let ours = sh::output(&mut sh::command("rustc", &["--print", "sysroot"]))?;
+    let host = sh::output(&mut sh::command("rustc", &["--print", "host-tuple"]))?;
+    let linker = Path::new(&ours).join("lib/rustlib").join(host).join("bin/rust-lld");
+    if linker.exists() {
+        return Ok(Toolchain::Debian { sysroot, linker });
+    }
+    if !sh::has("wasm-ld-14") {
+        super::apt_install(&["lld-14"]);
+    }
+    Ok(Toolchain::Debian { sysroot, linker: PathBuf::from("wasm-ld-14") })
+}
+
+/// Builds std for wasm32 into `sysroot`, about a minute.
+fn build_std(sysroot: &Path) -> Result<()> {
+    let work = sh::at("target/tools/wasm-std");
+    if work.exists() {
+        std::fs::remove_dir_all(&work)?;
+    }
+    std::fs::create_dir_all(&work)?;
+    let library = work.join("library");
+    sh::run(sh::command("cp", &["-rL"]).arg(sources()?).arg(&library))?;
+    sh::run(
+        sh::command(DEBIAN_CARGO, &["build", "--release", "--target", TARGET, "--features", "compiler-builtins-mem", "--manifest-path"])
+            .arg(library.join("sysroot/Cargo.toml"))
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTC", DEBIAN_RUSTC)
+            .env("RUSTFLAGS", "-Cembed-bitcode=yes -Zforce-unstable-if-unmarked")
+            .env("CARGO_TARGET_DIR", work.join("target"))
+            .env_remove("RUSTUP_TOOLCHAIN"),
+    )?;
+    let libraries = sysroot.join("lib/rustlib").join(TARGET).join("lib");
+    std::fs::create_dir_all(&libraries)?;
+    let built = work.join("target").join(TARGET).join("release/deps");
+    for entry in std::fs::read_dir(&built).with_context(|| format!("no standard library in {}", built.display()))? {
+        let path = entry?.path();
+        if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == "rlib")) {
+            std::fs::copy(&path, libraries.join(name))?;
+        }
+    }
+    std::fs::remove_dir_all(&work)?;
+    std::fs::write(sysroot.join("complete"), "")?;
+    Ok(())
+}

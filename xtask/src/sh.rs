@@ -1,0 +1,74 @@
+//! Running other programs, with the line that is run said first.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The workspace root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// A path below the workspace root.
+pub fn at(path: &str) -> PathBuf {
+    root().join(path)
+}
+
+/// Says what happens next.
+pub fn say(text: &str) {
+    eprintln!("xtask: {text}");
+}
+
+/// A command that starts in the workspace root.
+pub fn command(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs a command and fails when it fails.
+pub fn run(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    eprintln!("  $ {line}");
+    let status = command.status().with_context(|| format!("cannot start {line}"))?;
+    ensure!(status.success(), "`{line}` failed ({status})");
+    Ok(())
+}
+
+/// Runs a command and returns what it printed, trimmed.
+pub fn output(command: &mut Command) -> Result<String> {
+    let line = shown(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {line}"))?;
+    if !output.status.success() {
+        bail!("`{line}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Runs a command for at most so long; true when it ended well in time.
+pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
+    eprintln!("  $ {}", shown(command));
+    let Ok(mut child) = command.stdin(Stdio::null()).spawn() else { return false };
+    let started = Instant::now();
+    while started.elapsed() < limit {
+        if let Ok(Some(status)) = child.try_wait() {
+            return status.success();
+        }
+        std::thread::sleep(Duration::from_millis(100)); // waiting for another process to end
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
+/// The program is on the PATH.
+pub fn has(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
