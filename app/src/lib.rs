@@ -1,1 +1,32 @@
-//! placeholder
+//! The pages of Rollcast. Rendered complete on the server (`ssr`), then hydrated and kept live in the browser
+//! (`hydrate`): the same components, the same `timeline` code, the same model.
+//!
+//! ```text
+//!   payload (snapshot) ──► board (signals per pod, ids per band) ──► components (SVG and text)
+//!                             ▲
+//!   websocket ──► queue ──────┘  drained once per animation frame
+//! ```
+
+// The types of nested views are deep.
+#![recursion_limit = "512"]
+
+pub mod address;
+pub mod board;
+pub mod components;
+pub mod live;
+pub mod pages;
+pub mod payload;
+pub mod score;
+#[cfg(feature = "ssr")]
+pub mod shell;
+
+pub use pages::App;
+pub use payload::Payload;
+
+/// Takes over the page that the server rendered.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    let Some(payload) = payload::from_page() else { return };
+    leptos::mount::hydrate_body(move || leptos::view! { <App payload=payload.clone()/> });
+}

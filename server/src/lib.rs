@@ -1,4 +1,19 @@
 //! The server of Rollcast: the only crate with input and output.
+//!
+//! ```text
+//!   source (cluster or recording) ──► hub (one task, one timeline per cluster) ──► session (one viewer) / http
+//! ```
+
+#![recursion_limit = "512"]
+
+pub mod assets;
+pub mod cli;
 pub mod decode;
+pub mod hub;
+pub mod http;
 pub mod recording;
+pub mod run;
+pub mod session;
+pub mod source;
+pub mod state;
 pub mod translate;

@@ -1,2 +1,22 @@
-//! p
-fn main() {}
+//! `rollcast`: parses the command line, runs it, turns an error into one sentence and exit code 2.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use server::{cli, run};
+
+/// glibc's allocator keeps the memory of a burst; this one gives it back.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    run::log();
+    match run::run(cli::Cli::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rollcast: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

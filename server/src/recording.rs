@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use timeline::fact::{Kind, Seen};
 use timeline::{Fact, Millis, Timeline, Uid};
 
+use crate::source::SourceEvent;
 use crate::translate::{Object, Unusable};
 
 /// One line as it is written.
@@ -46,7 +47,7 @@ pub enum LineType {
 }
 
 /// A fact and when it arrived.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Observed {
     /// Arrival.
     pub at_millis: Millis,
@@ -105,6 +106,27 @@ impl Recording {
             };
         }
         timeline
+    }
+}
+
+/// The lines of a source's event; objects are written with the fields that are decoded and no others.
+#[must_use]
+pub fn lines(event: SourceEvent) -> Vec<String> {
+    let line = |at_millis: Millis, kind: Kind, r#type: LineType, object: String| {
+        let object = RawValue::from_string(object).ok()?;
+        serde_json::to_string(&Line { observed_at_millis: at_millis, kind: kind.name().into(), r#type, object: &object }).ok()
+    };
+    match event {
+        SourceEvent::Reset { kind, objects, at_millis, .. } => {
+            let listed = objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, object.to_json()?));
+            let done = line(at_millis, kind, LineType::ListDone, "{}".to_owned());
+            listed.chain(done).collect()
+        }
+        SourceEvent::Object { object, seen, at_millis } => {
+            let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
+            object.to_json().and_then(|json| line(at_millis, object.kind(), r#type, json)).into_iter().collect()
+        }
+        SourceEvent::Health { .. } | SourceEvent::Answers { .. } => Vec::new(),
     }
 }
 

@@ -54,6 +54,29 @@ impl Object {
         })
     }
 
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Deployment(_) => Kind::Deployment,
+            Self::ReplicaSet(_) => Kind::ReplicaSet,
+            Self::Pod(_) => Kind::Pod,
+            Self::Event(_) => Kind::Event,
+        }
+    }
+
+    /// Written out again: the decoded fields and no others.
+    #[must_use]
+    pub fn to_json(&self) -> Option<String> {
+        match self {
+            Self::Deployment(o) => serde_json::to_string(o),
+            Self::ReplicaSet(o) => serde_json::to_string(o),
+            Self::Pod(o) => serde_json::to_string(o),
+            Self::Event(o) => serde_json::to_string(o),
+        }
+        .ok()
+    }
+
     /// Its metadata.
     #[must_use]
     pub fn meta(&self) -> &decode::Meta {

@@ -169,6 +169,8 @@ pub enum ConnectionState {
     Replay {
         /// Name of the recording.
         name: String,
+        /// Recorded time against time, in percent; 0 when it is over or held.
+        speed_percent: u32,
     },
 }
 
@@ -194,6 +196,14 @@ pub struct Unreadable(#[from] postcard::Error);
 /// When postcard cannot encode it; the frames here always can.
 pub fn encode<T: Serialize>(frame: &T) -> Result<Vec<u8>, Unreadable> {
     Ok(postcard::to_stdvec(frame)?)
+}
+
+/// Decodes anything that [`encode`] encoded.
+///
+/// # Errors
+/// When the bytes are something else.
+pub fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    Ok(postcard::from_bytes(bytes)?)
 }
 
 /// Decodes a frame of the server.

@@ -1,1 +1,93 @@
-//! page
+//! Builds the page into `target/site`: wasm, bindings, style sheet, icons, each compressed once.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::{setup, sh};
+
+/// Where the built page is; the server embeds this folder.
+pub const SITE: &str = "target/site";
+const PROFILE: &str = "wasm-release";
+
+/// Builds the page. What did not change is not built again.
+pub fn build() -> Result<()> {
+    let toolchain = setup::ensure_wasm()?;
+    setup::ensure_node_modules()?;
+    let mut cargo = sh::command("cargo", &[
+        "build", "--package", "app", "--lib", "--features", "hydrate", "--target", "wasm32-unknown-unknown", "--profile", PROFILE, "--target-dir", "target/page",
+    ]);
+    toolchain.configure(&mut cargo);
+    sh::run(&mut cargo)?;
+    let wasm = sh::at(&format!("target/page/wasm32-unknown-unknown/{PROFILE}/app.wasm"));
+    let site = sh::at(SITE);
+    let pkg = site.join("pkg");
+    std::fs::create_dir_all(&pkg)?;
+    let optimised = pkg.join("rollcast_bg.wasm");
+    if is_newer(&wasm, &optimised) {
+        bind(&wasm, &pkg)?;
+        compress(&optimised)?;
+        compress(&pkg.join("rollcast.js"))?;
+    }
+    write(&pkg.join("rollcast.css"), &style()?)?;
+    for entry in std::fs::read_dir(sh::at("public"))? {
+        let path = entry?.path();
+        let name = path.file_name().context("a file without a name in public")?;
+        write(&site.join(name), &std::fs::read_to_string(&path)?)?;
+    }
+    Ok(())
+}
+
+/// Makes the JavaScript bindings and shrinks the wasm.
+fn bind(wasm: &Path, pkg: &Path) -> Result<()> {
+    sh::say("making the page's bindings");
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(wasm).out_name("rollcast").web(true)?.typescript(false).omit_default_module_path(true);
+    let made = sh::at("target/page/bindings");
+    bindgen.generate(&made)?;
+    std::fs::copy(made.join("rollcast.js"), pkg.join("rollcast.js"))?;
+    sh::run(
+        sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &["-Oz", "--all-features", "--strip-producers", "-o"])
+            .arg(pkg.join("rollcast_bg.wasm"))
+            .arg(made.join("rollcast_bg.wasm")),
+    )
+}
+
+/// Puts the style sheet together in the order of `style/main.css`.
+fn style() -> Result<String> {
+    let mut sheet = String::new();
+    for line in std::fs::read_to_string(sh::at("style/main.css"))?.lines() {
+        let Some(name) = line.strip_prefix("@import \"").and_then(|rest| rest.strip_suffix("\";")) else { continue };
+        let part = std::fs::read_to_string(sh::at("style").join(name)).with_context(|| format!("style/main.css names {name}"))?;
+        let part: Vec<&str> = part.lines().map(str::trim).filter(|line| !line.is_empty() && !(line.starts_with("/*") && line.ends_with("*/"))).collect();
+        sheet.push_str(&part.join("\n"));
+        sheet.push('\n');
+    }
+    ensure!(!sheet.is_empty(), "style/main.css imports nothing");
+    Ok(sheet)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    if std::fs::read_to_string(path).is_ok_and(|known| known == text) {
+        return Ok(());
+    }
+    std::fs::write(path, text)?;
+    compress(path)
+}
+
+/// Writes `FILE.br` beside a file.
+fn compress(path: &Path) -> Result<()> {
+    let bytes = std::fs::read(path)?;
+    let mut compressed = Vec::new();
+    let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
+    brotli::BrotliCompress(&mut bytes.as_slice(), &mut compressed, &parameters)?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(".br");
+    Ok(std::fs::write(name, compressed)?)
+}
+
+fn is_newer(source: &Path, made: &Path) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    time(made).is_none_or(|made| time(source).is_none_or(|source| source > made))
+}

@@ -1,0 +1,100 @@
+//! How live the page is, in words: a chip in the header, and a bar when something is wrong. The last good picture stays.
+
+use leptos::prelude::*;
+use timeline::frame::{Connection, ConnectionState, Forbidden};
+
+use crate::board::Board;
+use crate::live::link::LinkState;
+use crate::score::scale::clock;
+
+/// The state of a cluster's connection in a word or two.
+#[must_use]
+pub fn state_words(state: &ConnectionState) -> String {
+    match state {
+        ConnectionState::Connecting => "Connecting".to_owned(),
+        ConnectionState::Live => "Live".to_owned(),
+        ConnectionState::Stale { since_millis, .. } => format!("Stale since {} UTC", clock(*since_millis)),
+        ConnectionState::Replay { speed_percent: 0, .. } => "Recording, over".to_owned(),
+        ConnectionState::Replay { speed_percent: 100, .. } => "Recording".to_owned(),
+        ConnectionState::Replay { speed_percent, .. } => format!("Recording × {}", f64::from(*speed_percent) / 100.0),
+    }
+}
+
+/// The chip in the header.
+#[component]
+pub fn LiveChip(
+    /// The page's state.
+    board: Board,
+) -> impl IntoView {
+    let words = {
+        let board = board.clone();
+        move || match board.link.get() {
+            LinkState::Waiting { .. } | LinkState::Lost { .. } => "Reconnecting".to_owned(),
+            _ => board.connection.with(|connection| state_words(&connection.state)),
+        }
+    };
+    let class = move || if board.is_stale() { "chip stale" } else { "chip live" };
+    view! { <span class=class role="status" data-testid="live">{words}</span> }
+}
+
+/// The bar that says what is wrong; nothing when all is well.
+#[component]
+pub fn ConnectionBar(
+    /// The page's state.
+    board: Board,
+) -> impl IntoView {
+    let text = {
+        let board = board.clone();
+        move || trouble(&board)
+    };
+    let is_shown = Memo::new({
+        let text = text.clone();
+        move |_| text().is_some()
+    });
+    let connection = board.connection.clone();
+    view! {
+        <Show when=move || is_shown.get()>
+            <div class="banner" role="status" data-testid="banner">{let text = text.clone(); move || text()}</div>
+        </Show>
+        <ForbiddenNotes connection=Signal::derive(move || connection.get())/>
+    }
+}
+
+/// What Rollcast may not read, and what to ask for.
+#[component]
+pub fn ForbiddenNotes(
+    /// How the server gets on with the cluster.
+    connection: Signal<Connection>,
+) -> impl IntoView {
+    let notes = move || connection.with(|connection| connection.forbidden.iter().map(forbidden).collect::<Vec<_>>());
+    view! {
+        <For each=notes key=Clone::clone let:note>
+            <div class="banner" role="status" data-testid="forbidden">{note}</div>
+        </For>
+    }
+}
+
+fn forbidden(missing: &Forbidden) -> String {
+    let place = missing.namespace.as_ref().map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace {namespace}"));
+    let hint = if missing.namespace.is_none() { " Or name the namespaces you may read with --namespace." } else { "" };
+    format!("Rollcast may not {} {} in {place}. Ask for: get, list, watch on {}.{hint}", missing.verb, missing.resource, missing.resource)
+}
+
+fn trouble(board: &Board) -> Option<String> {
+    let second = board.second.get();
+    match board.link.get() {
+        LinkState::Waiting { .. } | LinkState::Lost { .. } => {
+            return Some(format!("No word from Rollcast since {} UTC. Trying again. What you see is from then.", clock(second * 1000)));
+        }
+        LinkState::Connecting { .. } | LinkState::Live { .. } => {}
+    }
+    board.connection.with(|connection| match &connection.state {
+        ConnectionState::Stale { since_millis, why, .. } => Some(format!(
+            "No word from {} since {} UTC: {}. Trying again. What you see is from then.",
+            board.payload.cluster,
+            clock(*since_millis),
+            timeline::words::safe(why.trim_end_matches('.'))
+        )),
+        _ => None,
+    })
+}

@@ -1,0 +1,33 @@
+//! The top line: brand, where this is, how live it is.
+
+use leptos::prelude::*;
+
+use super::connection::LiveChip;
+use crate::board::Board;
+
+/// The name, a link to the list.
+#[component]
+pub fn Brand() -> impl IntoView {
+    view! { <a class="brand" href="/">"Rollcast"</a> }
+}
+
+/// The top line of a Deployment's page.
+#[component]
+pub fn Header(
+    /// The page's state.
+    board: Board,
+) -> impl IntoView {
+    let payload = board.payload.clone();
+    view! {
+        <header class="top">
+            <Brand/>
+            <nav class="crumb" aria-label="Where this is">
+                <a class="above" href="/">{payload.cluster.clone()}</a>
+                <span class="above">" / "{payload.namespace.clone()}" / "</span>
+                <b>{payload.name.clone()}</b>
+            </nav>
+            <span class="spread"></span>
+            <LiveChip board/>
+        </header>
+    }
+}

@@ -1,0 +1,176 @@
+//! The bars: each pod's history, a mark per state, in the slot it keeps.
+
+use leptos::prelude::*;
+use timeline::model::Pod;
+use timeline::phase::PodState;
+use timeline::{Millis, Uid};
+
+use crate::board::{Board, BandKey};
+use crate::score::lanes;
+
+/// A bar without an end reaches this far, in seconds.
+const FAR: f64 = 10_000_000.0;
+
+/// All bars, in a view box of seconds by pixels.
+#[component]
+pub fn Bars(board: Board) -> impl IntoView {
+    let height = super::total_height(&board);
+    let (axis, base) = (board.axis.clone(), board.base_millis);
+    let seconds = move || {
+        let axis = axis.get();
+        ((axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0, axis.width)
+    };
+    let view_box = {
+        let seconds = seconds.clone();
+        move || {
+            let (now, window, _) = seconds();
+            format!("{:.3} 0 {window:.3} {:.0}", now - window, height.get())
+        }
+    };
+    // Patterns are drawn in pixels: undo the stretch of the view box.
+    let unstretch = Memo::new(move |_| {
+        let (_, window, width) = seconds();
+        format!("{:.4}", window / width)
+    });
+    let turned = move |degrees: i32| move || format!("scale({} 1) rotate({degrees})", unstretch.get());
+    let order = board.order.clone();
+    view! {
+        <svg class="bars" viewBox=view_box preserveAspectRatio="none" aria-hidden="true">
+            <defs>
+                <pattern id="stripes-terminating" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform=turned(45)>
+                    <rect width="6" height="6" class="soft"/><rect width="2.2" height="6"/>
+                </pattern>
+                <pattern id="hatch-starting" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform=turned(-45)>
+                    <rect width="1.6" height="5"/>
+                </pattern>
+                <pattern id="dots-ready" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform=turned(0)>
+                    <rect width="5" height="5" class="soft"/><circle cx="2.5" cy="2.5" r="1"/>
+                </pattern>
+            </defs>
+            <For each=move || order.get() key=|key| *key let:key>
+                <BandBars board=board.clone() key/>
+            </For>
+        </svg>
+    }
+}
+
+#[component]
+fn BandBars(board: Board, key: BandKey) -> impl IntoView {
+    let row = board.band(key)?;
+    let (band, place) = (row.band.clone(), row.place.clone());
+    let pods = {
+        let band = band.clone();
+        move || band.with(|band| band.pods.iter().map(|(uid, _)| *uid).collect::<Vec<_>>())
+    };
+    let top = place.clone();
+    let class = move || match (key, band.with(|band| band.is_current)) {
+        (None, _) => "band out",
+        (_, true) => "band current",
+        _ => "band",
+    };
+    Some(view! {
+        <g class=class style=move || top.with(|place| format!("transform:translateY({:.1}px)", place.top)) data-testid="band">
+            <rect class="ground" x=-FAR width=2.0 * FAR y="0" height=move || place.with(|place| place.height)/>
+            <For each=pods key=|uid| *uid let:uid>
+                <PodBars board=board.clone() key uid/>
+            </For>
+        </g>
+    })
+}
+
+#[component]
+fn PodBars(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
+    let (row, pod) = (board.band(key)?, board.row(uid)?.pod);
+    let y = slot_y(&row, uid);
+    let place = row.place.clone();
+    let height = Memo::new(move |_| place.with(|place| lanes::bar_height(place.row)));
+    let segments = move || pod.with(|pod| if key.is_some() { segments(pod) } else { outside(pod) });
+    let board_x = move |at| board.x(at);
+    Some(view! {
+        <g class="pod" style=move || format!("transform:translateY({:.2}px)", y.get())>
+            <For each=segments key=|segment| (segment.name, segment.from, segment.to) let:segment>
+                <Bar name=segment.name from=board_x(segment.from) to=segment.to.map(&board_x) height/>
+            </For>
+        </g>
+    })
+}
+
+/// One state of a pod, from its beginning to its end, centred on y = 0.
+#[component]
+fn Bar(name: &'static str, from: f64, to: Option<f64>, height: Memo<f64>) -> impl IntoView {
+    let width = to.map_or(FAR, |to| to - from).max(0.0);
+    let share = match name {
+        "terminating" => 0.6,
+        "starting" => 0.64,
+        "scheduling" => 0.0,
+        _ => 1.0,
+    };
+    let tall = move || height.get() * share;
+    let edges = move || {
+        let half = height.get() * share / 2.0;
+        format!("M{from} {:.2}h{width}M{from} {half:.2}h{width}", -half)
+    };
+    match name {
+        "scheduling" => view! { <path class="bar scheduling" d=format!("M{from} 0h{width}")/> }.into_any(),
+        "gone" => {
+            view! { <path class="bar cap" d=move || format!("M{from} {:.2}v{:.2}", -height.get() / 2.0, height.get())/> }.into_any()
+        }
+        _ => view! {
+            <rect class=format!("bar {name}") x=from width=width y=move || -tall() / 2.0 height=tall/>
+            <path class=format!("edge {name}") d=edges/>
+        }
+        .into_any(),
+    }
+}
+
+/// The middle of a pod's row, in pixels below the band's upper edge.
+pub(super) fn slot_y(row: &crate::board::BandRow, uid: Uid) -> Memo<f64> {
+    let (band, place) = (row.band.clone(), row.place.clone());
+    let slot = Memo::new(move |_| band.with(|band| band.pods.iter().find(|(known, _)| *known == uid).map_or(0, |(_, slot)| *slot)));
+    Memo::new(move |_| place.with(|place| place.first - place.top + (f64::from(slot.get()) + 0.5) * place.row))
+}
+
+struct Segment {
+    name: &'static str,
+    from: Millis,
+    to: Option<Millis>,
+}
+
+/// A pod's bars in its ReplicaSet's band: its states, cut off where it was released.
+fn segments(pod: &Pod) -> Vec<Segment> {
+    let out_from = pod.released_millis;
+    let out_to = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
+    let mut segments = Vec::with_capacity(pod.states.len() + 1);
+    for ((state, from), to) in pod.states.iter().zip(ends) {
+        if *state == PodState::Gone {
+            if !pod.is_out_of_rotation() {
+                segments.push(Segment { name: "gone", from: *from, to: Some(*from) });
+            }
+            continue;
+        }
+        let name = state.name();
+        match out_from {
+            None => segments.push(Segment { name, from: *from, to }),
+            Some(out) => {
+                if *from < out {
+                    segments.push(Segment { name, from: *from, to: Some(to.map_or(out, |to| to.min(out))) });
+                }
+                if let Some(back) = out_to.filter(|back| to.is_none_or(|to| to > *back)) {
+                    segments.push(Segment { name, from: (*from).max(back), to });
+                }
+            }
+        }
+    }
+    if let Some(out) = out_from {
+        segments.push(Segment { name: "gone", from: out, to: Some(out) });
+    }
+    segments
+}
+
+/// A pod's bar in the band "Out of rotation".
+fn outside(pod: &Pod) -> Vec<Segment> {
+    let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let segment = |from| Segment { name: "outside", from, to: back.or(pod.gone_millis()) };
+    pod.released_millis.map(segment).into_iter().collect()
+}

@@ -1,0 +1,187 @@
+//! The client: one link, one queue of frames, drained once per animation frame into whatever the page shows.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use timeline::frame::{PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use wasm_bindgen::prelude::*;
+
+use super::link::{Effect, LinkEvent, LinkState, step};
+use super::socket::{Socket, SocketEvent};
+
+/// Where the page remembers for which build it reloaded, so that it does so once.
+const RELOADED_FOR: &str = "rollcast-reloaded-for";
+/// Pages reload spread over this time, in milliseconds, when the server was updated.
+const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
+/// Tries of the link are looked at this often, in milliseconds.
+const TICK_MILLIS: i32 = 250;
+
+/// What shows the frames.
+pub trait Screen {
+    /// How the link is.
+    fn link(&self, state: LinkState, page_millis: f64);
+    /// Frames that arrived since the last animation frame.
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask;
+    /// An animation frame.
+    fn animate(&self, page_millis: f64);
+    /// Where the page's copy stands.
+    fn position(&self) -> Option<Position>;
+}
+
+/// What a screen wants after it took frames.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// Nothing.
+    Nothing,
+    /// Everything anew: frames are missing.
+    Snapshot,
+}
+
+struct Client<S> {
+    screen: S,
+    scope: Scope,
+    build: String,
+    state: Cell<LinkState>,
+    socket: RefCell<Option<Socket>>,
+    queue: RefCell<Vec<ServerFrame>>,
+    is_animating: Cell<bool>,
+}
+
+/// Starts the client of a page. It lives as long as the page.
+pub fn start(screen: impl Screen + 'static, scope: Scope, build: String) {
+    let client = Rc::new(Client {
+        screen,
+        scope,
+        build,
+        state: Cell::new(LinkState::Connecting { attempt: 0 }),
+        socket: RefCell::new(None),
+        queue: RefCell::default(),
+        is_animating: Cell::new(false),
+    });
+    client.connect();
+    client.every(TICK_MILLIS, |client| {
+        client.happened(LinkEvent::Tick);
+        if is_hidden() {
+            client.drain(); // no animation frames while hidden; the queue must not grow
+        }
+    });
+    for event in ["online", "pageshow", "focus"] {
+        client.on_window(event, |client| client.happened(LinkEvent::Awake));
+    }
+    client.next_frame();
+}
+
+impl<S: Screen + 'static> Client<S> {
+    fn happened(self: &Rc<Self>, event: LinkEvent) {
+        let before = self.state.get();
+        let (state, effect) = step(before, event, page_millis(), js_sys::Math::random());
+        self.state.set(state);
+        if state != before {
+            self.screen.link(state, page_millis());
+        }
+        match effect {
+            Effect::None => {}
+            Effect::Connect => self.connect(),
+            Effect::Greet => {
+                let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: self.build.clone() };
+                self.say(&hello);
+                self.subscribe(self.screen.position());
+            }
+        }
+    }
+
+    fn connect(self: &Rc<Self>) {
+        self.socket.replace(None);
+        let client = self.clone();
+        let socket = Socket::open(move |event| match event {
+            SocketEvent::Opened => client.happened(LinkEvent::Opened),
+            SocketEvent::Closed => client.happened(LinkEvent::Closed),
+            SocketEvent::Unreadable => client.reload_for("unreadable"),
+            SocketEvent::Frame(frame) => {
+                client.happened(LinkEvent::Heard);
+                match *frame {
+                    ServerFrame::Hello { protocol, build } if protocol != PROTOCOL || build != client.build => client.reload_for(&build),
+                    frame => client.queue.borrow_mut().push(frame),
+                }
+            }
+        });
+        self.socket.replace(socket);
+    }
+
+    fn subscribe(&self, since: Option<Position>) {
+        self.say(&ViewerFrame::Subscribe { scope: self.scope.clone(), since });
+    }
+
+    fn say(&self, frame: &ViewerFrame) {
+        if let Some(socket) = self.socket.borrow().as_ref() {
+            socket.send(frame);
+        }
+    }
+
+    fn drain(&self) {
+        let frames = std::mem::take(&mut *self.queue.borrow_mut());
+        if !frames.is_empty() && self.screen.frames(frames, page_millis()) == Ask::Snapshot {
+            self.subscribe(None);
+        }
+    }
+
+    fn next_frame(self: &Rc<Self>) {
+        if self.is_animating.replace(true) {
+            return;
+        }
+        let client = self.clone();
+        let frame = Closure::once_into_js(move || {
+            client.is_animating.set(false);
+            client.drain();
+            client.screen.animate(page_millis());
+            client.next_frame();
+        });
+        if let Some(window) = web_sys::window() {
+            let _ = window.request_animation_frame(frame.unchecked_ref());
+        }
+    }
+
+    /// The server has another build: reload, once, and not all pages at the same moment.
+    fn reload_for(&self, build: &str) {
+        let Some(window) = web_sys::window() else { return };
+        if let Ok(Some(storage)) = window.session_storage() {
+            if storage.get_item(RELOADED_FOR).ok().flatten().as_deref() == Some(build) {
+                return;
+            }
+            let _ = storage.set_item(RELOADED_FOR, build);
+        }
+        let reload = Closure::once_into_js(move || {
+            if let Some(window) = web_sys::window() {
+                let _ = window.location().reload();
+            }
+        });
+        let wait = js_sys::Math::random() * RELOAD_SPREAD_MILLIS;
+        let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(reload.unchecked_ref(), wait as i32);
+    }
+
+    fn every(self: &Rc<Self>, millis: i32, run: impl Fn(&Rc<Self>) + 'static) {
+        let client = self.clone();
+        let callback = Closure::<dyn FnMut()>::new(move || run(&client)).into_js_value();
+        if let Some(window) = web_sys::window() {
+            let _ = window.set_interval_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), millis);
+        }
+    }
+
+    fn on_window(self: &Rc<Self>, event: &str, run: impl Fn(&Rc<Self>) + 'static) {
+        let client = self.clone();
+        let callback = Closure::<dyn FnMut()>::new(move || run(&client)).into_js_value();
+        if let Some(window) = web_sys::window() {
+            let _ = window.add_event_listener_with_callback(event, callback.unchecked_ref());
+        }
+    }
+}
+
+/// Milliseconds since the page began, never going back.
+#[must_use]
+pub fn page_millis() -> f64 {
+    web_sys::window().and_then(|window| window.performance()).map_or(0.0, |performance| performance.now())
+}
+
+fn is_hidden() -> bool {
+    web_sys::window().and_then(|window| window.document()).is_some_and(|document| document.hidden())
+}

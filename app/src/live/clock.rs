@@ -1,0 +1,86 @@
+//! The page's clock: the server's time, carried on by the browser's own ticking. Pure: the browser's time is an argument.
+
+use timeline::Millis;
+use timeline::frame::ConnectionState;
+
+/// Server time as the page knows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clock {
+    server_millis: f64,
+    at_page_millis: f64,
+    speed: f64,
+    stopped_at: Option<f64>,
+}
+
+impl Clock {
+    /// The server's time was this when the page's was that.
+    #[must_use]
+    pub const fn new(server_millis: Millis, page_millis: f64) -> Self {
+        Self { server_millis: server_millis as f64, at_page_millis: page_millis, speed: 1.0, stopped_at: None }
+    }
+
+    /// The server told the time. Small jitter of the network is ignored, so that the picture does not jump back.
+    pub fn hear(&mut self, server_millis: Millis, page_millis: f64) {
+        let off = server_millis as f64 - self.running(page_millis);
+        if off > 0.0 || off < -400.0 {
+            self.server_millis = server_millis as f64;
+            self.at_page_millis = page_millis;
+        }
+    }
+
+    /// Replays run at their own speed; a stale picture stands still.
+    pub fn set_pace(&mut self, state: &ConnectionState, has_link: bool, page_millis: f64) {
+        let speed = match state {
+            ConnectionState::Replay { speed_percent, .. } => f64::from(*speed_percent) / 100.0,
+            _ => 1.0,
+        };
+        if (speed - self.speed).abs() > f64::EPSILON {
+            self.server_millis = self.running(page_millis);
+            self.at_page_millis = page_millis;
+            self.speed = speed;
+        }
+        let runs = has_link && !matches!(state, ConnectionState::Stale { .. });
+        self.stopped_at = if runs { None } else { self.stopped_at.or(Some(self.running(page_millis))) };
+    }
+
+    /// The time to show.
+    #[must_use]
+    pub fn now_millis(&self, page_millis: f64) -> Millis {
+        self.stopped_at.unwrap_or_else(|| self.running(page_millis)) as Millis
+    }
+
+    fn running(&self, page_millis: f64) -> f64 {
+        self.server_millis + (page_millis - self.at_page_millis) * self.speed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_frame_does_not_turn_the_clock_back() {
+        let mut clock = Clock::new(1_000_000, 0.0);
+        clock.hear(1_000_900, 1_000.0);
+        assert_eq!(clock.now_millis(1_000.0), 1_001_000);
+        clock.hear(1_002_500, 2_000.0);
+        assert_eq!(clock.now_millis(2_000.0), 1_002_500);
+    }
+
+    #[test]
+    fn time_stands_still_without_word_and_goes_on_after() {
+        let mut clock = Clock::new(0, 0.0);
+        let live = ConnectionState::Live;
+        clock.set_pace(&live, false, 500.0);
+        assert_eq!(clock.now_millis(9_000.0), 500);
+        clock.set_pace(&live, true, 9_000.0);
+        assert_eq!(clock.now_millis(9_000.0), 9_000);
+    }
+
+    #[test]
+    fn a_replay_runs_at_its_own_speed() {
+        let mut clock = Clock::new(0, 0.0);
+        clock.set_pace(&ConnectionState::Replay { name: "rollout".into(), speed_percent: 400 }, true, 0.0);
+        assert_eq!(clock.now_millis(1_000.0), 4_000);
+    }
+}

@@ -1,0 +1,144 @@
+//! The link to the server: when to connect, when to give up on a silent connection, when to try again. A pure state
+//! machine; the clock (the browser's milliseconds) and chance (0..1) are arguments, what to do is returned.
+//!
+//! ```text
+//!   Connecting ──opened──► Live ──closed, or silent for 45 s──► Lost (retry within 0.5 s)
+//!       ▲  │ closed                                               │
+//!       │  └──────────► Waiting{retry at} ◄──────── closed ───────┘
+//!       └──────────────────┘ time is up, or the network is back
+//! ```
+
+use timeline::frame::HEARTBEAT_SECONDS;
+
+/// Longest wait before another try, in milliseconds.
+const MAX_WAIT_MILLIS: f64 = 10_000.0;
+const FIRST_WAIT_MILLIS: f64 = 500.0;
+/// A connection that says nothing for this long is dead: two heartbeats and a bit.
+const SILENCE_MILLIS: f64 = (HEARTBEAT_SECONDS * 2 + 5) as f64 * 1000.0;
+/// A connection attempt may take this long.
+const CONNECT_MILLIS: f64 = 10_000.0;
+
+/// How the page gets on with the server.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LinkState {
+    /// The first connection is being made.
+    Connecting {
+        /// Tries before this one.
+        attempt: u32,
+    },
+    /// Frames arrive.
+    Live {
+        /// When the last one did.
+        heard_millis: f64,
+    },
+    /// The connection broke; another one is being made.
+    Lost {
+        /// Tries before this one.
+        attempt: u32,
+        /// When this try began.
+        tried_millis: f64,
+    },
+    /// Waiting before the next try.
+    Waiting {
+        /// Tries so far.
+        attempt: u32,
+        /// When the next try begins.
+        retry_millis: f64,
+    },
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// The socket opened.
+    Opened,
+    /// A frame arrived.
+    Heard,
+    /// The socket closed, or could not be opened.
+    Closed,
+    /// Time passed.
+    Tick,
+    /// The browser says that the network is back, or the page is looked at again.
+    Awake,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// Say hello and subscribe.
+    Greet,
+    /// Drop the socket, if any, and open another.
+    Connect,
+}
+
+impl LinkState {
+    /// A socket is open and speaks.
+    #[must_use]
+    pub const fn is_live(&self) -> bool {
+        matches!(self, Self::Live { .. })
+    }
+}
+
+/// One step.
+#[must_use]
+pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkState, Effect) {
+    use LinkState::{Connecting, Live, Lost, Waiting};
+    match (state, event) {
+        (_, LinkEvent::Opened) => (Live { heard_millis: now }, Effect::Greet),
+        (Live { .. }, LinkEvent::Heard) => (Live { heard_millis: now }, Effect::None),
+        (Live { .. }, LinkEvent::Closed) => wait(0, now, chance),
+        (Live { heard_millis }, LinkEvent::Tick | LinkEvent::Awake) if now - heard_millis > SILENCE_MILLIS => {
+            (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
+        }
+        (Connecting { attempt } | Lost { attempt, .. }, LinkEvent::Closed) => wait(attempt, now, chance),
+        (Lost { attempt, tried_millis }, LinkEvent::Tick) if now - tried_millis > CONNECT_MILLIS => wait(attempt, now, chance),
+        (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
+            (Lost { attempt, tried_millis: now }, Effect::Connect)
+        }
+        (Waiting { attempt, .. }, LinkEvent::Awake) => (Lost { attempt, tried_millis: now }, Effect::Connect),
+        (state, _) => (state, Effect::None),
+    }
+}
+
+/// Full jitter below a limit that doubles.
+fn wait(attempt: u32, now: f64, chance: f64) -> (LinkState, Effect) {
+    let limit = (FIRST_WAIT_MILLIS * f64::from(1u32 << attempt.min(10))).min(MAX_WAIT_MILLIS);
+    (LinkState::Waiting { attempt: attempt + 1, retry_millis: now + limit * chance.clamp(0.05, 1.0) }, Effect::None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_link_waits_longer_each_time_and_recovers() {
+        let (mut state, mut now) = (LinkState::Live { heard_millis: 0.0 }, 0.0);
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            state = step(state, LinkEvent::Closed, now, 1.0).0;
+            let LinkState::Waiting { retry_millis, .. } = state else { panic!("{state:?}") };
+            waits.push(retry_millis - now);
+            now = retry_millis;
+            let (next, effect) = step(state, LinkEvent::Tick, now, 1.0);
+            assert_eq!(effect, Effect::Connect);
+            state = next;
+        }
+        assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
+        assert_eq!(step(state, LinkEvent::Opened, now, 1.0), (LinkState::Live { heard_millis: now }, Effect::Greet));
+    }
+
+    #[test]
+    fn a_silent_link_is_dropped_after_two_heartbeats() {
+        let live = LinkState::Live { heard_millis: 0.0 };
+        assert_eq!(step(live, LinkEvent::Tick, 44_000.0, 0.5).1, Effect::None);
+        assert_eq!(step(live, LinkEvent::Tick, 46_000.0, 0.5).1, Effect::Connect);
+    }
+
+    #[test]
+    fn waking_up_does_not_wait() {
+        let waiting = LinkState::Waiting { attempt: 5, retry_millis: 9_000.0 };
+        assert_eq!(step(waiting, LinkEvent::Awake, 1.0, 0.5), (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, Effect::Connect));
+    }
+}

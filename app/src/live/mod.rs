@@ -1,0 +1,10 @@
+//! Live: how the page keeps up with the server.
+
+#[cfg(feature = "hydrate")]
+pub mod client;
+pub mod clock;
+pub mod link;
+#[cfg(feature = "hydrate")]
+pub(crate) mod screen;
+#[cfg(feature = "hydrate")]
+mod socket;

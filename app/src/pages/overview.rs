@@ -1,0 +1,120 @@
+//! The list of every Deployment of every cluster.
+
+use leptos::prelude::*;
+use timeline::frame::{ClusterList, ConnectionState};
+use timeline::view::Summary;
+
+use crate::address;
+use crate::components::connection::{ForbiddenNotes, state_words};
+use crate::components::header::Brand;
+
+/// The list. Live: replaced whenever a cluster's list changes.
+#[component]
+pub fn Overview(
+    /// Build of the page.
+    page_build: String,
+    /// The list.
+    clusters: Vec<ClusterList>,
+) -> impl IntoView {
+    let lists = ArcRwSignal::new(clusters);
+    let is_linked = ArcRwSignal::new(true);
+    go_live(lists.clone(), is_linked.clone(), page_build);
+    let keys = {
+        let lists = lists.clone();
+        move || lists.with(|lists| lists.iter().map(|list| list.cluster.clone()).collect::<Vec<_>>())
+    };
+    view! {
+        <header class="top"><Brand/></header>
+        <Show when=move || !is_linked.get()>
+            <div class="banner" role="status" data-testid="banner">"The connection to Rollcast is lost. What you see is from before; trying again."</div>
+        </Show>
+        <main class="overview" data-testid="overview">
+            <h1>"Deployments"</h1>
+            <For each=keys key=Clone::clone let:cluster>
+                <ClusterSection lists=lists.clone() cluster/>
+            </For>
+        </main>
+    }
+}
+
+#[component]
+fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String) -> impl IntoView {
+    let name = cluster.clone();
+    let list = Memo::new(move |_| lists.with(|lists| lists.iter().find(|list| list.cluster == name).cloned()));
+    let connection = move || list.with(|list| list.as_ref().map(|list| list.connection.clone()).unwrap_or_default());
+    let state = move || state_words(&connection().state);
+    let is_empty = move || list.with(|list| list.as_ref().is_none_or(|list| list.deployments.is_empty()));
+    let is_live = move || matches!(connection().state, ConnectionState::Live);
+    let cluster_of_row = cluster.clone();
+    view! {
+        <section class="cluster" data-testid="cluster">
+            <h2>{cluster} <span class="muted">{state}</span></h2>
+            <ForbiddenNotes connection=Signal::derive(connection)/>
+            <Show when=move || is_empty() && is_live()>
+                <p class="muted">"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
+            </Show>
+            <ul class="rows">
+                <For
+                    each=move || list.with(|list| list.as_ref().map(|list| list.deployments.clone()).unwrap_or_default())
+                    key=|summary| summary.uid
+                    let:summary
+                >
+                    <DeploymentRow list cluster=cluster_of_row.clone() summary/>
+                </For>
+            </ul>
+        </section>
+    }
+}
+
+#[component]
+fn DeploymentRow(list: Memo<Option<ClusterList>>, cluster: String, summary: Summary) -> impl IntoView {
+    let (uid, first) = (summary.uid, summary.clone());
+    let now = Memo::new(move |_| {
+        list.with(|list| list.as_ref().and_then(|list| list.deployments.iter().find(|d| d.uid == uid).cloned())).unwrap_or_else(|| first.clone())
+    });
+    let address = address::deployment(&cluster, &summary.namespace, &summary.name);
+    view! {
+        <li>
+            <a class="row" href=address data-testid="deployment">
+                <span class="name"><span class="muted">{summary.namespace}" / "</span><b>{summary.name}</b></span>
+                <span class=move || format!("badge {}", now.with(|d| d.verdict.tone.name()))>{move || now.with(|d| d.verdict.badge.clone())}</span>
+                <span class="sentence">{move || now.with(|d| d.verdict.sentence.clone())}</span>
+                <span class="mono muted image">{move || now.with(|d| d.images.clone())}</span>
+            </a>
+        </li>
+    }
+}
+
+#[cfg(not(feature = "hydrate"))]
+fn go_live(_: ArcRwSignal<Vec<ClusterList>>, _: ArcRwSignal<bool>, _: String) {}
+
+#[cfg(feature = "hydrate")]
+fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, build: String) {
+    use crate::board::set_if_new;
+    use crate::live::client::{self, Ask, Screen};
+    use crate::live::link::LinkState;
+    use timeline::frame::{Position, Scope, ServerFrame};
+
+    struct ListScreen {
+        lists: ArcRwSignal<Vec<ClusterList>>,
+        is_linked: ArcRwSignal<bool>,
+    }
+    impl Screen for ListScreen {
+        fn link(&self, state: LinkState, _: f64) {
+            set_if_new(&self.is_linked, matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. }));
+        }
+        fn frames(&self, frames: Vec<ServerFrame>, _: f64) -> Ask {
+            for frame in frames {
+                if let ServerFrame::Overview(all) = frame {
+                    set_if_new(&self.lists, all);
+                }
+            }
+            Ask::Nothing
+        }
+        fn animate(&self, _: f64) {}
+        fn position(&self) -> Option<Position> {
+            None
+        }
+    }
+    leptos::prelude::request_animation_frame(move || client::start(ListScreen { lists, is_linked }, Scope::Overview, build));
+}

@@ -1,0 +1,61 @@
+//! The page of one Deployment: verdict, score, story.
+
+use leptos::prelude::*;
+
+use crate::board::Board;
+use crate::components::connection::ConnectionBar;
+use crate::components::header::Header;
+use crate::components::legend::Legend;
+use crate::components::score::Score;
+use crate::components::story::Story;
+use crate::components::table::PodTable;
+use crate::components::verdict::{Missing, VerdictLine};
+use crate::payload::DeploymentPayload;
+
+/// The page.
+#[component]
+pub fn Rollout(
+    /// What it shows first.
+    payload: DeploymentPayload,
+) -> impl IntoView {
+    let board = Board::new(payload);
+    go_live(&board);
+    let view = board.view.clone();
+    let is_there = Memo::new(move |_| view.with(Option::is_some));
+    view! {
+        <div class="page" data-testid="page">
+            <Header board=board.clone()/>
+            <ConnectionBar board=board.clone()/>
+            <Show when=move || is_there.get() fallback={let board = board.clone(); move || view! { <Missing board=board.clone()/> }}>
+                <VerdictLine board=board.clone()/>
+                <main class="main">
+                    <Score board=board.clone()/>
+                    <Story board=board.clone()/>
+                </main>
+                <Legend/>
+                <PodTable board=board.clone()/>
+            </Show>
+        </div>
+    }
+}
+
+#[cfg(not(feature = "hydrate"))]
+fn go_live(_: &Board) {}
+
+#[cfg(feature = "hydrate")]
+fn go_live(board: &Board) {
+    use crate::live::client;
+    use timeline::frame::Scope;
+
+    let board = board.clone();
+    // After hydration: the first frame must not change what the server rendered while it is being taken over.
+    request_animation_frame(move || {
+        let payload = board.payload.clone();
+        let scope = Scope::Deployment {
+            cluster: payload.cluster.clone(),
+            namespace: payload.namespace.clone(),
+            name: payload.name.clone(),
+        };
+        client::start(crate::live::screen::DeploymentScreen::new(board), scope, payload.build.clone());
+    });
+}

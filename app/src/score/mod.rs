@@ -1,0 +1,4 @@
+//! Geometry of the score. Pure: model and sizes in, places out.
+
+pub mod lanes;
+pub mod scale;

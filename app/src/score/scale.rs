@@ -1,0 +1,70 @@
+//! The time axis: which stretch of time is shown, and where its ticks are.
+
+use timeline::Millis;
+use timeline::model::Deployment;
+
+/// Shown before the rollout began.
+const LEAD_MILLIS: f64 = 4_000.0;
+/// The least and the most that is shown.
+const SHORTEST_MILLIS: f64 = 20_000.0;
+const LONGEST_MILLIS: f64 = 600_000.0;
+/// Shown when nothing is rolling out.
+const CALM_MILLIS: f64 = 60_000.0;
+/// A rollout that is over stays fitted for this long.
+const AFTERGLOW_MILLIS: f64 = 30_000.0;
+/// Steps between ticks that read well, in seconds.
+const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
+/// Most ticks that fit.
+const MOST_TICKS: i64 = 8;
+
+/// How much time is shown, ending now: the current rollout whole, or the last minute when all is calm.
+#[must_use]
+pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
+    let Some(deployment) = deployment else { return CALM_MILLIS };
+    let Some(rollout) = deployment.rollouts.last() else { return CALM_MILLIS };
+    let since = |at: Millis| (now_millis - at) as f64;
+    let began = rollout.started_millis.map_or(f64::INFINITY, since);
+    let ended = rollout.completed_millis.map(since);
+    let wanted = match ended {
+        Some(ended) if ended > AFTERGLOW_MILLIS => CALM_MILLIS,
+        _ if began.is_finite() => began + LEAD_MILLIS,
+        _ => CALM_MILLIS,
+    };
+    wanted.clamp(SHORTEST_MILLIS, LONGEST_MILLIS)
+}
+
+/// Times of the ticks in the window before `now_millis`, whole multiples of a step that reads well.
+#[must_use]
+pub fn ticks(now_millis: Millis, window_millis: f64) -> Vec<Millis> {
+    let seconds = (window_millis / 1000.0) as i64;
+    let step = STEPS.into_iter().find(|step| seconds / step <= MOST_TICKS).unwrap_or(600) * 1000;
+    let from = now_millis - window_millis as i64;
+    let first = from.div_euclid(step) * step;
+    (0..).map(|index| first + index * step).take_while(|at| *at <= now_millis + step).collect()
+}
+
+/// Time of day in UTC, "14:02:05".
+#[must_use]
+pub fn clock(at_millis: Millis) -> String {
+    let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_few_and_cover_the_window() {
+        for window in [20_000.0, 45_000.0, 600_000.0] {
+            let ticks = ticks(1_000_123, window);
+            assert!((3..=11).contains(&ticks.len()), "{window}: {ticks:?}");
+            assert!(ticks.first().unwrap() <= &(1_000_123 - window as i64) && ticks.last().unwrap() >= &1_000_123);
+        }
+    }
+
+    #[test]
+    fn clock_is_time_of_day() {
+        assert_eq!(clock(1_795_236_786_365), "04:53:06");
+    }
+}

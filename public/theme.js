@@ -1,0 +1,6 @@
+// Sets the theme before anything is painted: ?theme=dark|light, else what the system prefers, followed while it changes.
+const asked = new URLSearchParams(location.search).get("theme");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const set = () => { document.documentElement.dataset.theme = asked === "dark" || asked === "light" ? asked : dark.matches ? "dark" : "light"; };
+set();
+dark.addEventListener("change", set);

@@ -1,0 +1,70 @@
+//! The JSON read API.
+//!
+//! - `GET /api/v1/deployments`: `{"clusters": [{"name", "deployments": [{"namespace", "name", "uid", "revision", "images",
+//!   "verdict": {"badge", "tone", "sentence", "why"}, "sinceMillis"}]}]}`
+//! - `GET /api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline`: the `rollcast.timeline/1` document.
+//!
+//! Errors are `{"error": "<sentence>"}` with 404 or 503.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use timeline::document;
+
+use crate::state::Rollcast;
+
+pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Response {
+    let clusters: Vec<_> = rollcast
+        .lists()
+        .into_iter()
+        .map(|list| {
+            let deployments: Vec<_> = list
+                .deployments
+                .iter()
+                .map(|d| {
+                    json!({
+                        "namespace": d.namespace, "name": d.name, "uid": d.uid, "revision": d.revision, "images": d.images,
+                        "sinceMillis": d.since_millis,
+                        "verdict": {
+                            "badge": d.verdict.badge, "tone": d.verdict.tone.name(),
+                            "sentence": d.verdict.sentence, "why": d.verdict.why,
+                        },
+                    })
+                })
+                .collect();
+            json!({ "name": list.cluster, "deployments": deployments })
+        })
+        .collect();
+    Json(json!({ "clusters": clusters })).into_response()
+}
+
+pub(super) async fn timeline(
+    State(rollcast): State<Arc<Rollcast>>,
+    Path((cluster, namespace, name)): Path<(String, String, String)>,
+) -> Response {
+    let Some(hub) = rollcast.clusters.get(&cluster) else {
+        return error(StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here."));
+    };
+    let missing = format!("There is no Deployment {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
+    let document = hub
+        .read(move |reader| {
+            let model = reader.timeline.model();
+            let uid = model.find(&namespace, &name)?.uid;
+            let (from, to) = reader.observed.unzip();
+            serde_json::to_vec(&document::document(&model.only(uid), from, to)).ok()
+        })
+        .await;
+    match document {
+        Ok(Some(bytes)) => ([(axum::http::header::CONTENT_TYPE, "application/json")], bytes).into_response(),
+        Ok(None) => error(StatusCode::NOT_FOUND, missing),
+        Err(ended) => error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
+    }
+}
+
+fn error(status: StatusCode, sentence: String) -> Response {
+    (status, Json(json!({ "error": sentence }))).into_response()
+}

@@ -1,0 +1,33 @@
+//! HTTP: pages, the stream, the read API, health and metrics. One router, one guard in front of everything.
+
+mod api;
+mod files;
+mod guard;
+mod health;
+mod metrics;
+mod pages;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+
+use crate::state::Rollcast;
+
+/// The whole site.
+pub fn router(rollcast: Arc<Rollcast>) -> Router {
+    let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
+    Router::new()
+        .route("/", get(pages::overview))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(pages::deployment))
+        .route("/api/v1/deployments", get(api::deployments))
+        .route("/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline", get(api::timeline))
+        .route("/api/v1/stream", get(stream::upgrade))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::metrics))
+        .route("/{*path}", get(files::file_or_not_found))
+        .layer(axum::middleware::from_fn_with_state(rollcast.clone(), guard::guard))
+        .with_state(rollcast)
+}

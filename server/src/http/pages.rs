@@ -1,0 +1,57 @@
+//! The pages: complete HTML from the current state, rendered by the same components that run in the browser.
+
+use std::sync::Arc;
+
+use app::payload::{DeploymentPayload, Payload};
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::state::Rollcast;
+
+pub(super) async fn overview(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
+    let payload = Payload::Overview { build: rollcast.build.to_owned(), clusters: rollcast.lists() };
+    render(&rollcast, payload, StatusCode::OK, request).await
+}
+
+pub(super) async fn deployment(
+    State(rollcast): State<Arc<Rollcast>>,
+    Path((cluster, namespace, name)): Path<(String, String, String)>,
+    request: Request,
+) -> Response {
+    let Some(hub) = rollcast.clusters.get(&cluster) else {
+        let known = rollcast.clusters.keys().cloned().collect::<Vec<_>>().join(", ");
+        let why = format!("Rollcast does not watch a cluster named {cluster:?}. It watches: {known}.");
+        return missing(&rollcast, why, request).await;
+    };
+    let connection = hub.connection().borrow().clone();
+    let Ok(snapshot) = hub.page(&namespace, &name).await else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
+    };
+    let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let build = rollcast.build.to_owned();
+    let payload = Payload::Deployment(Box::new(DeploymentPayload { build, cluster, namespace, name, connection, snapshot }));
+    render(&rollcast, payload, status, request).await
+}
+
+pub(super) async fn not_found(rollcast: Arc<Rollcast>, request: Request) -> Response {
+    let why = "Pages are the list of all Deployments, and one page per Deployment at \
+               /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
+    missing(&rollcast, why.to_owned(), request).await
+}
+
+async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
+    let path = timeline::words::safe(request.uri().path());
+    let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+    render(rollcast, Payload::NotFound { path, why, instead }, StatusCode::NOT_FOUND, request).await
+}
+
+async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
+    let build = rollcast.build;
+    let shell = move || app::shell::shell(payload.clone(), build);
+    let handler = leptos_axum::render_app_async_with_context(|| {}, shell);
+    let mut response = handler(request).await;
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

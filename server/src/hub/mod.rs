@@ -1,0 +1,237 @@
+//! The hub: ONE task owns the timeline of a cluster. Sources put observations in, viewers take frames out, and nobody
+//! else ever holds the timeline.
+//!
+//! ```text
+//!   sources ──mpsc──► ┌──────────────────────────────┐ ──broadcast per topic──► sessions (encoded once, shared)
+//!   commands ─mpsc──► │ drain, apply, then publish:  │ ──watch "list"────────► overview
+//!                     │ at once when idle, else 50 ms│ ──watch "connection"──► sessions
+//!                     └──────────────────────────────┘
+//! ```
+
+mod connection;
+mod task;
+mod topic;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use bytes::Bytes;
+use timeline::frame::{ClusterList, Connection, ConnectionState, Position, Snapshot};
+use timeline::{Fact, Millis, Timeline};
+use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
+use tokio::time::Instant;
+
+use crate::source::{self, Counters, SourceEvent};
+
+/// Capacity of the queue of commands to a hub.
+const COMMANDS: usize = 256;
+
+/// The hub has ended, which happens only when the program does.
+#[derive(Debug, thiserror::Error)]
+#[error("the hub has ended")]
+pub struct HubEnded;
+
+/// What a hub counts; shown under `/metrics`.
+#[derive(Debug, Default)]
+pub struct HubCounters {
+    /// Facts applied.
+    pub facts: AtomicU64,
+    /// Changes published.
+    pub changes: AtomicU64,
+    /// Frames encoded.
+    pub frames: AtomicU64,
+}
+
+/// The clock of a replay: recorded time that runs at some speed.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplayClock {
+    /// Recorded time at `started`.
+    pub start_millis: Millis,
+    /// When it began to run.
+    pub started: Instant,
+    /// Recorded seconds per second.
+    pub speed: f64,
+}
+
+/// What time it is for a hub.
+#[derive(Debug, Clone, Copy)]
+enum Clock {
+    Real,
+    Replay(ReplayClock),
+}
+
+impl Clock {
+    fn now_millis(self) -> Millis {
+        match self {
+            Self::Real => source::now_millis(),
+            Self::Replay(clock) => clock.start_millis + (clock.started.elapsed().as_secs_f64() * clock.speed * 1000.0) as Millis,
+        }
+    }
+
+    /// Real time until the hub's clock shows `at_millis`; `None` if it stands still.
+    fn until(self, at_millis: Millis) -> Option<std::time::Duration> {
+        let speed = match self {
+            Self::Real => 1.0,
+            Self::Replay(clock) => clock.speed,
+        };
+        let left = (at_millis - self.now_millis()).max(0) as f64 / 1000.0;
+        (speed > 0.0).then(|| std::time::Duration::from_secs_f64(left / speed))
+    }
+}
+
+/// What a viewer gets: everything now, then frames as they come.
+pub struct Subscription {
+    /// The first frame, encoded: a snapshot, or a delta that only confirms where the viewer stands.
+    pub first: Bytes,
+    /// Later frames, encoded. A viewer that lags behind must subscribe anew.
+    pub frames: broadcast::Receiver<Bytes>,
+    /// The hub's clock; a shared snapshot may carry an older one.
+    pub now_millis: Millis,
+}
+
+/// What the overview may read of a hub without asking it.
+pub type List = Arc<ClusterList>;
+
+type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
+
+enum Command {
+    Subscribe { namespace: String, name: String, since: Option<Position>, reply: oneshot::Sender<Subscription> },
+    Page { namespace: String, name: String, reply: oneshot::Sender<Snapshot> },
+    Read(Job),
+    Observe { at_millis: Millis, fact: Option<Box<Fact>> },
+    Restart { clock: ReplayClock, state: ConnectionState },
+    SetClock { clock: ReplayClock, state: ConnectionState },
+}
+
+/// What a reader sees of a hub.
+pub struct Reader<'h> {
+    /// The timeline.
+    pub timeline: &'h Timeline,
+    /// First and last observation.
+    pub observed: Option<(Millis, Millis)>,
+    /// The hub's clock.
+    pub now_millis: Millis,
+    /// Since when it looks.
+    pub looking_since_millis: Millis,
+}
+
+/// The way to a hub.
+#[derive(Clone)]
+pub struct Handle {
+    name: Arc<str>,
+    commands: mpsc::Sender<Command>,
+    connection: signal::Receiver<Connection>,
+    list: signal::Receiver<List>,
+    counters: Arc<HubCounters>,
+    sources: Arc<Counters>,
+}
+
+impl Handle {
+    /// Starts a hub. Its sources send to the returned queue.
+    #[must_use]
+    pub fn start(name: &str, sources: Arc<Counters>) -> (Self, mpsc::Sender<SourceEvent>) {
+        let name: Arc<str> = name.into();
+        let (commands, command_inbox) = mpsc::channel(COMMANDS);
+        let (events, event_inbox) = mpsc::channel(source::QUEUE);
+        let (connection, connection_out) = signal::channel(Connection::default());
+        let empty = ClusterList { cluster: name.to_string(), connection: Connection::default(), deployments: Vec::new() };
+        let (list, list_out) = signal::channel(Arc::new(empty));
+        let counters = Arc::new(HubCounters::default());
+        let hub = task::Hub::new(name.clone(), connection, list, counters.clone());
+        tokio::spawn(hub.run(event_inbox, command_inbox));
+        (Self { name, commands, connection: connection_out, list: list_out, counters, sources }, events)
+    }
+
+    /// Name of the cluster.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How the server gets on with the cluster.
+    #[must_use]
+    pub fn connection(&self) -> signal::Receiver<Connection> {
+        self.connection.clone()
+    }
+
+    /// The cluster's list of Deployments.
+    #[must_use]
+    pub fn list(&self) -> signal::Receiver<List> {
+        self.list.clone()
+    }
+
+    /// What the hub counts.
+    #[must_use]
+    pub fn counters(&self) -> &HubCounters {
+        &self.counters
+    }
+
+    /// What its sources count.
+    #[must_use]
+    pub fn sources(&self) -> &Counters {
+        &self.sources
+    }
+
+    /// Follows a Deployment by name.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn subscribe(&self, namespace: &str, name: &str, since: Option<Position>) -> Result<Subscription, HubEnded> {
+        self.ask(|reply| Command::Subscribe { namespace: namespace.into(), name: name.into(), since, reply }).await
+    }
+
+    /// Everything about a Deployment, for one page.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn page(&self, namespace: &str, name: &str) -> Result<Snapshot, HubEnded> {
+        self.ask(|reply| Command::Page { namespace: namespace.into(), name: name.into(), reply }).await
+    }
+
+    /// Reads something from the timeline, in the hub's task. The job must be short.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn read<T: Send + 'static>(&self, job: impl FnOnce(&Reader<'_>) -> T + Send + 'static) -> Result<T, HubEnded> {
+        self.ask(|reply| {
+            Command::Read(Box::new(move |reader| {
+                let _ = reply.send(job(reader)); // the asker may have left
+            }))
+        })
+        .await
+    }
+
+    /// Puts in one observation of a replay.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn observe(&self, at_millis: Millis, fact: Option<Fact>) -> Result<(), HubEnded> {
+        self.tell(Command::Observe { at_millis, fact: fact.map(Box::new) }).await
+    }
+
+    /// Forgets everything and starts over with a replay's clock.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn restart(&self, clock: ReplayClock, state: ConnectionState) -> Result<(), HubEnded> {
+        self.tell(Command::Restart { clock, state }).await
+    }
+
+    /// Sets a replay's clock.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn set_clock(&self, clock: ReplayClock, state: ConnectionState) -> Result<(), HubEnded> {
+        self.tell(Command::SetClock { clock, state }).await
+    }
+
+    async fn tell(&self, command: Command) -> Result<(), HubEnded> {
+        self.commands.send(command).await.map_err(|_| HubEnded)
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, HubEnded> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(command(reply)).await?;
+        answer.await.map_err(|_| HubEnded)
+    }
+}

@@ -1,0 +1,318 @@
+//! The hub's task: the only code that holds a cluster's timeline.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use timeline::change::Subject;
+use timeline::fact::Seen;
+use timeline::frame::{ClusterList, Connection, ConnectionState, Delta, Position, ServerFrame, Snapshot};
+use timeline::view::{self, Summary, Tone};
+use timeline::{Change, Fact, Millis, Model, Timeline, Uid};
+use tokio::sync::{mpsc, watch as signal};
+use tokio::time::Instant;
+
+use super::connection::Watches;
+use super::topic::{self, Topic};
+use super::{Clock, Command, HubCounters, List, Reader, Subscription};
+use crate::source::{self, SourceEvent};
+
+/// While events stream in, frames go out this often.
+const PUBLISH_EVERY: Duration = Duration::from_millis(50);
+/// The list goes out at most this often, and sentences that depend on time are looked at again this often.
+const LIST_EVERY: Duration = Duration::from_millis(250);
+const LOOK_AGAIN_EVERY: Duration = Duration::from_secs(5);
+/// Events taken from the queue before anything is published.
+const DRAIN: usize = 512;
+
+pub(super) struct Hub {
+    name: Arc<str>,
+    epoch: u64,
+    timeline: Timeline,
+    clock: Clock,
+    looking_since_millis: Millis,
+    observed: Option<(Millis, Millis)>,
+    watches: Watches,
+    replay: Option<ConnectionState>,
+    topics: BTreeMap<(String, String), Topic>,
+    /// Number of the last change that touched a Deployment.
+    touched: BTreeMap<Uid, u64>,
+    summaries: BTreeMap<Uid, Summary>,
+    /// Deployments whose summary may be old.
+    outdated: BTreeSet<Uid>,
+    is_dirty: bool,
+    published: Instant,
+    listed: Instant,
+    connection: signal::Sender<Connection>,
+    list: signal::Sender<List>,
+    counters: Arc<HubCounters>,
+}
+
+impl Hub {
+    pub(super) fn new(name: Arc<str>, connection: signal::Sender<Connection>, list: signal::Sender<List>, counters: Arc<HubCounters>) -> Self {
+        let now = Instant::now();
+        Self {
+            name,
+            epoch: fastrand::u64(..),
+            timeline: Timeline::new(),
+            clock: Clock::Real,
+            looking_since_millis: source::now_millis(),
+            observed: None,
+            watches: Watches::default(),
+            replay: None,
+            topics: BTreeMap::new(),
+            touched: BTreeMap::new(),
+            summaries: BTreeMap::new(),
+            outdated: BTreeSet::new(),
+            is_dirty: false,
+            published: now,
+            listed: now,
+            connection,
+            list,
+            counters,
+        }
+    }
+
+    /// Runs until nobody can reach it any more.
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<SourceEvent>, mut commands: mpsc::Receiver<Command>) {
+        let mut look_again = tokio::time::interval(LOOK_AGAIN_EVERY);
+        loop {
+            let due = self.timeline.next_due_millis().and_then(|at| self.clock.until(at));
+            let publish_at = self.published + PUBLISH_EVERY;
+            let list_at = self.listed + LIST_EVERY;
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(command) => self.command(command),
+                    None => return,
+                },
+                Some(event) = events.recv() => {
+                    self.event(event);
+                    for _ in 0..DRAIN {
+                        let Ok(event) = events.try_recv() else { break };
+                        self.event(event);
+                    }
+                }
+                () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => {
+                    let changes = self.timeline.tick(self.clock.now_millis());
+                    self.take(changes);
+                }
+                () = tokio::time::sleep_until(publish_at), if self.is_dirty => {}
+                () = tokio::time::sleep_until(list_at), if !self.outdated.is_empty() => {}
+                _ = look_again.tick() => self.look_again(),
+            }
+            if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
+                self.publish();
+            }
+            if !self.outdated.is_empty() && self.listed.elapsed() >= LIST_EVERY {
+                self.publish_list();
+            }
+        }
+    }
+
+    fn event(&mut self, event: SourceEvent) {
+        match event {
+            SourceEvent::Reset { kind, namespace, objects, at_millis } => {
+                let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
+                for object in objects {
+                    if let Ok(Some(fact)) = object.fact(Seen::InList) {
+                        self.observe(at_millis, fact);
+                    }
+                }
+                self.observe(at_millis, Fact::Listed { kind, namespace, present });
+            }
+            SourceEvent::Object { object, seen, at_millis } => {
+                if let Ok(Some(fact)) = object.fact(seen) {
+                    self.observe(at_millis, fact);
+                }
+            }
+            SourceEvent::Health { kind, namespace, health } => {
+                self.watches.note(kind, namespace, health);
+                self.tell_connection();
+            }
+            SourceEvent::Answers { silent } => {
+                self.watches.note_answer(silent);
+                self.tell_connection();
+            }
+        }
+    }
+
+    fn observe(&mut self, at_millis: Millis, fact: Fact) {
+        self.counters.facts.fetch_add(1, Ordering::Relaxed);
+        self.note_time(at_millis);
+        let changes = self.timeline.apply(at_millis, fact);
+        self.take(changes);
+    }
+
+    fn note_time(&mut self, at_millis: Millis) {
+        let (from, _) = self.observed.unwrap_or((at_millis, at_millis));
+        self.observed = Some((from, at_millis));
+    }
+
+    /// Hands changes to the topics that want them.
+    fn take(&mut self, changes: Vec<Change>) {
+        self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
+        for change in changes {
+            self.is_dirty = true;
+            let model = self.timeline.model();
+            // Pods may be known before the ReplicaSet that ties them to a Deployment; then only everything tells it.
+            let ties = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..));
+            let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
+            for uid in model.deployments_of(&change) {
+                self.touched.insert(uid, self.timeline.seq());
+                self.outdated.insert(uid);
+                let Some(deployment) = model.deployments.get(&uid) else { continue };
+                let key = (deployment.namespace.clone(), deployment.name.clone());
+                let Some(topic) = self.topics.get_mut(&key) else { continue };
+                if renames || (ties && has_pods(model, &change)) {
+                    topic.renew(model.find(&key.0, &key.1).map(|d| d.uid));
+                } else if topic.deployment == Some(uid) {
+                    topic.push(change.clone());
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        self.is_dirty = false;
+        self.published = Instant::now();
+        let (seq, now_millis) = (self.timeline.seq(), self.clock.now_millis());
+        let mut topics = std::mem::take(&mut self.topics);
+        topics.retain(|_, topic| !topic.is_deserted());
+        for ((namespace, name), topic) in &mut topics {
+            let encoded = topic.publish(seq, now_millis, || self.snapshot(namespace, name));
+            self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+        }
+        self.topics = topics;
+    }
+
+    fn publish_list(&mut self) {
+        self.listed = Instant::now();
+        let now_millis = self.clock.now_millis();
+        let model = self.timeline.model();
+        for uid in std::mem::take(&mut self.outdated) {
+            let exists = model.deployments.get(&uid).is_some_and(|d| d.deleted_millis.is_none());
+            match view::summary(model, uid, now_millis).filter(|_| exists) {
+                Some(summary) => self.summaries.insert(uid, summary),
+                None => self.summaries.remove(&uid),
+            };
+        }
+        self.send_list();
+    }
+
+    fn send_list(&self) {
+        let mut deployments: Vec<Summary> = self.summaries.values().cloned().collect();
+        deployments.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
+        let list = ClusterList { cluster: self.name.to_string(), connection: self.connection.borrow().clone(), deployments };
+        self.list.send_if_modified(|known| {
+            let changed = **known != list;
+            if changed {
+                *known = Arc::new(list);
+            }
+            changed
+        });
+    }
+
+    /// Sentences such as "not ready since 20 s" change by time alone.
+    fn look_again(&mut self) {
+        let busy = self.summaries.values().filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
+        self.outdated.extend(busy.map(|summary| summary.uid));
+    }
+
+    fn tell_connection(&self) {
+        let connection = match &self.replay {
+            Some(state) => Connection { state: state.clone(), forbidden: Vec::new() },
+            None => self.watches.connection(),
+        };
+        let changed = self.connection.send_if_modified(|known| {
+            let changed = *known != connection;
+            *known = connection;
+            changed
+        });
+        if changed {
+            self.send_list();
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Subscribe { namespace, name, since, reply } => {
+                let subscription = self.subscribe(namespace, name, since);
+                let _ = reply.send(subscription); // the asker may have left
+            }
+            Command::Page { namespace, name, reply } => {
+                let _ = reply.send(self.snapshot(&namespace, &name));
+            }
+            Command::Read(job) => job(&Reader {
+                timeline: &self.timeline,
+                observed: self.observed,
+                now_millis: self.clock.now_millis(),
+                looking_since_millis: self.looking_since_millis,
+            }),
+            Command::Observe { at_millis, fact: Some(fact) } => self.observe(at_millis, *fact),
+            Command::Observe { at_millis, fact: None } => {
+                self.note_time(at_millis);
+                let changes = self.timeline.tick(at_millis);
+                self.take(changes);
+            }
+            Command::Restart { clock, state } => {
+                self.timeline = Timeline::new();
+                self.epoch = fastrand::u64(..);
+                self.observed = None;
+                self.looking_since_millis = clock.start_millis;
+                self.touched.clear();
+                self.outdated = self.summaries.keys().copied().collect();
+                self.topics.values_mut().for_each(|topic| topic.renew(None));
+                self.is_dirty = true;
+                self.set_clock(clock, state);
+            }
+            Command::SetClock { clock, state } => self.set_clock(clock, state),
+        }
+    }
+
+    fn set_clock(&mut self, clock: super::ReplayClock, state: ConnectionState) {
+        self.clock = Clock::Replay(clock);
+        self.replay = Some(state);
+        self.tell_connection();
+    }
+
+    fn subscribe(&mut self, namespace: String, name: String, since: Option<Position>) -> Subscription {
+        self.publish(); // so that what the topic sent and what the snapshot holds is the same
+        let deployment = self.timeline.model().find(&namespace, &name).map(|d| d.uid);
+        let seq = self.timeline.seq();
+        let key = (namespace, name);
+        let mut topic = self.topics.remove(&key).unwrap_or_else(|| Topic::new(deployment, seq));
+        let touched = deployment.and_then(|uid| self.touched.get(&uid)).copied().unwrap_or(0);
+        let fits = since.is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
+        let now_millis = self.clock.now_millis();
+        let (first, encoded) = match since.filter(|_| fits) {
+            Some(at) => {
+                let nothing = Delta { from: at.seq, to: seq, now_millis, changes: Vec::new() };
+                (topic::encode(&ServerFrame::Delta(nothing)).unwrap_or_default(), 1)
+            }
+            None => topic.snapshot(|| self.snapshot(&key.0, &key.1)),
+        };
+        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+        let frames = topic.listen();
+        self.topics.insert(key, topic);
+        Subscription { first, frames, now_millis }
+    }
+
+    fn snapshot(&self, namespace: &str, name: &str) -> Snapshot {
+        let model = self.timeline.model();
+        let deployment = model.find(namespace, name).map(|d| d.uid);
+        Snapshot {
+            epoch: self.epoch,
+            seq: self.timeline.seq(),
+            now_millis: self.clock.now_millis(),
+            deployment,
+            looking_since_millis: self.looking_since_millis,
+            model: deployment.map(|uid| model.only(uid)).unwrap_or_default(),
+        }
+    }
+}
+
+fn has_pods(model: &Model, change: &Change) -> bool {
+    let Subject::ReplicaSet(uid) = change.subject() else { return false };
+    model.pods_of(uid).next().is_some()
+}

@@ -1,0 +1,164 @@
+//! The wiring: from the command line to running tasks. Errors here end the program with exit code 2 and one sentence.
+
+use std::future::IntoFuture;
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use timeline::document;
+use timeline::fact::Kind;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use crate::cli::{Cli, Command, Listen, Record, Replay, Report, Serve};
+use crate::hub::Handle;
+use crate::source::kubeconfig::{self, Target};
+use crate::source::{self, Counters, Health, Pace, SourceEvent, replay};
+use crate::state::Rollcast;
+use crate::{assets, http};
+
+/// Kinds that are watched for the pages.
+const WATCHED: [Kind; 3] = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod];
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// When it cannot start; the error's text is the sentence for people.
+pub async fn run(cli: Cli) -> anyhow::Result<()> {
+    match cli.command {
+        Command::Serve(arguments) => serve(arguments).await,
+        Command::Replay(arguments) => self::replay(arguments).await,
+        Command::Record(arguments) => record(arguments).await,
+        Command::Report(arguments) => report(&arguments),
+    }
+}
+
+async fn serve(arguments: Serve) -> anyhow::Result<()> {
+    let targets = kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
+    let listener = listen(arguments.listen.listen).await?;
+    let viewers = Arc::new(AtomicUsize::new(0));
+    let mut hubs = Vec::new();
+    for target in targets {
+        let counters = Arc::new(Counters::default());
+        let (hub, events) = Handle::start(&target.name, counters.clone());
+        announce(&target, &arguments.namespace);
+        let cluster = cluster(target, events, viewers.clone(), counters);
+        source::start(&cluster, &WATCHED, &arguments.namespace);
+        hubs.push(hub);
+    }
+    publish(hubs, viewers, listener, arguments.listen).await
+}
+
+async fn replay(arguments: Replay) -> anyhow::Result<()> {
+    let mut recordings = Vec::new();
+    for file in &arguments.files {
+        let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        recordings.push((name, replay::read(file)?));
+    }
+    let listener = listen(arguments.listen.listen).await?;
+    let style = replay::Style {
+        speed: arguments.speed,
+        repeat: arguments.r#loop,
+        hold_at_millis: arguments.hold_at.map(|seconds| (seconds * 1000.0) as i64),
+    };
+    let mut hubs = Vec::new();
+    for (name, recording) in recordings {
+        let (hub, _) = Handle::start(&name, Arc::default());
+        tokio::spawn(replay::play(hub.clone(), name, recording, style));
+        hubs.push(hub);
+    }
+    publish(hubs, Arc::default(), listener, arguments.listen).await
+}
+
+async fn record(arguments: Record) -> anyhow::Result<()> {
+    let mut targets = kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
+    anyhow::ensure!(targets.len() == 1, "a recording is of one cluster: name one --context");
+    let Some(target) = targets.pop() else { return Ok(()) };
+    let (events, mut inbox) = mpsc::channel(source::QUEUE);
+    let name = target.name.clone();
+    let cluster = cluster(target, events, Arc::new(AtomicUsize::new(1)), Arc::default());
+    source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
+    let mut out = std::io::stdout().lock();
+    while let Some(event) = inbox.recv().await {
+        match event {
+            SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } => {
+                anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
+            }
+            SourceEvent::Health { kind, health: Health::Forbidden { verb }, .. } => {
+                tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
+            }
+            other => {
+                for line in crate::recording::lines(other) {
+                    writeln!(out, "{line}")?;
+                }
+                out.flush()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn report(arguments: &Report) -> anyhow::Result<()> {
+    let recording = replay::read(&arguments.file)?;
+    let (from, to) = recording.span().unzip();
+    let timeline = recording.play();
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &document::document(timeline.model(), from, to))?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn announce(target: &Target, namespaces: &[String]) {
+    let scope = if namespaces.is_empty() { "all namespaces".to_owned() } else { namespaces.join(", ") };
+    tracing::info!("watching {} at {} ({scope})", target.name, target.address);
+}
+
+fn cluster(target: Target, events: mpsc::Sender<SourceEvent>, viewers: Arc<AtomicUsize>, counters: Arc<Counters>) -> source::Cluster {
+    source::Cluster { name: target.name.into(), client: target.client, events, viewers, counters, pace: Arc::new(Pace::default()) }
+}
+
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => anyhow::anyhow!("{address} is already in use. Choose another port with --listen, for example --listen 127.0.0.1:0."),
+        _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
+    })
+}
+
+async fn publish(hubs: Vec<Handle>, viewers: Arc<AtomicUsize>, listener: TcpListener, listen: Listen) -> anyhow::Result<()> {
+    let address = listener.local_addr()?;
+    let rollcast = Rollcast::new(hubs, assets::build(), viewers, listen.allow_host);
+    // The one line for people and scripts alike; logs go to standard error.
+    println!("Rollcast is at http://{address}/");
+    if !address.ip().is_loopback() {
+        tracing::warn!("anyone who can reach {address} sees the rollouts; there is no sign-in");
+    }
+    let server = axum::serve(listener, http::router(rollcast)).into_future();
+    // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
+    tokio::select! {
+        ended = server => Ok(ended?),
+        () = interrupted() => Ok(()),
+    }
+}
+
+async fn interrupted() {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
+    let terminated = async {
+        match &mut terminate {
+            Some(signal) => {
+                signal.recv().await;
+            }
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+}
+
+/// Sets up logging to standard error: `ROLLCAST_LOG` chooses what, by default what matters.
+pub fn log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| "info,hyper=warn,kube=warn".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
+}

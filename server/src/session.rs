@@ -1,0 +1,191 @@
+//! A session: one viewer on one websocket. Snapshot, then deltas; a viewer that cannot keep up is given a fresh snapshot
+//! and never waited for.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket};
+use bytes::Bytes;
+use futures::{Sink, SinkExt, Stream, StreamExt};
+use timeline::frame::{self, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch as signal};
+
+use crate::hub::Handle;
+use crate::state::Rollcast;
+
+/// A viewer that takes no frame for this long is gone.
+const SEND_LIMIT: Duration = Duration::from_secs(15);
+
+/// Why a session ends.
+enum End {
+    Left,
+    Broken,
+}
+
+/// Counts a viewer for as long as it lives.
+struct Viewer(Arc<Rollcast>);
+
+impl Viewer {
+    fn enter(rollcast: &Arc<Rollcast>) -> Self {
+        rollcast.viewers.fetch_add(1, Ordering::Relaxed);
+        Self(rollcast.clone())
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        self.0.viewers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Serves one viewer until it leaves.
+pub async fn serve(socket: WebSocket, rollcast: Arc<Rollcast>) {
+    let _viewer = Viewer::enter(&rollcast);
+    let (mut out, mut inbox) = socket.split();
+    let reason = talk(&mut out, &mut inbox, &rollcast).await;
+    if let Err(End::Broken) = reason {
+        tracing::debug!("a viewer's connection broke");
+    }
+    let _ = out.close().await;
+}
+
+/// What a session listens to besides the viewer.
+enum Following {
+    Nothing,
+    Overview(signal::Receiver<Bytes>),
+    Deployment { hub: Handle, namespace: String, name: String, frames: broadcast::Receiver<Bytes> },
+}
+
+async fn talk(
+    out: &mut (impl Sink<Message> + Unpin),
+    inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+    rollcast: &Arc<Rollcast>,
+) -> Result<(), End> {
+    let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
+    send_frame(out, &hello).await?;
+    let mut following = Following::Nothing;
+    let mut connection: Connected = None;
+    let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
+    heartbeat.reset();
+    loop {
+        tokio::select! {
+            message = inbox.next() => {
+                let message = message.ok_or(End::Left)?.map_err(|_| End::Broken)?;
+                let Some((scope, since)) = request(message)? else { continue };
+                (following, connection) = follow(out, rollcast, scope, since).await?;
+            }
+            frame = next(&mut following) => match frame {
+                Some(bytes) => send(out, bytes).await?,
+                None => {
+                    rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
+                    following = resume(out, following).await?;
+                }
+            },
+            (cluster, connection) = changed(&mut connection) => {
+                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+            }
+            _ = heartbeat.tick() => {
+                let now_millis = now(&following).await;
+                send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
+            }
+        }
+    }
+}
+
+/// Reads what a viewer asks for; `None` for what needs no answer.
+fn request(message: Message) -> Result<Option<(Scope, Option<Position>)>, End> {
+    let bytes = match message {
+        Message::Binary(bytes) => bytes,
+        Message::Close(_) => return Err(End::Left),
+        _ => return Ok(None),
+    };
+    match frame::decode_viewer(&bytes) {
+        Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
+        Ok(ViewerFrame::Subscribe { scope, since }) => Ok(Some((scope, since))),
+        Ok(ViewerFrame::Hello { .. }) | Err(_) => Err(End::Broken),
+    }
+}
+
+/// A cluster's name and how the server gets on with it.
+type Connected = Option<(String, signal::Receiver<frame::Connection>)>;
+
+type Followed = (Following, Connected);
+
+async fn follow(
+    out: &mut (impl Sink<Message> + Unpin),
+    rollcast: &Arc<Rollcast>,
+    scope: Scope,
+    since: Option<Position>,
+) -> Result<Followed, End> {
+    match scope {
+        Scope::Overview => {
+            let mut overview = rollcast.overview.clone();
+            let first = overview.borrow_and_update().clone();
+            send(out, first).await?;
+            Ok((Following::Overview(overview), None))
+        }
+        Scope::Deployment { cluster, namespace, name } => {
+            let Some(hub) = rollcast.clusters.get(&cluster).cloned() else { return Ok((Following::Nothing, None)) };
+            let mut connection = hub.connection();
+            let now = connection.borrow_and_update().clone();
+            send_frame(out, &ServerFrame::Connection { cluster: cluster.clone(), connection: now }).await?;
+            let subscription = hub.subscribe(&namespace, &name, since).await.map_err(|_| End::Broken)?;
+            send(out, subscription.first).await?;
+            send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
+            Ok((Following::Deployment { hub, namespace, name, frames: subscription.frames }, Some((cluster, connection))))
+        }
+    }
+}
+
+/// The viewer lagged: drops what it missed and sends everything anew.
+async fn resume(out: &mut (impl Sink<Message> + Unpin), following: Following) -> Result<Following, End> {
+    let Following::Deployment { hub, namespace, name, .. } = following else { return Ok(following) };
+    let subscription = hub.subscribe(&namespace, &name, None).await.map_err(|_| End::Broken)?;
+    send(out, subscription.first).await?;
+    send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
+    Ok(Following::Deployment { hub, namespace, name, frames: subscription.frames })
+}
+
+/// The next frame to pass on; `None` when some were missed.
+async fn next(following: &mut Following) -> Option<Bytes> {
+    match following {
+        Following::Nothing => std::future::pending().await,
+        Following::Overview(overview) => match overview.changed().await {
+            Ok(()) => Some(overview.borrow_and_update().clone()),
+            Err(_) => std::future::pending().await,
+        },
+        Following::Deployment { frames, .. } => match frames.recv().await {
+            Ok(bytes) => Some(bytes),
+            Err(RecvError::Lagged(_) | RecvError::Closed) => None,
+        },
+    }
+}
+
+async fn changed(connected: &mut Connected) -> (String, frame::Connection) {
+    if let Some((cluster, connection)) = connected
+        && connection.changed().await.is_ok()
+    {
+        return (cluster.clone(), connection.borrow_and_update().clone());
+    }
+    std::future::pending().await
+}
+
+async fn now(following: &Following) -> i64 {
+    match following {
+        Following::Deployment { hub, .. } => hub.read(|reader| reader.now_millis).await.unwrap_or_else(|_| crate::source::now_millis()),
+        _ => crate::source::now_millis(),
+    }
+}
+
+async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), End> {
+    send(out, frame::encode(frame).map_err(|_| End::Broken)?.into()).await
+}
+
+async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), End> {
+    match tokio::time::timeout(SEND_LIMIT, out.send(Message::Binary(bytes))).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(End::Broken),
+    }
+}

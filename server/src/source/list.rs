@@ -1,0 +1,75 @@
+//! One list: page by page, each object decoded for itself, so that a malformed one costs only itself.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use timeline::fact::Kind;
+
+use super::request::{self, RequestError};
+use super::{Cluster, Counters};
+use crate::translate::Object;
+
+/// A complete list.
+pub(super) struct Listed {
+    /// Where to watch from.
+    pub resource_version: String,
+    /// The objects.
+    pub objects: Vec<Object>,
+}
+
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(default)]
+    metadata: PageMeta,
+    #[serde(borrow, default)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct PageMeta {
+    resource_version: Option<String>,
+    r#continue: Option<String>,
+}
+
+/// Lists a kind.
+pub(super) async fn list(cluster: &Cluster, kind: Kind, namespace: Option<&str>) -> Result<Listed, RequestError> {
+    Counters::add(&cluster.counters.lists);
+    let collection = request::collection(kind, namespace);
+    let mut listed = Listed { resource_version: String::new(), objects: Vec::new() };
+    let mut next: Option<String> = None;
+    loop {
+        let after = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
+        let path = format!("{collection}?limit={}{after}", cluster.pace.page_size);
+        let body = request::read(request::get(&cluster.client, &path).await?).await?;
+        let page: Page<'_> = serde_json::from_slice(&body)?;
+        for item in page.items.unwrap_or_default() {
+            match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
+                Ok(object) => listed.objects.push(object),
+                Err(error) => skipped(cluster, &error),
+            }
+        }
+        listed.resource_version = page.metadata.resource_version.unwrap_or_default();
+        match page.metadata.r#continue.filter(|token| !token.is_empty()) {
+            Some(token) => next = Some(token),
+            None => return Ok(listed),
+        }
+    }
+}
+
+/// Counts and reports an object that was skipped.
+pub(super) fn skipped(cluster: &Cluster, error: &crate::translate::Unusable) {
+    Counters::add(&cluster.counters.malformed);
+    tracing::warn!(%error, "skipped an object that cannot be used");
+}
+
+fn encoded(token: &str) -> String {
+    use std::fmt::Write;
+    token.bytes().fold(String::with_capacity(token.len()), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}

@@ -1,0 +1,197 @@
+//! Where observations come from: a cluster (list, watch, liveness) or a recording. Everything arrives at the hub in one
+//! bounded queue, as [`SourceEvent`]s.
+//!
+//! ```text
+//!   one task per kind and namespace          one task per cluster
+//!   list ─► watch ─► (410, failures) ─► list      liveness probe
+//!      └──────────────┴──────────┬───────────────────┘
+//!                                ▼
+//!                      mpsc "source" (bounded: a slow hub slows the watches down, nothing is dropped)
+//! ```
+
+pub mod backoff;
+pub mod kubeconfig;
+mod list;
+mod liveness;
+pub mod replay;
+mod request;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use timeline::Millis;
+use timeline::fact::{Kind, Seen};
+use tokio::sync::{mpsc, watch as signal};
+use tracing::Instrument;
+
+use crate::translate::Object;
+
+/// Capacity of the queue from a cluster's sources to its hub, in events.
+pub const QUEUE: usize = 1024;
+
+/// What a source tells the hub.
+#[derive(Debug)]
+pub enum SourceEvent {
+    /// A list is complete; known objects of that kind that it lacks are gone.
+    Reset {
+        /// Kind.
+        kind: Kind,
+        /// The namespace it was limited to.
+        namespace: Option<String>,
+        /// Everything it held, in the server's order.
+        objects: Vec<Object>,
+        /// Arrival.
+        at_millis: Millis,
+    },
+    /// One object from a watch.
+    Object {
+        /// The object.
+        object: Object,
+        /// Added and modified, or deleted.
+        seen: Seen,
+        /// Arrival.
+        at_millis: Millis,
+    },
+    /// How one watch gets on.
+    Health {
+        /// Kind.
+        kind: Kind,
+        /// The namespace it is limited to.
+        namespace: Option<String>,
+        /// How it gets on.
+        health: Health,
+    },
+    /// Whether the cluster answers at all.
+    Answers {
+        /// `None` while it does; else the time of its last answer and what went wrong.
+        silent: Option<(Millis, String)>,
+    },
+}
+
+/// How one watch gets on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// The first list is under way.
+    Connecting,
+    /// Listed and watching.
+    Live,
+    /// No word since then.
+    Stale {
+        /// Last word.
+        since_millis: Millis,
+        /// Next try.
+        retry_at_millis: Millis,
+        /// What went wrong, in a sentence.
+        why: String,
+    },
+    /// Not allowed.
+    Forbidden {
+        /// "list" or "watch".
+        verb: &'static str,
+    },
+}
+
+/// What a source counts; shown under `/metrics`.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Lists started.
+    pub lists: AtomicU64,
+    /// Watches started.
+    pub watches: AtomicU64,
+    /// Requests that failed.
+    pub failures: AtomicU64,
+    /// Objects that could not be decoded and were skipped.
+    pub malformed: AtomicU64,
+    /// Watch events received.
+    pub events: AtomicU64,
+}
+
+impl Counters {
+    fn add(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Settings of the watch loop. Tests shorten the times.
+#[derive(Debug, Clone)]
+pub struct Pace {
+    /// Objects per page of a list.
+    pub page_size: u32,
+    /// A watch that ends sooner counts as a failure.
+    pub min_watch_lifetime: Duration,
+    /// Longest back-off while someone is looking, and otherwise.
+    pub max_backoff: [Duration; 2],
+    /// First back-off; doubled with every failure.
+    pub first_backoff: Duration,
+    /// Failures in a row after which the position is given up and everything is listed again.
+    pub failures_before_relist: u32,
+    /// Requests that may come at once, and the time in which one more is earned.
+    pub burst: u32,
+    /// Time in which one more request is earned.
+    pub earn: Duration,
+    /// Time between two liveness probes, also the time that one may take.
+    pub probe: Duration,
+    /// Silence after which a cluster is stale.
+    pub silence: Duration,
+    /// Server-side timeout of a watch.
+    pub watch_seconds: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            page_size: 500,
+            min_watch_lifetime: Duration::from_secs(1),
+            max_backoff: [Duration::from_secs(5), Duration::from_secs(30)],
+            first_backoff: Duration::from_millis(400),
+            failures_before_relist: 3,
+            // At most 8 + 60/1.2 = 58 requests in any minute: under one a second whatever the server does.
+            burst: 8,
+            earn: Duration::from_millis(1200),
+            probe: Duration::from_secs(3),
+            silence: Duration::from_secs(8),
+            watch_seconds: 280,
+        }
+    }
+}
+
+/// Everything that the sources of one cluster share.
+#[derive(Clone)]
+pub struct Cluster {
+    /// Name of the cluster, for logs.
+    pub name: Arc<str>,
+    /// Client with the credentials.
+    pub client: kube::Client,
+    /// Where events go.
+    pub events: mpsc::Sender<SourceEvent>,
+    /// How many viewers look at this server.
+    pub viewers: Arc<AtomicUsize>,
+    /// Counters.
+    pub counters: Arc<Counters>,
+    /// Settings.
+    pub pace: Arc<Pace>,
+}
+
+/// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
+pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
+    let (silent, is_silent) = signal::channel(false);
+    let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
+    tokio::spawn(liveness::run(cluster.clone(), silent).instrument(span.clone()));
+    let scopes: Vec<Option<String>> =
+        if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
+    for kind in kinds {
+        for namespace in &scopes {
+            let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
+            let watch = watch::Watch::new(cluster.clone(), *kind, namespace.clone(), is_silent.clone());
+            tokio::spawn(watch.run().instrument(span));
+        }
+    }
+}
+
+/// The time now, our clock.
+#[must_use]
+pub fn now_millis() -> Millis {
+    jiff::Timestamp::now().as_millisecond()
+}

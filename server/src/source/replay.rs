@@ -1,0 +1,97 @@
+//! Plays a recording into a hub, as fast as it happened or faster, once or in a loop.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use timeline::frame::ConnectionState;
+use tokio::time::Instant;
+
+use crate::hub::{Handle, ReplayClock};
+use crate::recording::Recording;
+
+/// Pause between the end of a recording and its next round.
+const REST: Duration = Duration::from_secs(4);
+
+/// How to play.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Times as fast as it happened.
+    pub speed: f64,
+    /// Begin again at the end.
+    pub repeat: bool,
+    /// Play this much at once, in recorded milliseconds, and stop there.
+    pub hold_at_millis: Option<i64>,
+}
+
+/// A recording that cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It cannot be read.
+    #[error("cannot read the recording {}: {error}", path.display())]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// No line of it can be used.
+    #[error("{} holds no line that can be played{first}", path.display())]
+    Empty {
+        /// Its path.
+        path: PathBuf,
+        /// The first thing wrong with it.
+        first: String,
+    },
+}
+
+/// Reads a recording and says which lines are of no use.
+///
+/// # Errors
+/// When the file cannot be read or no line of it can be used.
+pub fn read(path: &Path) -> Result<Recording, ReplayError> {
+    let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
+    let recording = Recording::read(&String::from_utf8_lossy(&text));
+    for bad in &recording.bad_lines {
+        tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
+    }
+    if recording.observed.is_empty() {
+        let first = recording.bad_lines.first().map_or_else(String::new, |bad| format!(" ({bad})"));
+        return Err(ReplayError::Empty { path: path.into(), first });
+    }
+    Ok(recording)
+}
+
+/// Plays a recording into a hub. Returns when it is over, or never if it repeats.
+pub async fn play(hub: Handle, name: String, recording: Recording, style: Style) {
+    let Some((from, to)) = recording.span() else { return };
+    let state = |speed: f64| ConnectionState::Replay { name: name.clone(), speed_percent: (speed * 100.0).round() as u32 };
+    loop {
+        let held = style.hold_at_millis.map(|offset| from + offset);
+        let clock = ReplayClock { start_millis: held.unwrap_or(from), started: Instant::now(), speed: if held.is_some() { 0.0 } else { style.speed } };
+        if hub.restart(clock, state(clock.speed)).await.is_err() {
+            return;
+        }
+        for observed in &recording.observed {
+            if let Some(until) = held {
+                if observed.at_millis > until {
+                    break;
+                }
+            } else {
+                let after = (observed.at_millis - from) as f64 / 1000.0 / style.speed;
+                tokio::time::sleep_until(clock.started + Duration::from_secs_f64(after)).await;
+            }
+            if hub.observe(observed.at_millis, observed.fact.clone()).await.is_err() {
+                return;
+            }
+        }
+        if held.is_some() {
+            return;
+        }
+        tokio::time::sleep(REST).await;
+        if !style.repeat {
+            let end = ReplayClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
+            let _ = hub.set_clock(end, state(0.0)).await;
+            return;
+        }
+    }
+}
