@@ -1,3 +1,262 @@
-#[derive(clap::Subcommand)]
-pub enum Command { Up }
-pub fn run(_: Command) -> anyhow::Result<()> { Ok(()) }
+//! A real Kubernetes control plane on this machine, on loopback only: etcd, API server, controller manager, scheduler, and
+//! KWOK in the place of kubelets. State and logs are in `target/cluster/NAME`.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Subcommand;
+
+use crate::setup::{self, Binaries};
+use crate::{sh, story};
+
+/// Nodes of a new cluster.
+const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
+/// The parts, in the order in which they are stopped.
+const PARTS: [&str; 5] = ["kwok", "scheduler", "controller-manager", "apiserver", "etcd"];
+const START_LIMIT: Duration = Duration::from_secs(90);
+const STOP_LIMIT: Duration = Duration::from_secs(30);
+
+/// `cargo xtask cluster …`.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Start the cluster and print its kubeconfig
+    Up,
+    /// Stop it and remove its state
+    Down,
+    /// Play a story on it, or list the stories
+    Story {
+        /// Name of the story; without it, the stories are listed
+        name: Option<String>,
+        /// Wait for a line on standard input before each step
+        #[arg(long)]
+        step_by_step: bool,
+        /// Namespace to play it in; without it, a new one
+        #[arg(long)]
+        namespace: Option<String>,
+    },
+    /// Run kubectl against it
+    Kubectl {
+        /// Arguments for kubectl
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// Runs a cluster command on the cluster for people to play with.
+pub fn run(command: Command) -> Result<()> {
+    let cluster = Cluster::named("default");
+    match command {
+        Command::Up => {
+            cluster.up()?;
+            println!("The cluster is up. Use it with:\n  export KUBECONFIG={}", cluster.kubeconfig().display());
+            Ok(())
+        }
+        Command::Down => cluster.down(),
+        Command::Story { name: None, .. } => story::list(),
+        Command::Story { name: Some(name), step_by_step, namespace } => {
+            let story = story::Story::named(&name)?;
+            let (kubeconfig, kubectl) = match std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
+                Some(path) => (PathBuf::from(path), story::Kubectl::default_for(&cluster)?),
+                None => {
+                    cluster.up()?;
+                    (cluster.kubeconfig(), story::Kubectl::default_for(&cluster)?)
+                }
+            };
+            story.play(&kubectl.with(&kubeconfig), namespace, step_by_step)
+        }
+        Command::Kubectl { arguments } => {
+            let kubernetes = setup::ensure_binaries()?.kubernetes;
+            let status = std::process::Command::new(kubernetes).arg("kubectl").args(arguments).env("KUBECONFIG", cluster.kubeconfig()).status()?;
+            ensure!(status.success(), "kubectl failed");
+            Ok(())
+        }
+    }
+}
+
+/// A cluster by its name.
+pub struct Cluster {
+    folder: PathBuf,
+}
+
+struct Ports {
+    etcd: u16,
+    etcd_peers: u16,
+    apiserver: u16,
+    controller_manager: u16,
+    scheduler: u16,
+}
+
+impl Cluster {
+    /// The cluster of that name, whether it runs or not.
+    pub fn named(name: &str) -> Self {
+        Self { folder: sh::at("target/cluster").join(name) }
+    }
+
+    /// Its administrator's kubeconfig.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("kubeconfig")
+    }
+
+    /// Where the API server writes each request.
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join("audit.log")
+    }
+
+    /// Starts it unless it answers already.
+    pub fn up(&self) -> Result<()> {
+        let binaries = setup::ensure_binaries()?;
+        if self.answers(&binaries) {
+            return Ok(());
+        }
+        self.down()?;
+        std::fs::create_dir_all(&self.folder)?;
+        sh::say("starting the control plane");
+        let started = Instant::now();
+        let ports = free_ports()?;
+        sh::run(sh::command(&binaries.kubernetes, &["certificates"]).arg(self.folder.join("pki")))?;
+        self.write_kubeconfig(ports.apiserver)?;
+        self.start_control_plane(&binaries, &ports)?;
+        while !self.answers(&binaries) {
+            ensure!(started.elapsed() < START_LIMIT, "the API server did not start; see {}", self.folder.join("apiserver.log").display());
+            std::thread::sleep(Duration::from_millis(100)); // polling another process
+        }
+        self.start_rest(&binaries, &ports)?;
+        sh::say(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
+        Ok(())
+    }
+
+    /// Stops every part, waits until it is gone, and removes the state.
+    pub fn down(&self) -> Result<()> {
+        for part in PARTS {
+            let Ok(pid) = std::fs::read_to_string(self.folder.join(format!("{part}.pid"))) else { continue };
+            let (pid, started) = (pid.trim().to_owned(), Instant::now());
+            let is_there = || Path::new("/proc").join(&pid).exists() && !is_zombie(&pid);
+            let _ = sh::command("kill", &[&pid]).stderr(Stdio::null()).status();
+            while is_there() {
+                if started.elapsed() > STOP_LIMIT {
+                    let _ = sh::command("kill", &["-9", &pid]).status();
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50)); // polling another process
+            }
+        }
+        if self.folder.exists() {
+            std::fs::remove_dir_all(&self.folder)?;
+        }
+        Ok(())
+    }
+
+    fn answers(&self, binaries: &Binaries) -> bool {
+        let mut ready = sh::command(&binaries.kubernetes, &["kubectl", "get", "--raw=/readyz", "--request-timeout=2s", "--kubeconfig"]);
+        self.kubeconfig().exists() && sh::output(ready.arg(self.kubeconfig())).is_ok_and(|text| text == "ok")
+    }
+
+    fn start_control_plane(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
+        let etcd = format!("http://127.0.0.1:{}", ports.etcd);
+        let peers = format!("http://127.0.0.1:{}", ports.etcd_peers);
+        self.start("etcd", &binaries.etcd, &[
+            "--data-dir", &self.text("etcd"), "--unsafe-no-fsync", "--log-level=warn",
+            "--listen-client-urls", &etcd, "--advertise-client-urls", &etcd,
+            "--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers, "--initial-cluster", &format!("default={peers}"),
+        ])?;
+        let audit = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{ level: Metadata, verbs: [list, watch] }, { level: None }]\n";
+        std::fs::write(self.folder.join("audit-policy.yaml"), audit)?;
+        self.start("apiserver", &binaries.kubernetes, &[
+            "kube-apiserver", "--etcd-servers", &etcd, "--bind-address=127.0.0.1", "--secure-port", &ports.apiserver.to_string(),
+            "--tls-cert-file", &self.text("pki/server.crt"), "--tls-private-key-file", &self.text("pki/server.key"),
+            "--client-ca-file", &self.text("pki/ca.crt"),
+            "--service-account-key-file", &self.text("pki/service-account.pub"),
+            "--service-account-signing-key-file", &self.text("pki/service-account.key"),
+            "--service-account-issuer=https://kubernetes.default.svc", "--authorization-mode=RBAC",
+            "--service-cluster-ip-range=10.0.0.0/24", "--disable-admission-plugins=ServiceAccount",
+            "--audit-policy-file", &self.text("audit-policy.yaml"), "--audit-log-path", &self.text("audit.log"),
+        ])
+    }
+
+    fn start_rest(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
+        let kubeconfig = self.text("kubeconfig");
+        let credentials = ["--kubeconfig", &kubeconfig, "--authentication-kubeconfig", &kubeconfig, "--authorization-kubeconfig", &kubeconfig];
+        let mut manager = vec!["kube-controller-manager"];
+        let (key, authority) = (self.text("pki/service-account.key"), self.text("pki/ca.crt"));
+        let port = format!("--secure-port={}", ports.controller_manager);
+        manager.extend(credentials);
+        manager.extend(["--leader-elect=false", "--controllers=*,-nodeipam,-route", "--bind-address=127.0.0.1", &port]);
+        manager.extend(["--service-account-private-key-file", &key, "--root-ca-file", &authority, "--kube-api-qps=200", "--kube-api-burst=400"]);
+        self.start("controller-manager", &binaries.kubernetes, &manager)?;
+        let mut scheduler = vec!["kube-scheduler"];
+        let port = format!("--secure-port={}", ports.scheduler);
+        scheduler.extend(credentials);
+        scheduler.extend(["--leader-elect=false", "--bind-address=127.0.0.1", &port]);
+        self.start("scheduler", &binaries.kubernetes, &scheduler)?;
+        for node in NODES {
+            self.apply(&binaries.kubernetes, &story::node(node))?;
+        }
+        let stages = sh::at("end2end/cluster/stages.yaml").display().to_string();
+        self.start("kwok", &binaries.kwok, &["--kubeconfig", &kubeconfig, "--manage-all-nodes=true", "--config", &stages])?;
+        let mut wait = sh::command(&binaries.kubernetes, &["kubectl", "wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s", "--kubeconfig"]);
+        sh::output(wait.arg(&kubeconfig)).with_context(|| format!("the nodes do not become ready; see {}", self.text("kwok.log")))?;
+        Ok(())
+    }
+
+    fn apply(&self, kubernetes: &Path, manifest: &serde_json::Value) -> Result<()> {
+        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig()).apply(manifest)
+    }
+
+    fn start(&self, part: &str, program: &Path, arguments: &[&str]) -> Result<()> {
+        let log = File::create(self.folder.join(format!("{part}.log")))?;
+        let child = std::process::Command::new(program)
+            .args(arguments)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .process_group(0) // lives on when this program ends
+            .spawn()
+            .with_context(|| format!("cannot start {part}"))?;
+        std::fs::write(self.folder.join(format!("{part}.pid")), child.id().to_string())?;
+        Ok(())
+    }
+
+    fn text(&self, path: &str) -> String {
+        self.folder.join(path).display().to_string()
+    }
+
+    fn write_kubeconfig(&self, port: u16) -> Result<()> {
+        let kubeconfig = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "rollcast-test",
+            "contexts": [{ "name": "rollcast-test", "context": { "cluster": "rollcast-test", "user": "admin" } }],
+            "clusters": [{ "name": "rollcast-test", "cluster": { "server": format!("https://127.0.0.1:{port}"), "certificate-authority": self.text("pki/ca.crt") } }],
+            "users": [{ "name": "admin", "user": { "client-certificate": self.text("pki/admin.crt"), "client-key": self.text("pki/admin.key") } }],
+        });
+        std::fs::write(self.kubeconfig(), serde_json::to_string_pretty(&kubeconfig)?)?;
+        Ok(())
+    }
+}
+
+/// A cluster that goes down with its owner.
+pub struct Running(pub Cluster);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.down() {
+            eprintln!("xtask: cannot stop the control plane: {error:#}");
+        }
+    }
+}
+
+fn is_zombie(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+}
+
+/// Ports that were free a moment ago; all are held until the last is found, so that they differ.
+fn free_ports() -> Result<Ports> {
+    let held: Vec<TcpListener> = (0..5).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    let ports: Vec<u16> = held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<std::io::Result<_>>()?;
+    let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = ports[..] else { bail!("not enough ports") };
+    Ok(Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler })
+}

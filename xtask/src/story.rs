@@ -1,1 +1,251 @@
-//! story
+//! Stories: what people do to a Deployment, as data in `end2end/cluster/stories/NAME.toml`, played with kubectl.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::{setup, sh};
+
+const FOLDER: &str = "end2end/cluster/stories";
+/// A step that waits gives up after this long.
+const WAIT_LIMIT: Duration = Duration::from_secs(240);
+
+/// A story.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Story {
+    /// What it shows, in a sentence.
+    title: String,
+    /// What happens, in order.
+    step: Vec<Step>,
+    /// What the timeline document must say at the end; read by the tests.
+    #[serde(default, rename = "expect")]
+    _expect: Value,
+    #[serde(skip)]
+    name: String,
+}
+
+/// One step; exactly one of its parts besides `say` is given.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Step {
+    /// What this step is about.
+    say: Option<String>,
+    /// Make or change a Deployment.
+    deploy: Option<Deploy>,
+    /// Apply any manifest.
+    apply: Option<Value>,
+    /// Add a node.
+    node: Option<String>,
+    /// Run kubectl in the story's namespace.
+    kubectl: Option<String>,
+    /// Remember what kubectl prints: name = "get arguments".
+    remember: BTreeMap<String, String>,
+    /// Wait until `kubectl get ARGUMENTS` prints the given text: [arguments, text].
+    until: Option<(String, String)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Deploy {
+    name: String,
+    image: String,
+    replicas: u32,
+    /// Merged into the Deployment's spec.
+    #[serde(default)]
+    spec: serde_json::Map<String, Value>,
+    /// Merged into the pod's spec.
+    #[serde(default)]
+    pod: serde_json::Map<String, Value>,
+}
+
+/// Prints every story with its title.
+pub fn list() -> Result<()> {
+    for name in names()? {
+        println!("{name:32} {}", Story::named(&name)?.title);
+    }
+    Ok(())
+}
+
+fn names() -> Result<Vec<String>> {
+    let mut names: Vec<String> = std::fs::read_dir(sh::at(FOLDER))?
+        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+impl Story {
+    /// Reads a story.
+    pub fn named(name: &str) -> Result<Self> {
+        let path = sh::at(FOLDER).join(format!("{name}.toml"));
+        let known = || format!("there is no story {name:?}; there are: {}", names().unwrap_or_default().join(", "));
+        let text = std::fs::read_to_string(&path).with_context(known)?;
+        let mut story: Self = toml::from_str(&text).with_context(|| format!("{} is not a story", path.display()))?;
+        story.name = name.to_owned();
+        Ok(story)
+    }
+
+    /// Plays it; step by step waits for a line of standard input before each step.
+    pub fn play(&self, kubectl: &Kubectl, namespace: Option<String>, step_by_step: bool) -> Result<()> {
+        let namespace = namespace.unwrap_or_else(|| format!("{}-{}", self.name, unique()));
+        println!("story {} in namespace {namespace}: {}", self.name, self.title);
+        let kubectl = kubectl.in_namespace(&namespace);
+        kubectl.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } }))?;
+        let mut memory = BTreeMap::from([("namespace".to_owned(), namespace)]);
+        let mut lines = std::io::stdin().lock().lines();
+        for (index, step) in self.step.iter().enumerate() {
+            let number = index + 1;
+            println!("step {number} of {}: {}", self.step.len(), step.say.as_deref().unwrap_or("next"));
+            if step_by_step && lines.next().is_none() {
+                return Ok(());
+            }
+            step.run(&kubectl, &mut memory).with_context(|| format!("story {}, step {number}", self.name))?;
+            println!("done {number}");
+        }
+        println!("the end of {}", self.name);
+        Ok(())
+    }
+}
+
+impl Step {
+    fn run(&self, kubectl: &Kubectl, memory: &mut BTreeMap<String, String>) -> Result<()> {
+        if let Some(deploy) = &self.deploy {
+            kubectl.apply(&filled_manifest(&deploy.manifest(), memory)?)?;
+        }
+        if let Some(manifest) = &self.apply {
+            kubectl.apply(&filled_manifest(manifest, memory)?)?;
+        }
+        if let Some(name) = &self.node {
+            kubectl.apply(&node(&filled(name, memory)))?;
+        }
+        for (name, arguments) in &self.remember {
+            let text = kubectl.run(&format!("get {}", filled(arguments, memory)))?;
+            ensure!(!text.is_empty(), "nothing to remember as {name}");
+            memory.insert(name.clone(), text);
+        }
+        if let Some(line) = &self.kubectl {
+            kubectl.run(&filled(line, memory))?;
+        }
+        if let Some((arguments, text)) = &self.until {
+            let (arguments, started) = (filled(arguments, memory), Instant::now());
+            loop {
+                let now = kubectl.run(&format!("get {arguments}")).unwrap_or_default();
+                if now == *text {
+                    break;
+                }
+                ensure!(started.elapsed() < WAIT_LIMIT, "waited for {text:?} from `get {arguments}`, it says {now:?}");
+                std::thread::sleep(Duration::from_millis(150)); // polling another process
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Deploy {
+    fn manifest(&self) -> Value {
+        let labels = json!({ "app": self.name });
+        let mut pod = json!({ "containers": [{ "name": self.name, "image": self.image }] });
+        let mut spec = json!({ "replicas": self.replicas, "selector": { "matchLabels": labels } });
+        merge(&mut pod, &self.pod);
+        merge(&mut spec, &self.spec);
+        merge(&mut spec, &serde_json::Map::from_iter([("template".to_owned(), json!({ "metadata": { "labels": labels }, "spec": pod }))]));
+        json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": self.name, "labels": labels }, "spec": spec })
+    }
+}
+
+fn merge(into: &mut Value, from: &serde_json::Map<String, Value>) {
+    if let Some(object) = into.as_object_mut() {
+        object.extend(from.clone());
+    }
+}
+
+/// A node that holds many pods.
+pub fn node(name: &str) -> Value {
+    let capacity = json!({ "cpu": "16", "memory": "64Gi", "pods": "250" });
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": { "kubernetes.io/hostname": name } },
+        "status": { "capacity": capacity, "allocatable": capacity },
+    })
+}
+
+fn filled(text: &str, memory: &BTreeMap<String, String>) -> String {
+    memory.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("<{name}>"), value))
+}
+
+fn filled_manifest(manifest: &Value, memory: &BTreeMap<String, String>) -> Result<Value> {
+    Ok(serde_json::from_str(&filled(&manifest.to_string(), memory))?)
+}
+
+fn unique() -> String {
+    let millis = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    format!("{:x}", millis & 0xff_ffff)
+}
+
+/// kubectl, with where it points.
+#[derive(Clone)]
+pub struct Kubectl {
+    program: PathBuf,
+    kubeconfig: Option<PathBuf>,
+    namespace: Option<String>,
+}
+
+impl Kubectl {
+    /// The kubectl inside the control plane's binary.
+    pub fn new(kubernetes: PathBuf) -> Self {
+        Self { program: kubernetes, kubeconfig: None, namespace: None }
+    }
+
+    /// The kubectl that fits the test cluster.
+    pub fn default_for(_: &Cluster) -> Result<Self> {
+        Ok(Self::new(setup::ensure_binaries()?.kubernetes))
+    }
+
+    /// The same, pointed at a cluster.
+    pub fn with(&self, kubeconfig: &Path) -> Self {
+        Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
+    }
+
+    fn in_namespace(&self, namespace: &str) -> Self {
+        Self { namespace: Some(namespace.to_owned()), ..self.clone() }
+    }
+
+    fn command(&self) -> std::process::Command {
+        let mut command = sh::command(&self.program, &["kubectl"]);
+        if let Some(kubeconfig) = &self.kubeconfig {
+            command.arg("--kubeconfig").arg(kubeconfig);
+        }
+        if let Some(namespace) = &self.namespace {
+            command.arg("--namespace").arg(namespace);
+        }
+        command
+    }
+
+    /// Runs one line; arguments are separated by spaces, single quotes keep one together.
+    fn run(&self, line: &str) -> Result<String> {
+        let mut arguments = Vec::new();
+        for (index, part) in line.split('\'').enumerate() {
+            if index % 2 == 1 {
+                arguments.push(part.to_owned());
+            } else {
+                arguments.extend(part.split_whitespace().map(str::to_owned));
+            }
+        }
+        sh::output(self.command().args(arguments))
+    }
+
+    /// Applies a manifest.
+    pub fn apply(&self, manifest: &Value) -> Result<()> {
+        let mut child = self.command().args(["apply", "--server-side", "--force-conflicts", "-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        serde_json::to_writer(child.stdin.take().context("kubectl takes no input")?, manifest)?;
+        ensure!(child.wait()?.success(), "kubectl apply failed for {}", manifest["metadata"]["name"]);
+        Ok(())
+    }
+}
