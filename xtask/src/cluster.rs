@@ -60,13 +60,14 @@ pub fn run(command: Command) -> Result<()> {
         Command::Story { name: None, .. } => story::list(),
         Command::Story { name: Some(name), step_by_step, namespace } => {
             let story = story::Story::named(&name)?;
-            let (kubeconfig, kubectl) = match std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
-                Some(path) => (PathBuf::from(path), story::Kubectl::default_for(&cluster)?),
+            let kubeconfig = match std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
+                Some(path) => PathBuf::from(path),
                 None => {
                     cluster.up()?;
-                    (cluster.kubeconfig(), story::Kubectl::default_for(&cluster)?)
+                    cluster.kubeconfig()
                 }
             };
+            let kubectl = story::Kubectl::find()?;
             story.play(&kubectl.with(&kubeconfig), namespace, step_by_step)
         }
         Command::Kubectl { arguments } => {

@@ -10,7 +10,6 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cluster::Cluster;
 use crate::{setup, sh};
 
 const FOLDER: &str = "end2end/cluster/stories";
@@ -193,6 +192,8 @@ fn unique() -> String {
 #[derive(Clone)]
 pub struct Kubectl {
     program: PathBuf,
+    /// First argument of a binary that is more than kubectl.
+    prefix: Option<&'static str>,
     kubeconfig: Option<PathBuf>,
     namespace: Option<String>,
 }
@@ -200,12 +201,16 @@ pub struct Kubectl {
 impl Kubectl {
     /// The kubectl inside the control plane's binary.
     pub fn new(kubernetes: PathBuf) -> Self {
-        Self { program: kubernetes, kubeconfig: None, namespace: None }
+        Self { program: kubernetes, prefix: Some("kubectl"), kubeconfig: None, namespace: None }
     }
 
-    /// The kubectl that fits the test cluster.
-    pub fn default_for(_: &Cluster) -> Result<Self> {
-        Ok(Self::new(setup::ensure_binaries()?.kubernetes))
+    /// The kubectl of the control plane's version, or the installed one where it cannot be built.
+    pub fn find() -> Result<Self> {
+        if sh::has("go") {
+            return Ok(Self::new(setup::ensure_binaries()?.kubernetes));
+        }
+        ensure!(sh::has("kubectl"), "stories need kubectl, or Go to build it");
+        Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
     }
 
     /// The same, pointed at a cluster.
@@ -218,7 +223,8 @@ impl Kubectl {
     }
 
     fn command(&self) -> std::process::Command {
-        let mut command = sh::command(&self.program, &["kubectl"]);
+        let mut command = sh::command(&self.program, &[]);
+        command.args(self.prefix);
         if let Some(kubeconfig) = &self.kubeconfig {
             command.arg("--kubeconfig").arg(kubeconfig);
         }

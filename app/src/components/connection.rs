@@ -14,7 +14,7 @@ pub fn state_words(state: &ConnectionState) -> String {
         ConnectionState::Connecting => "Connecting".to_owned(),
         ConnectionState::Live => "Live".to_owned(),
         ConnectionState::Stale { since_millis, .. } => format!("Stale since {} UTC", clock(*since_millis)),
-        ConnectionState::Replay { speed_percent: 0, .. } => "Recording, over".to_owned(),
+        ConnectionState::Replay { speed_percent: 0, .. } => "Recording, held".to_owned(),
         ConnectionState::Replay { speed_percent: 100, .. } => "Recording".to_owned(),
         ConnectionState::Replay { speed_percent, .. } => format!("Recording × {}", f64::from(*speed_percent) / 100.0),
     }

@@ -79,6 +79,9 @@ impl<S: Screen + 'static> Client<S> {
         if state != before {
             self.screen.link(state, page_millis());
         }
+        if state.is_live() != before.is_live() {
+            note_live(state.is_live());
+        }
         match effect {
             Effect::None => {}
             Effect::Connect => self.connect(),
@@ -180,6 +183,13 @@ impl<S: Screen + 'static> Client<S> {
 #[must_use]
 pub fn page_millis() -> f64 {
     web_sys::window().and_then(|window| window.performance()).map_or(0.0, |performance| performance.now())
+}
+
+/// `<html data-live>` tells style sheets and tests whether the page hears from the server.
+fn note_live(is_live: bool) {
+    if let Some(root) = web_sys::window().and_then(|window| window.document()).and_then(|document| document.document_element()) {
+        let _ = root.set_attribute("data-live", if is_live { "true" } else { "false" });
+    }
 }
 
 fn is_hidden() -> bool {

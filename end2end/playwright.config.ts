@@ -1,0 +1,27 @@
+import { defineConfig } from "@playwright/test";
+
+/// Two projects: `page` needs recordings only, `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG).
+export default defineConfig({
+  testDir: "tests",
+  outputDir: "test-results",
+  timeout: 120_000,
+  expect: { timeout: 20_000 },
+  fullyParallel: true,
+  forbidOnly: !!process.env.CI,
+  retries: 0, // a test that fails once has found something
+  workers: Number(process.env.ROLLCAST_TEST_WORKERS ?? 3),
+  reporter: [["list"]],
+  use: {
+    viewport: { width: 1400, height: 900 },
+    screenshot: "on",
+    trace: "retain-on-failure",
+    launchOptions: {
+      executablePath: process.env.CHROMIUM || undefined,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    },
+  },
+  projects: [
+    { name: "page", testMatch: "page/*.spec.ts" },
+    { name: "cluster", testMatch: "cluster/*.spec.ts" },
+  ],
+});

@@ -1,0 +1,45 @@
+/// What people do to pods, and what becomes of it.
+
+import { cluster, expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+test("a killed pod raises no revision and lingers beside its replacement", async ({ page, serve, tell }) => {
+  const server = await serve(Server.watching);
+  const story = tell("kill-pod");
+  const rollout = new RolloutPage(page);
+  await story.steps(3); // deployed, complete, a pod chosen
+  await page.goto(server.page(cluster, story.namespace, "nginx"));
+  await isLive(page);
+  await expect(rollout.pods(1, "available")).toHaveCount(3);
+
+  await story.next(); // killed
+  await expect(rollout.pods(1, "terminating")).toHaveCount(1);
+  await expect(rollout.living(1)).toHaveCount(4); // the replacement is there while it lingers
+  await story.toTheEnd();
+  await expect(rollout.living(1)).toHaveCount(3);
+  await expect(rollout.verdict).toHaveText("Revision 1 is live: 3 of 3 available.");
+  await expect(rollout.beside(2)).toHaveCount(0);
+  await expect(rollout.story).toContainText("deleted from outside the rollout; the revision stays");
+});
+
+test("a relabelled pod moves out of rotation and back", async ({ page, serve, tell }) => {
+  const server = await serve(Server.watching);
+  const story = tell("relabel-pod");
+  const rollout = new RolloutPage(page);
+  await story.steps(3);
+  await page.goto(server.page(cluster, story.namespace, "nginx"));
+  await isLive(page);
+
+  await story.next(); // the label is gone
+  await expect(page.getByTestId("gutter-out")).toBeVisible();
+  await expect(rollout.pods("out", "available")).toHaveCount(1);
+  await story.steps(2); // its replacement is up
+  await expect(rollout.pods(1, "available")).toHaveCount(3);
+  await expect(rollout.why).toContainText("1 pod runs out of rotation.");
+  await expect(rollout.story).toContainText("released: its labels no longer match");
+
+  await story.toTheEnd(); // the label is back: one of four goes
+  await expect(rollout.living("out")).toHaveCount(0);
+  await expect(rollout.living(1)).toHaveCount(3);
+  await expect(rollout.story).toContainText("adopted again");
+});

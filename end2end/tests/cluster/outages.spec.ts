@@ -1,0 +1,29 @@
+/// When words fail: the page says so within seconds, keeps its picture, and recovers by itself.
+
+import { cluster, expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+test("a server that is killed and started again is noticed, and the page recovers by itself", async ({ page, serve, tell, complaints }) => {
+  const server = await serve(Server.watching);
+  const story = tell("rollout");
+  const rollout = new RolloutPage(page);
+  await story.steps(2);
+  await page.goto(server.page(cluster, story.namespace, "nginx"));
+  await isLive(page);
+  await rollout.mark();
+
+  await server.kill();
+  await expect(rollout.banner).toContainText("No word from Rollcast since", { timeout: 10_000 });
+  await expect(rollout.live).toHaveText("Reconnecting");
+  await expect(rollout.pods(1, "available")).toHaveCount(3); // the last good picture stays
+
+  await story.next(); // the world goes on meanwhile
+  const again = await serve(server.again);
+  expect(again.address).toBe(server.address);
+  await expect(rollout.banner).toHaveCount(0);
+  await expect(rollout.verdict).toHaveText("Revision 2 is live: 3 of 3 available.");
+  expect(await rollout.isUnreloaded()).toBe(true);
+  // The browser reports refused connections on its own; nothing else may have gone wrong.
+  const others = complaints.filter((text) => !text.includes("WebSocket connection to"));
+  complaints.splice(0, complaints.length, ...others);
+});

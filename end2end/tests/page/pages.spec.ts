@@ -1,0 +1,67 @@
+/// Pages on recordings: the list, pages that do not exist, themes, access, hostile text.
+
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+test("the list names every Deployment and leads to its page", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("failing-rollout-halts-then-undo", "--hold-at", "10"));
+  await page.goto(server.address);
+  await page.getByTestId("deployment").filter({ hasText: "test" }).click();
+  await expect(page).toHaveURL(/deployments\/test$/);
+  await expect(page.getByTestId("verdict")).toContainText("Revision");
+});
+
+test("a recording plays: pods are born, become ready and go while one looks", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--speed", "2"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await isLive(page, /Recording/);
+  await expect(rollout.pods(1, "available")).toHaveCount(3);
+  await expect(rollout.beside(2)).toBeVisible();
+  await expect(rollout.pods(1, "terminating").first()).toBeVisible();
+  await expect(rollout.verdict).toHaveText("Revision 3 is live: 3 of 3 available.", { timeout: 40_000 });
+});
+
+test("three revisions have a band each while one overtakes another", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("rollover", "rollover", "web"));
+  for (const revision of [1, 2, 3]) await expect(rollout.beside(revision)).toBeVisible();
+  await expect(rollout.story).toContainText("Revision 3 overtook revision 2 before it finished.");
+  await expect(page.getByTestId("band")).toHaveCount(3);
+  await expect(page.getByTestId("pod-table").locator("tbody tr")).not.toHaveCount(0);
+});
+
+test("an address that does not exist helps", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "5"));
+  for (const [path, words] of [
+    ["/no/such/page", "There is no such page"],
+    ["/clusters/nowhere/namespaces/shop/deployments/web", "It watches: rollout."],
+    ["/clusters/rollout/namespaces/shop/deployments/web", "No Deployment web in namespace shop"],
+  ] as const) {
+    const response = await page.goto(server.address + path);
+    expect(response?.status()).toBe(404);
+    await expect(page.locator("body")).toContainText(words);
+    await expect(page.getByRole("link", { name: /all deployments/i })).toHaveAttribute("href", "/");
+  }
+});
+
+for (const theme of ["light", "dark"] as const) {
+  test(`nothing serious for people who need assistance, ${theme}`, async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("relabel-pod", "--hold-at", "7"));
+    for (const address of [server.page("relabel-pod", "relabel-pod", "nginx"), server.address, `${server.address}/no`]) {
+      await page.goto(`${address}?theme=${theme}`);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      const serious = violations.filter((violation) => violation.impact === "serious" || violation.impact === "critical");
+      expect(serious.map((violation) => `${violation.id}: ${violation.nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
+    }
+  });
+}
+
+test("a page of another site may not open the stream", async ({ serve, request }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "5"));
+  const upgrade = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==" };
+  const response = await request.get(`${server.address}/api/v1/stream`, { headers: { ...upgrade, Origin: "http://elsewhere.example" } });
+  expect(response.status()).toBe(403);
+});
