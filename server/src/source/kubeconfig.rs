@@ -111,11 +111,20 @@ async fn target(config: Kubeconfig, name: String) -> Result<Target, TargetError>
     }
 }
 
-fn client(name: String, mut config: kube::Config) -> Result<Target, TargetError> {
+/// A client that fails fast and never asks twice by itself: when to ask again is the watch loop's business alone.
+///
+/// # Errors
+/// When the configuration's credentials or certificates cannot be used.
+pub fn client_for(mut config: kube::Config) -> kube::Result<kube::Client> {
     config.connect_timeout = Some(Duration::from_secs(5));
+    config.default_retry = false;
+    kube::Client::try_from(config)
+}
+
+fn client(name: String, config: kube::Config) -> Result<Target, TargetError> {
     let address = config.cluster_url.to_string();
     let namespace = config.default_namespace.clone();
-    match kube::Client::try_from(config) {
+    match client_for(config) {
         Ok(client) => Ok(Target { name, address, client, namespace }),
         Err(why) => Err(TargetError::Unusable { name, why: why.to_string() }),
     }

@@ -1,0 +1,332 @@
+//! A fake API server: real HTTP on loopback, faults by script.
+//!
+//! It holds objects per kind and answers list and watch requests from them. A test changes objects with `put` and `delete`
+//! and lays out faults with `fault`: the next matching request gets that fault instead of a good answer.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::StreamExt;
+use serde_json::{Value, json};
+use server::hub::Handle;
+use server::source::{self, Counters, Pace};
+use timeline::fact::Kind;
+use tokio::sync::broadcast;
+
+/// What to do to a request instead of answering it well.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// Answer this status.
+    Status(u16),
+    /// Answer 200 and end at once.
+    EndAtOnce,
+    /// Watch: send this text, then end.
+    Say(String),
+    /// Never answer.
+    Hang,
+}
+
+/// Which request a fault is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    List,
+    Watch,
+    /// The liveness probe.
+    Version,
+}
+
+#[derive(Default)]
+struct World {
+    version: u64,
+    objects: BTreeMap<(String, String), Value>,
+    faults: BTreeMap<(u8, String), VecDeque<Fault>>,
+    /// Faults that hit every request until they are lifted.
+    standing: BTreeMap<(u8, String), Fault>,
+    requests: Vec<(Instant, Verb, String)>,
+    /// Watch lines with their version, so that a watch goes on where its list ended.
+    history: Vec<(u64, String, String)>,
+}
+
+/// The fake API server.
+#[derive(Clone)]
+pub struct FakeApi {
+    world: Arc<Mutex<World>>,
+    events: broadcast::Sender<(String, String)>,
+    hang_up: broadcast::Sender<()>,
+    pub address: std::net::SocketAddr,
+}
+
+impl FakeApi {
+    pub async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let api = Self {
+            world: Arc::default(),
+            events: broadcast::channel(1024).0,
+            hang_up: broadcast::channel(8).0,
+            address: listener.local_addr().unwrap(),
+        };
+        let router = Router::new().fallback(answer).with_state(api.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        api
+    }
+
+    /// A client for it.
+    pub fn client(&self) -> kube::Client {
+        source::kubeconfig::client_for(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
+    }
+
+    /// Creates or changes an object and tells the watches.
+    pub fn put(&self, object: Value) {
+        let (kind, uid) = key(&object);
+        let mut world = self.world.lock().unwrap();
+        let event = if world.objects.contains_key(&(kind.clone(), uid.clone())) { "MODIFIED" } else { "ADDED" };
+        let object = world.stamp(object);
+        world.objects.insert((kind.clone(), uid), object.clone());
+        self.tell(&mut world, kind, json!({ "type": event, "object": object }).to_string());
+    }
+
+    /// Deletes an object and tells the watches.
+    pub fn delete(&self, object: &Value) {
+        let (kind, uid) = key(object);
+        let mut world = self.world.lock().unwrap();
+        let last = world.objects.remove(&(kind.clone(), uid)).expect("deletes what exists");
+        let last = world.stamp(last);
+        self.tell(&mut world, kind, json!({ "type": "DELETED", "object": last }).to_string());
+    }
+
+    fn tell(&self, world: &mut World, kind: String, line: String) {
+        world.history.push((world.version, kind.clone(), line.clone()));
+        let _ = self.events.send((kind, line));
+    }
+
+    /// Removes an object without a word, as if the watch had missed it.
+    pub fn lose(&self, object: &Value) {
+        self.world.lock().unwrap().objects.remove(&key(object));
+    }
+
+    /// Sends a line to the watches of a kind as it is.
+    pub fn say(&self, kind: &str, line: &str) {
+        let _ = self.events.send((kind.to_owned(), line.to_owned()));
+    }
+
+    /// The next request of that verb for that resource gets this.
+    pub fn fault(&self, verb: Verb, resource: &str, fault: Fault) {
+        self.world.lock().unwrap().faults.entry((verb as u8, resource.to_owned())).or_default().push_back(fault);
+    }
+
+    /// Every request of that verb for that resource gets this, until it is lifted.
+    pub fn stand(&self, verb: Verb, resource: &str, fault: Option<Fault>) {
+        let mut world = self.world.lock().unwrap();
+        match fault {
+            Some(fault) => world.standing.insert((verb as u8, resource.to_owned()), fault),
+            None => world.standing.remove(&(verb as u8, resource.to_owned())),
+        };
+    }
+
+    /// Ends every watch.
+    pub fn hang_up(&self) {
+        let _ = self.hang_up.send(());
+    }
+
+    /// Requests so far of a verb for a resource.
+    pub fn requests(&self, verb: Verb, resource: &str) -> usize {
+        self.world.lock().unwrap().requests.iter().filter(|(_, v, r)| *v == verb && r.ends_with(resource)).count()
+    }
+
+    /// All list and watch requests so far.
+    pub fn all_requests(&self) -> usize {
+        self.world.lock().unwrap().requests.iter().filter(|(_, verb, _)| *verb != Verb::Version).count()
+    }
+}
+
+impl World {
+    fn stamp(&mut self, mut object: Value) -> Value {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        object
+    }
+
+    fn take_fault(&mut self, verb: Verb, resource: &str) -> Option<Fault> {
+        let key = (verb as u8, resource.to_owned());
+        self.faults.get_mut(&key).and_then(VecDeque::pop_front).or_else(|| self.standing.get(&key).cloned())
+    }
+}
+
+fn key(object: &Value) -> (String, String) {
+    let resource = format!("{}s", object["kind"].as_str().unwrap().to_lowercase());
+    (resource, object["metadata"]["uid"].as_str().unwrap().to_owned())
+}
+
+async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
+    let path = request.uri().path().trim_matches('/').to_owned();
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let resource = path.rsplit('/').next().unwrap_or_default().to_owned();
+    let verb = if path == "version" {
+        Verb::Version
+    } else if query.contains("watch=1") {
+        Verb::Watch
+    } else {
+        Verb::List
+    };
+    let asked = |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
+    let (fault, items, version, past, events) = {
+        let mut world = api.world.lock().unwrap();
+        world.requests.push((Instant::now(), verb, path.clone()));
+        let namespace = path.split("namespaces/").nth(1).and_then(|rest| rest.split('/').next());
+        let in_scope = |object: &&Value| namespace.is_none_or(|ns| object["metadata"]["namespace"] == ns);
+        let mine = world.objects.iter().filter(|((kind, _), _)| *kind == resource).map(|(_, object)| object);
+        let items: Vec<Value> = mine.filter(in_scope).cloned().collect();
+        let since: u64 = asked("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let past: Vec<String> =
+            world.history.iter().filter(|(at, kind, _)| *at > since && *kind == resource).map(|(.., line)| line.clone()).collect();
+        (world.take_fault(verb, &resource), items, world.version, past, api.events.subscribe())
+    };
+    match fault {
+        Some(Fault::Status(code)) => {
+            let body = json!({ "kind": "Status", "message": format!("fault {code}"), "code": code }).to_string();
+            return (StatusCode::from_u16(code).unwrap(), body).into_response();
+        }
+        Some(Fault::EndAtOnce) => return StatusCode::OK.into_response(),
+        Some(Fault::Say(text)) => return text.into_response(),
+        Some(Fault::Hang) => std::future::pending().await,
+        None => {}
+    }
+    match verb {
+        Verb::Version => "{}".into_response(),
+        Verb::List => page(&items, version, asked("continue")).to_string().into_response(),
+        Verb::Watch => watch(resource, past, events, api.hang_up.subscribe()),
+    }
+}
+
+/// Pages of two, so that every longer list is paged.
+fn page(items: &[Value], version: u64, after: Option<String>) -> Value {
+    let from: usize = after.and_then(|token| token.parse().ok()).unwrap_or(0);
+    let next = if from + 2 < items.len() { (from + 2).to_string() } else { String::new() };
+    let items: Vec<&Value> = items.iter().skip(from).take(2).collect();
+    json!({ "metadata": { "resourceVersion": version.to_string(), "continue": next }, "items": items })
+}
+
+fn watch(resource: String, past: Vec<String>, events: broadcast::Receiver<(String, String)>, hang_up: broadcast::Receiver<()>) -> Response {
+    let past = futures::stream::iter(past);
+    let live = futures::stream::unfold((resource, events, hang_up), |(resource, mut events, mut hang_up)| async move {
+        loop {
+            tokio::select! {
+                event = events.recv() => match event {
+                    Ok((kind, line)) if kind == resource => return Some((line, (resource, events, hang_up))),
+                    Ok(_) => {}
+                    Err(_) => return None,
+                },
+                _ = hang_up.recv() => return None,
+            }
+        }
+    });
+    let lines = past.chain(live).map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(line + "\n")));
+    Body::from_stream(lines).into_response()
+}
+
+/// A hub that watches the fake API server.
+pub struct Watched {
+    pub hub: Handle,
+    pub counters: Arc<Counters>,
+    pub viewers: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl Watched {
+    /// Starts with times short enough for tests; the token bucket is as in the product unless `pace` says otherwise.
+    pub fn start(api: &FakeApi, namespaces: &[&str], pace: impl FnOnce(&mut Pace)) -> Self {
+        let counters = Arc::new(Counters::default());
+        let viewers = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let (hub, events) = Handle::start("fake", counters.clone());
+        let mut settings = Pace {
+            page_size: 2,
+            min_watch_lifetime: Duration::from_millis(50),
+            max_backoff: [Duration::from_millis(100); 2],
+            first_backoff: Duration::from_millis(10),
+            burst: 100,
+            ..Pace::default()
+        };
+        pace(&mut settings);
+        let cluster = source::Cluster {
+            name: "fake".into(),
+            client: api.client(),
+            events,
+            viewers: viewers.clone(),
+            counters: counters.clone(),
+            pace: Arc::new(settings),
+        };
+        let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
+        source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &namespaces);
+        Self { hub, counters, viewers }
+    }
+
+    /// Names and states of all pods that exist, in order.
+    pub async fn pods(&self) -> Vec<(String, &'static str)> {
+        let pods = self.hub.read(|reader| {
+            let exist = reader.timeline.model().pods.values().filter(|pod| pod.gone_millis().is_none());
+            exist.map(|pod| (pod.name.clone(), pod.state().name())).collect::<Vec<_>>()
+        });
+        let mut pods = pods.await.unwrap();
+        pods.sort();
+        pods
+    }
+
+    /// Waits until the pods that exist are these.
+    pub async fn until_pods(&self, names: &[&str]) {
+        until(&format!("pods {names:?}"), async || self.pods().await.iter().map(|(name, _)| name.as_str()).eq(names.iter().copied())).await;
+    }
+}
+
+/// Polls a condition; fails after a deadline that only a defect reaches.
+pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !condition().await {
+        assert!(Instant::now() < deadline, "never came: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await; // polling with a deadline
+    }
+}
+
+fn uid(number: u64) -> String {
+    format!("00000000-0000-4000-8000-{number:012x}")
+}
+
+/// A Deployment `web` in namespace `shop`.
+pub fn deployment(number: u64, replicas: u32) -> Value {
+    json!({
+        "kind": "Deployment",
+        "metadata": { "name": "web", "namespace": "shop", "uid": uid(number), "generation": 1, "creationTimestamp": "2026-11-21T10:00:00Z",
+            "annotations": { "deployment.kubernetes.io/revision": "1" } },
+        "spec": { "replicas": replicas, "template": { "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } } },
+        "status": { "observedGeneration": 1, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas },
+    })
+}
+
+/// Its ReplicaSet.
+pub fn replica_set(number: u64, owner: u64, replicas: u32) -> Value {
+    json!({
+        "kind": "ReplicaSet",
+        "metadata": { "name": "web-1", "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-11-21T10:00:00Z",
+            "annotations": { "deployment.kubernetes.io/revision": "1" }, "labels": { "pod-template-hash": "1" },
+            "ownerReferences": [{ "kind": "Deployment", "name": "web", "uid": uid(owner), "controller": true }] },
+        "spec": { "replicas": replicas, "template": { "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } } },
+        "status": { "replicas": replicas },
+    })
+}
+
+/// A ready pod of a ReplicaSet.
+pub fn pod(number: u64, owner: u64, name: &str) -> Value {
+    json!({
+        "kind": "Pod",
+        "metadata": { "name": name, "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-11-21T10:00:00Z",
+            "ownerReferences": [{ "kind": "ReplicaSet", "name": "web-1", "uid": uid(owner), "controller": true }] },
+        "spec": { "nodeName": "node-1", "containers": [{ "name": "web", "image": "web:v1" }] },
+        "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:00:01Z" }],
+            "containerStatuses": [{ "name": "web", "restartCount": 0, "state": { "running": {} } }] },
+    })
+}

@@ -1,0 +1,190 @@
+//! The watch loop against a fake API server with faults: whatever the server does, the picture becomes right again, and the
+//! server is never hammered.
+
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::json;
+use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set, until};
+use timeline::frame::ConnectionState;
+
+/// A Deployment with two pods, listed and watched.
+async fn shop() -> FakeApi {
+    let api = FakeApi::start().await;
+    api.put(deployment(1, 2));
+    api.put(replica_set(2, 1, 2));
+    api.put(pod(10, 2, "web-a"));
+    api.put(pod(11, 2, "web-b"));
+    api
+}
+
+fn quick(_: &mut server::source::Pace) {}
+
+#[tokio::test]
+async fn a_paged_list_and_its_watch_show_every_pod() {
+    let api = shop().await;
+    api.put(pod(12, 2, "web-c"));
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+    assert!(api.requests(Verb::List, "pods") >= 2, "three pods are two pages");
+    api.put(pod(13, 2, "web-d"));
+    watched.until_pods(&["web-a", "web-b", "web-c", "web-d"]).await;
+    api.delete(&pod(10, 2, "web-a"));
+    watched.until_pods(&["web-b", "web-c", "web-d"]).await;
+}
+
+#[tokio::test]
+async fn an_expired_position_told_as_an_event_lists_again() {
+    let api = shop().await;
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    api.lose(&pod(10, 2, "web-a"));
+    until("watch", async || api.requests(Verb::Watch, "pods") == 1).await;
+    api.say("pods", &json!({ "type": "ERROR", "object": { "kind": "Status", "code": 410, "reason": "Expired" } }).to_string());
+    watched.until_pods(&["web-b"]).await;
+}
+
+#[tokio::test]
+async fn an_expired_position_told_as_a_status_lists_again() {
+    for code in [410, 400] {
+        let api = shop().await;
+        let watched = Watched::start(&api, &[], quick);
+        watched.until_pods(&["web-a", "web-b"]).await;
+        api.fault(Verb::Watch, "pods", Fault::Status(code));
+        api.lose(&pod(10, 2, "web-a"));
+        api.hang_up();
+        watched.until_pods(&["web-b"]).await;
+    }
+}
+
+#[tokio::test]
+async fn watches_that_end_at_once_do_not_make_us_hammer_the_server() {
+    let api = shop().await;
+    api.stand(Verb::Watch, "pods", Some(Fault::EndAtOnce));
+    let watched = Watched::start(&api, &[], |pace| {
+        pace.burst = 8;
+        pace.earn = Duration::from_millis(1200);
+    });
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let failures = || watched.counters.failures.load(Ordering::Relaxed);
+    until("failures", async || failures() >= 4).await;
+    let begun = std::time::Instant::now();
+    let before = api.requests(Verb::Watch, "pods") + api.requests(Verb::List, "pods");
+    // Two seconds of a hostile server: the bucket earns a request in 1.2 s.
+    until("two seconds", async || begun.elapsed() > Duration::from_secs(2)).await;
+    let spent = api.requests(Verb::Watch, "pods") + api.requests(Verb::List, "pods") - before;
+    assert!(spent <= 8 + 2, "{spent} requests in 2 s");
+    api.stand(Verb::Watch, "pods", None);
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+}
+
+#[tokio::test]
+async fn a_truncated_line_loses_nothing() {
+    let api = shop().await;
+    api.fault(Verb::Watch, "pods", Fault::Say(r#"{"type":"MODIFIED","object":{"metadata":{"na"#.into()));
+    let watched = Watched::start(&api, &[], quick);
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+    until("counted", async || watched.counters.failures.load(Ordering::Relaxed) >= 1).await;
+}
+
+#[tokio::test]
+async fn server_errors_are_waited_out() {
+    let api = shop().await;
+    for _ in 0..3 {
+        api.fault(Verb::List, "pods", Fault::Status(500));
+        api.fault(Verb::Watch, "pods", Fault::Status(503));
+    }
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+    assert!(api.requests(Verb::List, "pods") >= 5, "repeated failures of the watch list again");
+}
+
+#[tokio::test]
+async fn a_forbidden_kind_is_named_while_the_others_go_on_and_recovers_when_granted() {
+    let api = shop().await;
+    api.stand(Verb::List, "replicasets", Some(Fault::Status(403)));
+    let watched = Watched::start(&api, &["shop"], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let connection = || watched.hub.connection().borrow().clone();
+    until("forbidden", async || !connection().forbidden.is_empty()).await;
+    let missing = &connection().forbidden[0];
+    assert_eq!((missing.verb.as_str(), missing.resource.as_str(), missing.namespace.as_deref()), ("list", "replicasets.apps", Some("shop")));
+    assert_eq!(connection().state, ConnectionState::Live);
+    api.stand(Verb::List, "replicasets", None);
+    until("granted", async || connection().forbidden.is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_namespace_is_all_that_is_asked_for_when_it_is_all_that_is_named() {
+    let api = shop().await;
+    let mut other = pod(30, 2, "other");
+    other["metadata"]["namespace"] = json!("elsewhere");
+    api.put(other);
+    let watched = Watched::start(&api, &["shop"], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    assert_eq!(api.requests(Verb::List, "v1/pods"), 0, "no request for all namespaces");
+    assert!(api.requests(Verb::List, "namespaces/shop/pods") >= 1);
+}
+
+#[tokio::test]
+async fn what_a_relist_lacks_is_gone_and_a_name_with_a_new_uid_is_another_pod() {
+    let api = shop().await;
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    api.lose(&pod(10, 2, "web-a"));
+    api.lose(&pod(11, 2, "web-b"));
+    api.fault(Verb::Watch, "pods", Fault::Status(410));
+    api.hang_up();
+    watched.until_pods(&[]).await;
+    api.put(pod(20, 2, "web-a"));
+    watched.until_pods(&["web-a"]).await;
+    let lanes = watched.hub.read(|reader| reader.timeline.model().pods.values().filter(|pod| pod.name == "web-a").count()).await.unwrap();
+    assert_eq!(lanes, 2, "same name, two lives");
+}
+
+#[tokio::test]
+async fn one_malformed_object_costs_only_itself() {
+    let api = shop().await;
+    let mut odd = pod(12, 2, "web-odd");
+    odd["spec"]["containers"] = json!("not a list");
+    api.put(odd.clone());
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let malformed = || watched.counters.malformed.load(Ordering::Relaxed);
+    until("counted in the list", async || malformed() >= 1).await;
+    let before = malformed();
+    api.put(odd);
+    api.put(pod(13, 2, "web-d"));
+    watched.until_pods(&["web-a", "web-b", "web-d"]).await;
+    assert!(malformed() > before, "counted in the watch");
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
+    let api = shop().await;
+    let watched = Watched::start(&api, &[], |pace| {
+        pace.probe = Duration::from_millis(50);
+        pace.silence = Duration::from_millis(200);
+    });
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let state = || watched.hub.connection().borrow().state.clone();
+    api.stand(Verb::Version, "version", Some(Fault::Hang));
+    until("stale", async || matches!(state(), ConnectionState::Stale { .. })).await;
+    assert_eq!(watched.pods().await.len(), 2, "the last good picture stays");
+    api.stand(Verb::Version, "version", None);
+    until("live", async || state() == ConnectionState::Live).await;
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+}
+
+#[tokio::test]
+async fn silence_is_told_within_ten_seconds_as_shipped() {
+    let pace = server::source::Pace::default();
+    // The probe that fails last may have begun just before the silence was long enough, and takes its time.
+    assert!(pace.silence + pace.probe <= Duration::from_secs(11) && pace.silence < Duration::from_secs(10));
+}
