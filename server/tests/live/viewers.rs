@@ -4,7 +4,7 @@
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
 use server::state::Rollcast;
-use crate::support::{FakeApi, Watched, deployment, pod, replica_set, until};
+use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, until};
 use timeline::Model;
 use timeline::frame::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio_tungstenite::tungstenite::Message;
@@ -22,6 +22,9 @@ async fn site() -> Site {
     api.put(pod(10, 2, "web-a"));
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;
+    for resource in ["deployments", "replicasets", "pods"] {
+        until("every watch", async || api.requests(Verb::Watch, resource) == 1).await;
+    }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new());
