@@ -23,6 +23,12 @@ impl Uid {
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
     }
+
+    /// Its bits; orders UIDs as they order themselves.
+    #[must_use]
+    pub const fn bits(self) -> u128 {
+        self.0
+    }
 }
 
 impl FromStr for Uid {

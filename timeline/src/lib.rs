@@ -19,6 +19,7 @@ pub mod fact;
 pub mod frame;
 pub mod id;
 pub mod model;
+pub mod order;
 pub mod phase;
 pub mod rollout;
 pub mod stall;

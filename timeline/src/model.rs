@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::fact::{DeploymentSpec, DeploymentStatus, Image, ReplicaSetCounts};
 use crate::phase::PodState;
 use crate::verdict::KubectlVerdict;
-use crate::{Change, Millis, Uid};
+use crate::{Change, Millis, Uid, order};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -327,10 +327,8 @@ pub enum EndReason {
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let mut sets: Vec<&ReplicaSet> =
-            self.sets_of.get(&deployment).into_iter().flatten().filter_map(|uid| self.replica_sets.get(uid)).collect();
-        sets.sort_by_key(|set| (set.first_seen_millis, set.uid));
-        sets.into_iter()
+        let sets = self.sets_of.get(&deployment).into_iter().flatten().filter_map(|uid| self.replica_sets.get(uid));
+        order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
     }
 
     /// ReplicaSets that `deployment` controls now and that exist.
@@ -355,9 +353,7 @@ impl Model {
         for set in self.sets_of.get(&deployment).into_iter().flatten() {
             uids.extend(self.pods_of.get(set).into_iter().flatten().copied());
         }
-        let mut pods: Vec<&Pod> = uids.iter().filter_map(|uid| self.pods.get(uid)).collect();
-        pods.sort_by_key(|pod| (pod.first_seen_millis(), pod.uid));
-        pods
+        order::by(uids.iter().filter_map(|uid| self.pods.get(uid)).collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
     /// The Deployment of that name: the one that exists, else the one that was there last.
@@ -390,10 +386,9 @@ impl Model {
             crate::change::Subject::Pod(uid) => {
                 let Some(pod) = self.pods.get(&uid) else { return Vec::new() };
                 let mut found = owners(&pod.replica_set);
+                let before = found.clone();
                 if let Some(owner) = pod.owner.filter(|owner| *owner != pod.replica_set) {
-                    found.extend(owners(&owner));
-                    found.sort_unstable();
-                    found.dedup();
+                    found.extend(owners(&owner).into_iter().filter(|owner| !before.contains(owner)));
                 }
                 found
             }

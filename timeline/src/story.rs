@@ -5,7 +5,7 @@ use crate::model::{Deployment, EndReason, MarkKind, Model, Pod, RemovedBecause, 
 use crate::phase::PodState;
 use crate::rollout::{self, Trigger};
 use crate::words::{count, duration, images, safe, short};
-use crate::{Millis, Uid};
+use crate::{Millis, Uid, order};
 
 /// Steps this close together are one decision and become one line.
 const ONE_INSTANT_MILLIS: Millis = 60;
@@ -60,8 +60,7 @@ pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
     teller.pods();
     teller.sets();
     teller.marks();
-    teller.lines.sort_by_key(|line| (line.at_millis, line.kind));
-    teller.lines
+    order::by(teller.lines, |line| (line.at_millis, line.kind as u128))
 }
 
 struct Teller<'m> {
@@ -123,12 +122,12 @@ impl Teller<'_> {
 
     fn scales(&mut self) {
         let model = self.model;
-        let mut steps: Vec<(&ReplicaSet, &Scale)> = model
+        let steps = model
             .sets_of(self.deployment.uid)
             .flat_map(|set| set.scales.iter().map(move |scale| (set, scale)))
             .filter(|(_, scale)| scale.deployment == self.deployment.uid)
             .collect();
-        steps.sort_by_key(|(_, scale)| (scale.at_millis, scale.order));
+        let steps: Vec<(&ReplicaSet, &Scale)> = order::by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order)));
         let mut rest = steps.as_slice();
         while let Some(((_, first), _)) = rest.split_first() {
             let together = |(_, scale): &(&ReplicaSet, &Scale)| {

@@ -35,6 +35,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Build page and server; with --release one file with everything embedded
+    Build {
+        /// As it is shipped
+        #[arg(long)]
+        release: bool,
+    },
     /// Run every test: unit, property, fake API server, browser, real control plane
     Test {
         /// Only these parts: rust, page, cluster
@@ -73,6 +79,8 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::everything(),
         Command::Run { arguments } => build::run(&arguments),
+        Command::Build { release: false } => build::build().map(drop),
+        Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Test { only } => test::run(&only),
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => check::lint(),

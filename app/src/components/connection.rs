@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use timeline::frame::{Connection, ConnectionState, Forbidden};
 
+use super::text;
 use crate::board::Board;
 use crate::live::link::LinkState;
 use crate::score::scale::clock;
@@ -16,7 +17,7 @@ pub fn state_words(state: &ConnectionState) -> String {
         ConnectionState::Stale { since_millis, .. } => format!("Stale since {} UTC", clock(*since_millis)),
         ConnectionState::Replay { speed_percent: 0, .. } => "Recording, held".to_owned(),
         ConnectionState::Replay { speed_percent: 100, .. } => "Recording".to_owned(),
-        ConnectionState::Replay { speed_percent, .. } => format!("Recording × {}", f64::from(*speed_percent) / 100.0),
+        ConnectionState::Replay { speed_percent, .. } => format!("Recording at {speed_percent} %"),
     }
 }
 
@@ -26,15 +27,15 @@ pub fn LiveChip(
     /// The page's state.
     board: Board,
 ) -> impl IntoView {
-    let words = {
+    let is_stale = {
         let board = board.clone();
-        move || match board.link.get() {
-            LinkState::Waiting { .. } | LinkState::Lost { .. } => "Reconnecting".to_owned(),
-            _ => board.connection.with(|connection| state_words(&connection.state)),
-        }
+        text(move || if board.is_stale() { "chip stale" } else { "chip live" }.to_owned())
     };
-    let class = move || if board.is_stale() { "chip stale" } else { "chip live" };
-    view! { <span class=class role="status" data-testid="live">{words}</span> }
+    let words = text(move || match board.link.get() {
+        LinkState::Waiting { .. } | LinkState::Lost { .. } => "Reconnecting".to_owned(),
+        _ => board.connection.with(|connection| state_words(&connection.state)),
+    });
+    view! { <span class=is_stale role="status" data-testid="live">{words}</span> }
 }
 
 /// The bar that says what is wrong; nothing when all is well.
@@ -43,19 +44,10 @@ pub fn ConnectionBar(
     /// The page's state.
     board: Board,
 ) -> impl IntoView {
-    let text = {
-        let board = board.clone();
-        move || trouble(&board)
-    };
-    let is_shown = Memo::new({
-        let text = text.clone();
-        move |_| text().is_some()
-    });
     let connection = board.connection.clone();
+    let words = text(move || trouble(&board).unwrap_or_default());
     view! {
-        <Show when=move || is_shown.get()>
-            <div class="banner" role="status" data-testid="banner">{let text = text.clone(); move || text()}</div>
-        </Show>
+        {move || (!words.with(String::is_empty)).then(|| view! { <div class="banner" role="status" data-testid="banner">{words}</div> })}
         <ForbiddenNotes connection=Signal::derive(move || connection.get())/>
     }
 }
@@ -66,12 +58,8 @@ pub fn ForbiddenNotes(
     /// How the server gets on with the cluster.
     connection: Signal<Connection>,
 ) -> impl IntoView {
-    let notes = move || connection.with(|connection| connection.forbidden.iter().map(forbidden).collect::<Vec<_>>());
-    view! {
-        <For each=notes key=Clone::clone let:note>
-            <div class="banner" role="status" data-testid="forbidden">{note}</div>
-        </For>
-    }
+    let note = |missing: &Forbidden| view! { <div class="banner" role="status" data-testid="forbidden">{forbidden(missing)}</div> };
+    move || connection.with(|connection| connection.forbidden.iter().map(note).collect_view())
 }
 
 fn forbidden(missing: &Forbidden) -> String {

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
-use super::token::Token;
+use super::token::{Token, TokenDrawings};
 
 const STATES: [PodState; 7] = [
     PodState::Scheduling,
@@ -22,6 +22,7 @@ pub fn Legend() -> impl IntoView {
         view! { <li><svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state=Signal::stored(state)/></svg>{state.label()}</li> }
     };
     view! {
+        <TokenDrawings/>
         <ul class="legend" aria-label="Legend">
             {STATES.map(entry).collect_view()}
             <li>

@@ -8,8 +8,10 @@ mod gutter;
 mod heads;
 
 use leptos::prelude::*;
+use timeline::Uid;
 
-use crate::board::{Board, BandKey};
+use super::{fixed, text, thousandths};
+use crate::board::{BandRow, Board};
 use crate::score::scale::clock;
 
 /// The picture.
@@ -19,32 +21,26 @@ pub fn Score(
     board: Board,
 ) -> impl IntoView {
     let height = total_height(&board);
-    let label = {
-        let view = board.view.clone();
-        move || view.with(|view| view.as_ref().map(|view| view.verdict.sentence.clone()).unwrap_or_default())
-    };
-    let style = {
-        let axis = board.axis.clone();
-        let base = board.base_millis;
-        move || {
-            let axis = axis.get();
-            format!("--now:{:.3};--window:{:.3}", (axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0)
-        }
-    };
-    let ticks = board.ticks.clone();
-    let base = board.base_millis;
+    let view = board.view.clone();
+    let label = text(move || view.with(|view| view.as_ref().map(|view| view.verdict.sentence.clone()).unwrap_or_default()));
+    let (axis, base) = (board.axis.clone(), board.base_millis);
+    let style = text(move || {
+        let axis = axis.get();
+        format!("--now:{};--window:{}", thousandths((axis.now_millis - base) as f64 / 1000.0), thousandths(axis.window_millis / 1000.0))
+    });
+    let (ticks, order) = (board.ticks.clone(), board.order.clone());
+    let tick = move |at: i64| view! { <span class="tick" style=format!("--at:{}", thousandths((at - base) as f64 / 1000.0))>{clock(at)}</span> };
+    let beside = board.clone();
     view! {
         <div class="score" role="img" aria-label=label style=style data-testid="score">
-            <div class="axis">
-                <For each=move || ticks.get() key=|at| *at let:at>
-                    <span class="tick" style=format!("--at:{}", (at - base) as f64 / 1000.0)>{clock(at)}</span>
-                </For>
-            </div>
-            <div class="picture" style=move || format!("height:{:.0}px", height.get())>
-                <div class="gutter"><Bands board=board.clone() part=gutter::part/></div>
-                <div class="canvas" id="bands">
-                    <bars::Bars board=board.clone()/>
+            <div class="axis">{move || ticks.get().into_iter().map(tick).collect_view()}</div>
+            <div class="picture" style=text(move || format!("height:{}px", fixed(height.get())))>
+                <div class="gutter">
+                    <For each=move || order.get() key=|key| *key let:key>
+                        <gutter::Beside board=beside.clone() key/>
+                    </For>
                 </div>
+                <div class="canvas" id="bands"><bars::Bars board=board.clone()/></div>
                 <div class="now-line"></div>
                 <div class="heads"><heads::Heads board/></div>
             </div>
@@ -62,17 +58,14 @@ fn total_height(board: &Board) -> Memo<f64> {
     })
 }
 
-/// One part of every band, in order.
-#[component]
-fn Bands<F, V>(board: Board, part: F) -> impl IntoView
-where
-    F: Fn(Board, BandKey) -> V + Clone + Send + Sync + 'static,
-    V: IntoView + 'static,
-{
-    let order = board.order.clone();
-    view! {
-        <For each=move || order.get() key=|key| *key let:key>
-            {part(board.clone(), key)}
-        </For>
-    }
+/// Moves a band's group to the band's upper edge.
+fn top_of(row: &BandRow) -> Signal<String> {
+    let place = row.place.clone();
+    text(move || place.with(|place| format!("transform:translateY({}px)", fixed(place.top))))
+}
+
+/// The pods of a band, in order.
+fn pods_of(row: &BandRow) -> impl Fn() -> Vec<Uid> + Send + Sync + 'static + use<> {
+    let band = row.band.clone();
+    move || band.with(|band| band.pods.iter().map(|(uid, _)| *uid).collect())
 }

@@ -1,9 +1,11 @@
 //! The table twin of the score: every pod in view as text, for screen readers.
 
 use leptos::prelude::*;
+use timeline::model::Pod;
 use timeline::words::safe;
 
-use crate::board::{Board, BandKey};
+use super::text;
+use crate::board::{BandKey, Board};
 use crate::score::scale::clock;
 
 /// The table.
@@ -31,19 +33,22 @@ fn BandRows(board: Board, key: BandKey) -> impl IntoView {
         let band = band.clone();
         move || band.with(|band| band.pods.iter().map(|(uid, _)| *uid).collect::<Vec<_>>())
     };
-    let revision = Memo::new(move |_| band.with(|band| band.revision.map_or_else(|| "out of rotation".to_owned(), |r| r.to_string())));
+    let revision = text(move || band.with(|band| band.revision.map_or_else(|| "out of rotation".to_owned(), |r| r.to_string())));
     Some(view! {
         <tbody>
             <For each=pods key=|uid| *uid let:uid>
                 {board.row(uid).map(|row| {
-                    let (name, state, since, reason) = (row.pod.clone(), row.pod.clone(), row.pod.clone(), row.pod);
+                    let cell = |read: fn(&Pod) -> String| {
+                        let pod = row.pod.clone();
+                        text(move || pod.with(read))
+                    };
                     view! {
                         <tr>
-                            <td>{name.with_untracked(|pod| pod.name.clone())}</td>
-                            <td>{move || revision.get()}</td>
-                            <td>{move || state.with(|pod| pod.state().label())}</td>
-                            <td>{move || since.with(|pod| clock(pod.since_millis()))}</td>
-                            <td>{move || reason.with(|pod| safe(&pod.now.reason))}</td>
+                            <td>{cell(|pod| safe(&pod.name))}</td>
+                            <td>{revision}</td>
+                            <td>{cell(|pod| pod.state().label().to_owned())}</td>
+                            <td>{cell(|pod| clock(pod.since_millis()))}</td>
+                            <td>{cell(|pod| safe(&pod.now.reason))}</td>
                         </tr>
                     }
                 })}

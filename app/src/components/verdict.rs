@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use timeline::view::View;
 use timeline::words::duration;
 
+use super::text;
 use crate::board::Board;
 use crate::score::scale::clock;
 
@@ -13,36 +14,31 @@ pub fn VerdictLine(
     /// The page's state.
     board: Board,
 ) -> impl IntoView {
-    let view_of = board.view.clone();
-    let with = move |read: fn(&View) -> String| {
-        let view = view_of.clone();
-        Memo::new(move |_| view.with(|view| view.as_ref().map(read).unwrap_or_default()))
+    let with = |read: fn(&View) -> String| {
+        let view = board.view.clone();
+        text(move || view.with(|view| view.as_ref().map(read).unwrap_or_default()))
     };
-    let badge = with(|view| view.verdict.badge.clone());
-    let tone = with(|view| view.verdict.tone.name().to_owned());
-    let sentence = with(|view| view.verdict.sentence.clone());
-    let why = with(|view| view.verdict.why.clone());
-    let new_available = with(|view| format!("{} of {}", view.counts.new_available, view.wanted));
-    let available = with(|view| view.counts.available.to_string());
     let (view, second) = (board.view.clone(), board.second.clone());
-    let deadline = Memo::new(move |_| {
-        let at = view.with(|view| view.as_ref().and_then(|view| view.deadline_millis))?;
+    let deadline = text(move || {
+        let Some(at) = view.with(|view| view.as_ref().and_then(|view| view.deadline_millis)) else { return String::new() };
         let left = at - second.get() * 1000;
-        Some(if left > 0 { duration(left) } else { "passed".to_owned() })
+        if left > 0 { duration(left) } else { "passed".to_owned() }
     });
+    let deadline_class = text(move || if deadline.with(String::is_empty) { "unused" } else { "" }.to_owned());
     view! {
         <section class="verdict">
             <div>
-                <span class=move || format!("badge {}", tone.get()) data-testid="badge">{move || badge.get()}</span>
-                <h1 data-testid="verdict" aria-live="polite">{move || sentence.get()}</h1>
-                <p class="why" data-testid="why">{move || why.get()}</p>
+                <span class=with(|view| format!("badge {}", view.verdict.tone.name())) data-testid="badge">{with(|view| view.verdict.badge.clone())}</span>
+                <h1 data-testid="verdict" aria-live="polite">{with(|view| view.verdict.sentence.clone())}</h1>
+                <p class="why" data-testid="why">{with(|view| view.verdict.why.clone())}</p>
             </div>
             <dl class="figures">
-                <div><dd data-testid="new-available">{move || new_available.get()}</dd><dt>"new available"</dt></div>
-                <div><dd>{move || available.get()}</dd><dt>"available in all"</dt></div>
-                <div class:unused=move || deadline.with(Option::is_none)>
-                    <dd>{move || deadline.get().unwrap_or_default()}</dd><dt>"until the deadline"</dt>
+                <div>
+                    <dd data-testid="new-available">{with(|view| format!("{} of {}", view.counts.new_available, view.wanted))}</dd>
+                    <dt>"new available"</dt>
                 </div>
+                <div><dd>{with(|view| view.counts.available.to_string())}</dd><dt>"available in all"</dt></div>
+                <div class=deadline_class><dd>{deadline}</dd><dt>"until the deadline"</dt></div>
             </dl>
         </section>
     }
@@ -60,7 +56,7 @@ pub fn Missing(
     view! {
         <main class="message" data-testid="missing">
             <h1>{format!("No Deployment {} in namespace {}", payload.name, payload.namespace)}</h1>
-            <p>{move || format!("Looking for it in cluster {} since {} UTC. This page shows it as soon as it appears.", payload.cluster, clock(since.get()))}</p>
+            <p>{text(move || format!("Looking for it in cluster {} since {} UTC. This page shows it as soon as it appears.", payload.cluster, clock(since.get())))}</p>
             <p>"What there is: " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
         </main>
     }

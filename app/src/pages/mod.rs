@@ -4,6 +4,7 @@ mod missing;
 mod overview;
 mod rollout;
 
+use leptos::either::EitherOf3;
 use leptos::prelude::*;
 
 use crate::payload::Payload;
@@ -15,8 +16,8 @@ pub fn App(
     payload: Payload,
 ) -> impl IntoView {
     match payload {
-        Payload::Overview { build, clusters } => view! { <overview::Overview page_build=build clusters/> }.into_any(),
-        Payload::Deployment(payload) => view! { <rollout::Rollout payload=*payload/> }.into_any(),
-        Payload::NotFound { path, why, instead } => view! { <missing::Missing path why instead/> }.into_any(),
+        Payload::Overview { build, clusters } => EitherOf3::A(view! { <overview::Overview page_build=build clusters/> }),
+        Payload::Deployment(payload) => EitherOf3::B(view! { <rollout::Rollout payload=*payload/> }),
+        Payload::NotFound { path, why, instead } => EitherOf3::C(view! { <missing::Missing path why instead/> }),
     }
 }

@@ -7,6 +7,7 @@ use timeline::view::Summary;
 use crate::address;
 use crate::components::connection::{ForbiddenNotes, state_words};
 use crate::components::header::Brand;
+use crate::components::text;
 
 /// The list. Live: replaced whenever a cluster's list changes.
 #[component]
@@ -19,20 +20,16 @@ pub fn Overview(
     let lists = ArcRwSignal::new(clusters);
     let is_linked = ArcRwSignal::new(true);
     go_live(lists.clone(), is_linked.clone(), page_build);
-    let keys = {
-        let lists = lists.clone();
-        move || lists.with(|lists| lists.iter().map(|list| list.cluster.clone()).collect::<Vec<_>>())
-    };
+    // The clusters are those of the server's start: they do not change while the page lives.
+    let names: Vec<String> = lists.with_untracked(|lists| lists.iter().map(|list| list.cluster.clone()).collect());
+    let section = move |cluster: String| view! { <ClusterSection lists=lists.clone() cluster/> };
+    let lost = "The connection to Rollcast is lost. What you see is from before; trying again.";
     view! {
         <header class="top"><Brand/></header>
-        <Show when=move || !is_linked.get()>
-            <div class="banner" role="status" data-testid="banner">"The connection to Rollcast is lost. What you see is from before; trying again."</div>
-        </Show>
+        {move || (!is_linked.get()).then(|| view! { <div class="banner" role="status" data-testid="banner">{lost}</div> })}
         <main class="overview" data-testid="overview">
             <h1>"Deployments"</h1>
-            <For each=keys key=Clone::clone let:cluster>
-                <ClusterSection lists=lists.clone() cluster/>
-            </For>
+            {names.into_iter().map(section).collect_view()}
         </main>
     }
 }
@@ -42,7 +39,7 @@ fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String) -> impl
     let name = cluster.clone();
     let list = Memo::new(move |_| lists.with(|lists| lists.iter().find(|list| list.cluster == name).cloned()));
     let connection = move || list.with(|list| list.as_ref().map(|list| list.connection.clone()).unwrap_or_default());
-    let state = move || state_words(&connection().state);
+    let state = text(move || state_words(&connection().state));
     let is_empty = move || list.with(|list| list.as_ref().is_none_or(|list| list.deployments.is_empty()));
     let is_live = move || matches!(connection().state, ConnectionState::Live);
     let cluster_of_row = cluster.clone();
@@ -50,9 +47,9 @@ fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String) -> impl
         <section class="cluster" data-testid="cluster">
             <h2>{cluster} <span class="muted">{state}</span></h2>
             <ForbiddenNotes connection=Signal::derive(connection)/>
-            <Show when=move || is_empty() && is_live()>
+            {move || (is_empty() && is_live()).then(|| view! {
                 <p class="muted">"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
-            </Show>
+            })}
             <ul class="rows">
                 <For
                     each=move || list.with(|list| list.as_ref().map(|list| list.deployments.clone()).unwrap_or_default())
@@ -72,14 +69,15 @@ fn DeploymentRow(list: Memo<Option<ClusterList>>, cluster: String, summary: Summ
     let now = Memo::new(move |_| {
         list.with(|list| list.as_ref().and_then(|list| list.deployments.iter().find(|d| d.uid == uid).cloned())).unwrap_or_else(|| first.clone())
     });
+    let with = |read: fn(&Summary) -> String| text(move || now.with(read));
     let address = address::deployment(&cluster, &summary.namespace, &summary.name);
     view! {
         <li>
             <a class="row" href=address data-testid="deployment">
                 <span class="name"><span class="muted">{summary.namespace}" / "</span><b>{summary.name}</b></span>
-                <span class=move || format!("badge {}", now.with(|d| d.verdict.tone.name()))>{move || now.with(|d| d.verdict.badge.clone())}</span>
-                <span class="sentence">{move || now.with(|d| d.verdict.sentence.clone())}</span>
-                <span class="mono muted image">{move || now.with(|d| d.images.clone())}</span>
+                <span class=with(|d| format!("badge {}", d.verdict.tone.name()))>{with(|d| d.verdict.badge.clone())}</span>
+                <span class="sentence">{with(|d| d.verdict.sentence.clone())}</span>
+                <span class="mono muted image">{with(|d| d.images.clone())}</span>
             </a>
         </li>
     }

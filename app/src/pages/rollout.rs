@@ -1,5 +1,6 @@
 //! The page of one Deployment: verdict, score, story.
 
+use leptos::either::Either;
 use leptos::prelude::*;
 
 use crate::board::Board;
@@ -22,11 +23,10 @@ pub fn Rollout(
     go_live(&board);
     let view = board.view.clone();
     let is_there = Memo::new(move |_| view.with(Option::is_some));
-    view! {
-        <div class="page" data-testid="page">
-            <Header board=board.clone()/>
-            <ConnectionBar board=board.clone()/>
-            <Show when=move || is_there.get() fallback={let board = board.clone(); move || view! { <Missing board=board.clone()/> }}>
+    let (header, bar) = (board.clone(), board.clone());
+    let content = move || {
+        if is_there.get() {
+            Either::Left(view! {
                 <VerdictLine board=board.clone()/>
                 <main class="main">
                     <Score board=board.clone()/>
@@ -34,7 +34,16 @@ pub fn Rollout(
                 </main>
                 <Legend/>
                 <PodTable board=board.clone()/>
-            </Show>
+            })
+        } else {
+            Either::Right(view! { <Missing board=board.clone()/> })
+        }
+    };
+    view! {
+        <div class="page" data-testid="page">
+            <Header board=header/>
+            <ConnectionBar board=bar/>
+            {content}
         </div>
     }
 }

@@ -2,7 +2,7 @@
 
 use timeline::model::{Deployment, Pod, ReplicaSet};
 use timeline::phase::PodState;
-use timeline::{Millis, Model, Uid, rollout, words};
+use timeline::{Millis, Model, Uid, order, rollout, words};
 
 /// A slot is free again this long after its pod was gone.
 const REST_MILLIS: Millis = 900;
@@ -57,7 +57,7 @@ pub struct Place {
 #[must_use]
 pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec<Band> {
     let current = rollout::current_set(model, deployment).map(|set| set.uid);
-    let mut bands: Vec<Band> = model
+    let bands = model
         .sets_of(deployment.uid)
         .filter_map(|set| {
             let pods = sorted(model.pods_of(set.uid));
@@ -67,7 +67,8 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
             is_seen.then(|| band(set, &pods, is_current, from_millis))
         })
         .collect();
-    bands.sort_by_key(|band| (band.is_current, band.revision));
+    let mut bands: Vec<Band> =
+        order::by(bands, |band| (i64::from(band.is_current), u128::from(band.revision.map_or(0, |revision| revision + 1))));
     let out = sorted(model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
         let visible_since = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation()).or(pod.gone_millis());
         pod.released_millis.is_some() && visible_since.is_none_or(|until| until > from_millis)
@@ -118,9 +119,7 @@ pub fn bar_height(row: f64) -> f64 {
 }
 
 fn sorted<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
-    let mut pods: Vec<&Pod> = pods.collect();
-    pods.sort_by_key(|pod| (pod.first_seen_millis(), pod.uid));
-    pods
+    order::by(pods.collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
 }
 
 fn in_view(pod: &Pod, from_millis: Millis) -> bool {

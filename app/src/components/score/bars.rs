@@ -5,7 +5,8 @@ use timeline::model::Pod;
 use timeline::phase::PodState;
 use timeline::{Millis, Uid};
 
-use crate::board::{Board, BandKey};
+use crate::board::{BandKey, BandRow, Board};
+use crate::components::{fixed, text, thousandths};
 use crate::score::lanes;
 
 /// A bar without an end reaches this far, in seconds.
@@ -16,23 +17,19 @@ const FAR: f64 = 10_000_000.0;
 pub fn Bars(board: Board) -> impl IntoView {
     let height = super::total_height(&board);
     let (axis, base) = (board.axis.clone(), board.base_millis);
-    let seconds = move || {
+    let view_box = text(move || {
         let axis = axis.get();
-        ((axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0, axis.width)
-    };
-    let view_box = {
-        let seconds = seconds.clone();
-        move || {
-            let (now, window, _) = seconds();
-            format!("{:.3} 0 {window:.3} {:.0}", now - window, height.get())
-        }
-    };
-    // Patterns are drawn in pixels: undo the stretch of the view box.
-    let unstretch = Memo::new(move |_| {
-        let (_, window, width) = seconds();
-        format!("{:.4}", window / width)
+        let (now, window) = ((axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0);
+        format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height.get()))
     });
-    let turned = move |degrees: i32| move || format!("scale({} 1) rotate({degrees})", unstretch.get());
+    // Patterns are drawn in pixels: undo the stretch of the view box.
+    let turned = |degrees: i32| {
+        let axis = board.axis.clone();
+        text(move || {
+            let axis = axis.get();
+            format!("scale({} 1) rotate({degrees})", thousandths(axis.window_millis / 1000.0 / axis.width))
+        })
+    };
     let order = board.order.clone();
     view! {
         <svg class="bars" viewBox=view_box preserveAspectRatio="none" aria-hidden="true">
@@ -57,21 +54,18 @@ pub fn Bars(board: Board) -> impl IntoView {
 #[component]
 fn BandBars(board: Board, key: BandKey) -> impl IntoView {
     let row = board.band(key)?;
-    let (band, place) = (row.band.clone(), row.place.clone());
-    let pods = {
-        let band = band.clone();
-        move || band.with(|band| band.pods.iter().map(|(uid, _)| *uid).collect::<Vec<_>>())
+    let class = match key {
+        None => text(|| "band out".to_owned()),
+        Some(_) => {
+            let band = row.band.clone();
+            text(move || if band.with(|band| band.is_current) { "band current" } else { "band" }.to_owned())
+        }
     };
-    let top = place.clone();
-    let class = move || match (key, band.with(|band| band.is_current)) {
-        (None, _) => "band out",
-        (_, true) => "band current",
-        _ => "band",
-    };
+    let place = row.place.clone();
     Some(view! {
-        <g class=class style=move || top.with(|place| format!("transform:translateY({:.1}px)", place.top)) data-testid="band">
-            <rect class="ground" x=-FAR width=2.0 * FAR y="0" height=move || place.with(|place| place.height)/>
-            <For each=pods key=|uid| *uid let:uid>
+        <g class=class style=super::top_of(&row) data-testid="band">
+            <rect class="ground" x="-10000000" width="20000000" y="0" height=text(move || place.with(|place| fixed(place.height)))/>
+            <For each=super::pods_of(&row) key=|uid| *uid let:uid>
                 <PodBars board=board.clone() key uid/>
             </For>
         </g>
@@ -85,49 +79,51 @@ fn PodBars(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
     let place = row.place.clone();
     let height = Memo::new(move |_| place.with(|place| lanes::bar_height(place.row)));
     let segments = move || pod.with(|pod| if key.is_some() { segments(pod) } else { outside(pod) });
-    let board_x = move |at| board.x(at);
+    let x = move |at: Millis| board.x(at);
     Some(view! {
-        <g class="pod" style=move || format!("transform:translateY({:.2}px)", y.get())>
+        <g class="pod" style=text(move || format!("transform:translateY({}px)", fixed(y.get())))>
             <For each=segments key=|segment| (segment.name, segment.from, segment.to) let:segment>
-                <Bar name=segment.name from=board_x(segment.from) to=segment.to.map(&board_x) height/>
+                <Bar name=segment.name from=x(segment.from) to=segment.to.map(&x) height/>
             </For>
         </g>
     })
 }
 
-/// One state of a pod, from its beginning to its end, centred on y = 0.
+/// One state of a pod, from its beginning to its end, centred on y = 0: a shape, and its edge where the state has one.
 #[component]
 fn Bar(name: &'static str, from: f64, to: Option<f64>, height: Memo<f64>) -> impl IntoView {
-    let width = to.map_or(FAR, |to| to - from).max(0.0);
+    let (from, width) = (thousandths(from), thousandths(to.map_or(FAR, |to| to - from).max(0.0)));
     let share = match name {
         "terminating" => 0.6,
         "starting" => 0.64,
-        "scheduling" => 0.0,
         _ => 1.0,
     };
-    let tall = move || height.get() * share;
-    let edges = move || {
-        let half = height.get() * share / 2.0;
-        format!("M{from} {:.2}h{width}M{from} {half:.2}h{width}", -half)
-    };
-    match name {
-        "scheduling" => view! { <path class="bar scheduling" d=format!("M{from} 0h{width}")/> }.into_any(),
-        "gone" => {
-            view! { <path class="bar cap" d=move || format!("M{from} {:.2}v{:.2}", -height.get() / 2.0, height.get())/> }.into_any()
+    let (edge_from, edge_width) = (from.clone(), width.clone());
+    let shape = text(move || {
+        let (tall, up) = (fixed(height.get() * share), fixed(-height.get() * share / 2.0));
+        match name {
+            "scheduling" => format!("M{from} 0h{width}"),
+            "gone" => format!("M{from} {up}v{tall}"),
+            _ => format!("M{from} {up}h{width}v{tall}h-{width}z"),
         }
-        _ => view! {
-            <rect class=format!("bar {name}") x=from width=width y=move || -tall() / 2.0 height=tall/>
-            <path class=format!("edge {name}") d=edges/>
-        }
-        .into_any(),
+    });
+    let edge = text(move || {
+        let (up, down) = (fixed(-height.get() * share / 2.0), fixed(height.get() * share / 2.0));
+        format!("M{edge_from} {up}h{edge_width}M{edge_from} {down}h{edge_width}")
+    });
+    view! {
+        <path class=format!("bar {name}") d=shape/>
+        <path class=format!("edge {name}") d=edge/>
     }
 }
 
 /// The middle of a pod's row, in pixels below the band's upper edge.
-pub(super) fn slot_y(row: &crate::board::BandRow, uid: Uid) -> Memo<f64> {
+pub(super) fn slot_y(row: &BandRow, uid: Uid) -> Memo<f64> {
     let (band, place) = (row.band.clone(), row.place.clone());
-    let slot = Memo::new(move |_| band.with(|band| band.pods.iter().find(|(known, _)| *known == uid).map_or(0, |(_, slot)| *slot)));
-    Memo::new(move |_| place.with(|place| place.first - place.top + (f64::from(slot.get()) + 0.5) * place.row))
+    Memo::new(move |_| {
+        let slot = band.with(|band| band.pods.iter().find(|(known, _)| *known == uid).map_or(0, |(_, slot)| *slot));
+        place.with(|place| place.first - place.top + (f64::from(slot) + 0.5) * place.row)
+    })
 }
 
 struct Segment {
