@@ -241,12 +241,12 @@ impl Looked<'_> {
             return say(badge, tone, sentence, self.explain(&format!("Next: when a new pod becomes available, an old one may go (floor {}).", self.limits.floor)));
         }
         let sentence = format!("Revision {revision}: {} of {wanted} available.", counts.available);
+        if counts.available >= wanted {
+            return say("Finishing", Tone::Busy, sentence, self.leftovers());
+        }
         if is_settled {
             let badge = if stalled { badge } else { "Recovering" };
             return say(badge, tone, sentence, self.explain("A replacement is on its way; the revision does not change."));
-        }
-        if counts.available >= wanted {
-            return say("Finishing", Tone::Busy, sentence, self.leftovers());
         }
         let badge = if stalled { badge } else { "Starting" };
         say(badge, tone, sentence, self.explain(""))

@@ -4,9 +4,9 @@ use timeline::Millis;
 use timeline::model::Deployment;
 
 /// Shown before the rollout began.
-const LEAD_MILLIS: f64 = 4_000.0;
+const LEAD_MILLIS: f64 = 3_000.0;
 /// The least and the most that is shown.
-const SHORTEST_MILLIS: f64 = 20_000.0;
+const SHORTEST_MILLIS: f64 = 12_000.0;
 const LONGEST_MILLIS: f64 = 600_000.0;
 /// Shown when nothing is rolling out.
 const CALM_MILLIS: f64 = 60_000.0;
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn ticks_are_few_and_cover_the_window() {
-        for window in [20_000.0, 45_000.0, 600_000.0] {
+        for window in [12_000.0, 45_000.0, 600_000.0] {
             let ticks = ticks(1_000_123, window);
             assert!((3..=11).contains(&ticks.len()), "{window}: {ticks:?}");
             assert!(ticks.first().unwrap() <= &(1_000_123 - window as i64) && ticks.last().unwrap() >= &1_000_123);

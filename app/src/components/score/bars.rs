@@ -92,24 +92,25 @@ fn PodBars(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
 /// One state of a pod, from its beginning to its end, centred on y = 0: a shape, and its edge where the state has one.
 #[component]
 fn Bar(name: &'static str, from: f64, to: Option<f64>, height: Memo<f64>) -> impl IntoView {
-    let (from, width) = (thousandths(from), thousandths(to.map_or(FAR, |to| to - from).max(0.0)));
+    // Absolute places: relative steps as wide as FAR lose their last digits in a browser's single precision.
+    let (from, to) = (thousandths(from), thousandths(to.unwrap_or(FAR).max(from)));
     let share = match name {
         "terminating" => 0.6,
         "starting" => 0.64,
         _ => 1.0,
     };
-    let (edge_from, edge_width) = (from.clone(), width.clone());
+    let (edge_from, edge_to) = (from.clone(), to.clone());
     let shape = text(move || {
-        let (tall, up) = (fixed(height.get() * share), fixed(-height.get() * share / 2.0));
+        let (up, down) = (fixed(-height.get() * share / 2.0), fixed(height.get() * share / 2.0));
         match name {
-            "scheduling" => format!("M{from} 0h{width}"),
-            "gone" => format!("M{from} {up}v{tall}"),
-            _ => format!("M{from} {up}h{width}v{tall}h-{width}z"),
+            "scheduling" => format!("M{from} 0H{to}"),
+            "gone" => format!("M{from} {up}V{down}"),
+            _ => format!("M{from} {up}H{to}V{down}H{from}z"),
         }
     });
     let edge = text(move || {
         let (up, down) = (fixed(-height.get() * share / 2.0), fixed(height.get() * share / 2.0));
-        format!("M{edge_from} {up}h{edge_width}M{edge_from} {down}h{edge_width}")
+        format!("M{edge_from} {up}H{edge_to}M{edge_from} {down}H{edge_to}")
     });
     view! {
         <path class=format!("bar {name}") d=shape/>
