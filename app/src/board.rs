@@ -98,7 +98,7 @@ impl Board {
             story: ArcRwSignal::new(Vec::new()),
             connection: ArcRwSignal::new(payload.connection.clone()),
             link: ArcRwSignal::new(LinkState::Connecting { attempt: 0 }),
-            ticks: ArcRwSignal::new(scale::ticks(now_millis, window_millis)),
+            ticks: ArcRwSignal::new(scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH)),
             axis: ArcRwSignal::new(Axis { now_millis, window_millis, width: UNMEASURED_WIDTH }),
             second: ArcRwSignal::new(now_millis.div_euclid(1000)),
             height: ArcRwSignal::new(UNMEASURED_HEIGHT),

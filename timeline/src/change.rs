@@ -117,7 +117,9 @@ impl Model {
             Subject::Pod(uid) => {
                 if let Change::Pod(whole) = change {
                     self.pods.insert(uid, (**whole).clone());
-                    self.note_pod(whole.replica_set, uid);
+                    for owner in &whole.owners {
+                        self.note_pod(*owner, uid);
+                    }
                 } else if let Some(pod) = self.pods.get_mut(&uid) {
                     change_pod(pod, change);
                 }
@@ -170,6 +172,9 @@ fn change_pod(pod: &mut Pod, change: &Change) {
         }
         Change::PodAdopted(_, owner, at) => {
             pod.owner = Some(*owner);
+            if !pod.owners.contains(owner) {
+                pod.owners.push(*owner);
+            }
             pod.adopted_millis = Some(*at);
         }
         Change::PodEnds(_, reason) => pod.end_reason = Some(*reason),

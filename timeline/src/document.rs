@@ -88,7 +88,7 @@ struct ScaleDocument {
 struct PodDocument {
     uid: Uid,
     name: String,
-    replica_set: Uid,
+    replica_set: Option<Uid>,
     node: Option<String>,
     created_at_millis: Millis,
     states: Vec<(PodState, Millis)>,
@@ -212,7 +212,7 @@ fn of_pod(pod: &Pod) -> PodDocument {
     PodDocument {
         uid: pod.uid,
         name: pod.name.clone(),
-        replica_set: pod.replica_set,
+        replica_set: pod.replica_set(),
         node: pod.now.node.clone(),
         created_at_millis: pod.created_at_millis,
         states: pod.states.clone(),

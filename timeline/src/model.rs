@@ -241,8 +241,8 @@ pub struct Pod {
     pub name: String,
     /// `metadata.creationTimestamp`.
     pub created_at_millis: Millis,
-    /// The first ReplicaSet that controlled it.
-    pub replica_set: Uid,
+    /// Every ReplicaSet that ever controlled it, in order.
+    pub owners: Vec<Uid>,
     /// The ReplicaSet that controls it now; `None` after a release.
     pub owner: Option<Uid>,
     /// Its life: each state with its start, equal neighbours merged.
@@ -258,6 +258,12 @@ pub struct Pod {
 }
 
 impl Pod {
+    /// The first ReplicaSet that controlled it: where it is drawn, wherever it went.
+    #[must_use]
+    pub fn replica_set(&self) -> Option<Uid> {
+        self.owners.first().copied()
+    }
+
     /// The state it is in.
     #[must_use]
     pub fn state(&self) -> PodState {
@@ -385,12 +391,7 @@ impl Model {
             crate::change::Subject::ReplicaSet(uid) => owners(&uid),
             crate::change::Subject::Pod(uid) => {
                 let Some(pod) = self.pods.get(&uid) else { return Vec::new() };
-                let mut found = owners(&pod.replica_set);
-                let before = found.clone();
-                if let Some(owner) = pod.owner.filter(|owner| *owner != pod.replica_set) {
-                    found.extend(owners(&owner).into_iter().filter(|owner| !before.contains(owner)));
-                }
-                found
+                pod.owners.iter().flat_map(owners).collect::<BTreeSet<Uid>>().into_iter().collect()
             }
         }
     }
@@ -405,9 +406,8 @@ impl Model {
             }
         }
         for pod in self.pods.values() {
-            self.pods_of.entry(pod.replica_set).or_default().insert(pod.uid);
-            if let Some(owner) = pod.owner {
-                self.pods_of.entry(owner).or_default().insert(pod.uid);
+            for owner in &pod.owners {
+                self.pods_of.entry(*owner).or_default().insert(pod.uid);
             }
         }
     }

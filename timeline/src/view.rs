@@ -169,6 +169,9 @@ fn deadline(deployment: &Deployment) -> Option<Millis> {
         && now.generation <= now.status.observed_generation
         && !matches!(condition.reason.as_str(), "NewReplicaSetAvailable" | "DeploymentPaused");
     let seconds = now.spec.progress_deadline_seconds.filter(|_| runs)?;
+    if condition.reason == "ProgressDeadlineExceeded" {
+        return condition.last_update_millis; // it passed; finding that moved the time
+    }
     Some(condition.last_update_millis?.saturating_add(i64::from(seconds) * 1000))
 }
 

@@ -166,7 +166,7 @@ impl Screen for DeploymentScreen {
         let window_millis = if off.abs() < 50.0 { wanted } else { axis.window_millis + off * ZOOM_STEP };
         set_if_new(&self.board.axis, Axis { now_millis, window_millis, width: axis.width });
         set_if_new(&self.board.second, now_millis.div_euclid(1000));
-        set_if_new(&self.board.ticks, scale::ticks(now_millis, window_millis));
+        set_if_new(&self.board.ticks, scale::ticks(now_millis, window_millis, axis.width));
     }
 
     fn position(&self) -> Option<Position> {

@@ -186,7 +186,7 @@ mod tests {
             namespace: "shop".into(),
             name: format!("web-{number}"),
             created_at_millis: from,
-            replica_set: Uid::from_bits(99),
+            owners: vec![Uid::from_bits(99)],
             owner: Some(Uid::from_bits(99)),
             states,
             released_millis: None,

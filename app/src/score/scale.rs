@@ -14,8 +14,8 @@ const CALM_MILLIS: f64 = 60_000.0;
 const AFTERGLOW_MILLIS: f64 = 30_000.0;
 /// Steps between ticks that read well, in seconds.
 const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
-/// Most ticks that fit.
-const MOST_TICKS: i64 = 8;
+/// Room that a tick's words need, in pixels.
+const TICK_WIDTH: f64 = 96.0;
 
 /// How much time is shown, ending now: the current rollout whole, or the last minute when all is calm.
 #[must_use]
@@ -35,9 +35,10 @@ pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64
 
 /// Times of the ticks in the window before `now_millis`, whole multiples of a step that reads well.
 #[must_use]
-pub fn ticks(now_millis: Millis, window_millis: f64) -> Vec<Millis> {
+pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> {
     let seconds = (window_millis / 1000.0) as i64;
-    let step = STEPS.into_iter().find(|step| seconds / step <= MOST_TICKS).unwrap_or(600) * 1000;
+    let most = (width / TICK_WIDTH).max(1.0) as i64;
+    let step = STEPS.into_iter().find(|step| seconds / step <= most).unwrap_or(600) * 1000;
     let from = now_millis - window_millis as i64;
     let first = from.div_euclid(step) * step;
     (0..).map(|index| first + index * step).take_while(|at| *at <= now_millis + step).collect()
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn ticks_are_few_and_cover_the_window() {
         for window in [12_000.0, 45_000.0, 600_000.0] {
-            let ticks = ticks(1_000_123, window);
+            let ticks = ticks(1_000_123, window, 800.0);
             assert!((3..=11).contains(&ticks.len()), "{window}: {ticks:?}");
             assert!(ticks.first().unwrap() <= &(1_000_123 - window as i64) && ticks.last().unwrap() >= &1_000_123);
         }

@@ -35,7 +35,7 @@ impl Timeline {
                     namespace: fact.meta.namespace.clone(),
                     name: fact.meta.name.clone(),
                     created_at_millis: fact.meta.created_at_millis,
-                    replica_set: set,
+                    owners: vec![set],
                     owner: Some(set),
                     states: vec![(state, at)],
                     released_millis: None,

@@ -1,0 +1,97 @@
+//! The command line: its help, and one clear sentence with exit code 2 where it cannot start.
+
+use std::io::Write;
+use std::process::{Command, Output};
+
+fn rollcast(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_rollcast"))
+        .args(arguments)
+        .env_remove("KUBECONFIG")
+        .env("HOME", "/nonexistent")
+        .env("ROLLCAST_LOG", "warn")
+        .output()
+        .unwrap()
+}
+
+/// Runs it and returns its one sentence; it must have ended with exit code 2 and without a stack trace.
+fn refusal(arguments: &[&str]) -> String {
+    let output = rollcast(arguments);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+    assert!(!text.contains("panicked") && !text.contains("stack backtrace"), "{text}");
+    text
+}
+
+fn file(name: &str, content: &str) -> String {
+    let path = std::env::temp_dir().join(format!("rollcast-cli-{}-{name}", std::process::id()));
+    std::fs::File::create(&path).unwrap().write_all(content.as_bytes()).unwrap();
+    path.display().to_string()
+}
+
+const KUBECONFIG: &str = r#"{"apiVersion":"v1","kind":"Config","current-context":"here",
+  "contexts":[{"name":"here","context":{"cluster":"c","user":"u"}}],
+  "clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:9"}}],"users":[{"name":"u","user":{}}]}"#;
+
+#[test]
+fn help_says_everything() {
+    for command in [&["--help"][..], &["serve", "--help"], &["replay", "--help"], &["record", "--help"], &["report", "--help"]] {
+        let help = String::from_utf8(rollcast(command).stdout).unwrap();
+        insta::assert_snapshot!(command.join(" ").replace("--", ""), help);
+    }
+}
+
+#[test]
+fn a_missing_kubeconfig_is_named() {
+    let text = refusal(&["serve", "--kubeconfig", "/no/such/file"]);
+    assert!(text.contains("cannot read the kubeconfig /no/such/file") && text.contains("--kubeconfig"), "{text}");
+}
+
+#[test]
+fn no_kubeconfig_at_all_says_where_one_is_looked_for() {
+    let text = refusal(&["serve"]);
+    assert!(text.contains("no kubeconfig was found") && text.contains("~/.kube/config"), "{text}");
+}
+
+#[test]
+fn an_unknown_context_names_the_known_ones() {
+    let config = file("context", KUBECONFIG);
+    let text = refusal(&["serve", "--kubeconfig", &config, "--context", "there"]);
+    assert!(text.contains(r#"no context "there". It has: here."#), "{text}");
+}
+
+#[test]
+fn a_port_in_use_says_how_to_choose_another() {
+    let config = file("port", KUBECONFIG);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let text = refusal(&["serve", "--kubeconfig", &config, "--listen", &address]);
+    assert!(text.contains("already in use") && text.contains("--listen"), "{text}");
+}
+
+#[test]
+fn an_unreachable_cluster_cannot_be_recorded() {
+    let config = file("unreachable", KUBECONFIG);
+    let text = refusal(&["record", "--kubeconfig", &config]);
+    assert!(text.contains("cannot watch") && text.contains("in here"), "{text}");
+}
+
+#[test]
+fn a_recording_that_is_none_is_told() {
+    let text = refusal(&["replay", "/no/such/file.jsonl"]);
+    assert!(text.contains("cannot read the recording /no/such/file.jsonl"), "{text}");
+    let text = refusal(&["report", &file("none.jsonl", "hello\n")]);
+    assert!(text.contains("no line that can be played (line 1:"), "{text}");
+}
+
+#[test]
+fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
+    let good = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/kill-pod.jsonl")).unwrap();
+    let mut lines: Vec<&str> = good.lines().collect();
+    lines.insert(3, "{ this is no line");
+    let output = rollcast(&["report", &file("malformed.jsonl", &lines.join("\n"))]);
+    assert!(output.status.success());
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(warning.contains("line 4:"), "{warning}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["deployments"][0]["pods"].as_array().unwrap().len(), 4);
+}

@@ -1,0 +1,219 @@
+//! Properties of the timeline, for arbitrary runs of facts.
+
+use proptest::prelude::*;
+use timeline::fact::{
+    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind, Meta, Phase, PodFact,
+    ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update, Truth,
+};
+use timeline::phase::PodState;
+use timeline::{Fact, Model, Timeline, Uid};
+
+/// One observation, small enough that runs of them meet each other.
+#[derive(Debug, Clone)]
+enum Event {
+    Deployment { number: u8, revision: u8, replicas: u8, paused: bool, deleting: bool, seen: u8 },
+    ReplicaSet { number: u8, owner: Option<u8>, revision: u8, wanted: u8, min_ready: u8, seen: u8 },
+    Pod { number: u8, owner: Option<u8>, state: u8, seen: u8 },
+    Listed { kind: u8, present: Vec<u8> },
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        (0..2u8, 1..4u8, 0..5u8, any::<bool>(), any::<bool>(), 0..4u8)
+            .prop_map(|(number, revision, replicas, paused, deleting, seen)| Event::Deployment { number, revision, replicas, paused, deleting, seen }),
+        (0..3u8, proptest::option::of(0..2u8), 1..4u8, 0..4u8, 0..3u8, 0..4u8)
+            .prop_map(|(number, owner, revision, wanted, min_ready, seen)| Event::ReplicaSet { number, owner, revision, wanted, min_ready, seen }),
+        (0..6u8, proptest::option::of(0..3u8), 0..6u8, 0..4u8).prop_map(|(number, owner, state, seen)| Event::Pod { number, owner, state, seen }),
+        (0..3u8, proptest::collection::vec(0..6u8, 0..5)).prop_map(|(kind, present)| Event::Listed { kind, present }),
+    ]
+}
+
+const fn deployment(number: u8) -> Uid {
+    Uid::from_bits(0x1000 + number as u128)
+}
+const fn replica_set(number: u8) -> Uid {
+    Uid::from_bits(0x2000 + number as u128)
+}
+const fn pod(number: u8) -> Uid {
+    Uid::from_bits(0x3000 + number as u128)
+}
+
+/// Mostly watch events, sometimes lists and deletions.
+fn seen(seen: u8) -> Seen {
+    match seen {
+        0 => Seen::InList,
+        3 => Seen::Deleted,
+        _ => Seen::InWatch,
+    }
+}
+
+fn meta(uid: Uid, name: String, controller: Option<Uid>) -> Meta {
+    Meta { uid, namespace: "shop".into(), name, created_at_millis: 0, deletion_at_millis: None, deletion_grace_seconds: None, controller, generation: 1 }
+}
+
+fn condition(status: Truth, at: i64) -> Condition {
+    Condition { status, reason: String::new(), message: String::new(), last_transition_millis: Some(at), last_update_millis: None }
+}
+
+fn fact(event: &Event, at: i64) -> Fact {
+    match event {
+        Event::Deployment { number, revision, replicas, paused, deleting, seen: how } => {
+            let replicas = u32::from(*replicas);
+            let mut meta = meta(deployment(*number), format!("web-{number}"), None);
+            meta.deletion_at_millis = deleting.then_some(at);
+            let share = IntOrPercent::Percent(25);
+            Fact::Deployment(
+                Box::new(DeploymentFact {
+                    meta,
+                    revision: Some(u64::from(*revision)),
+                    change_cause: None,
+                    restarted_at: None,
+                    spec: DeploymentSpec {
+                        replicas,
+                        strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },
+                        min_ready_seconds: 0,
+                        paused: *paused,
+                        progress_deadline_seconds: Some(600),
+                        revision_history_limit: 1,
+                        images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
+                    },
+                    status: DeploymentStatus { observed_generation: 1, replicas, updated: replicas, available: replicas, ..Default::default() },
+                }),
+                seen(*how),
+            )
+        }
+        Event::ReplicaSet { number, owner, revision, wanted, min_ready, seen: how } => Fact::ReplicaSet(
+            Box::new(ReplicaSetFact {
+                meta: meta(replica_set(*number), format!("web-{number}"), owner.map(deployment)),
+                revision: Some(u64::from(*revision)),
+                desired_replicas: None,
+                min_ready_seconds: u32::from(*min_ready),
+                images: Vec::new(),
+                template_hash: number.to_string(),
+                counts: ReplicaSetCounts { wanted: u32::from(*wanted), ..Default::default() },
+            }),
+            seen(*how),
+        ),
+        Event::Pod { number, owner, state, seen: how } => {
+            let mut meta = meta(pod(*number), format!("web-{number}"), owner.map(replica_set));
+            meta.deletion_at_millis = (*state == 5).then_some(at + 30_000);
+            let waiting = ContainerState::Waiting { reason: "CrashLoopBackOff".into(), message: String::new() };
+            let container = match state {
+                0 | 1 => None,
+                4 => Some(waiting),
+                _ => Some(ContainerState::Running),
+            };
+            Fact::Pod(
+                Box::new(PodFact {
+                    meta,
+                    node: (*state > 0).then(|| "node-1".to_owned()),
+                    phase: if *state > 1 { Phase::Running } else { Phase::Pending },
+                    reason: String::new(),
+                    message: String::new(),
+                    ready: (*state == 3).then(|| condition(Truth::True, at / 1000 * 1000)),
+                    scheduled: None,
+                    disruption: None,
+                    containers: vec![Container { name: "web".into(), role: Role::App, state: container, restarts: 0 }],
+                }),
+                seen(*how),
+            )
+        }
+        Event::Listed { kind, present } => {
+            let kind = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod][usize::from(*kind)];
+            let uid = |number: &u8| match kind {
+                Kind::Deployment => deployment(*number),
+                Kind::ReplicaSet => replica_set(*number),
+                _ => pod(*number),
+            };
+            Fact::Listed { kind, namespace: None, present: present.iter().map(uid).collect() }
+        }
+    }
+}
+
+/// Plays events 700 ms apart and returns the timeline with every change it made.
+fn play(events: &[Event]) -> (Timeline, Vec<timeline::Change>) {
+    let mut timeline = Timeline::new();
+    let mut changes = Vec::new();
+    for (index, event) in events.iter().enumerate() {
+        let at = index as i64 * 700;
+        changes.extend(timeline.apply(at, fact(event, at)));
+    }
+    (timeline, changes)
+}
+
+fn existing(model: &Model) -> Vec<(Uid, PodState)> {
+    model.pods.values().filter(|pod| pod.gone_millis().is_none()).map(|pod| (pod.uid, pod.state())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_changes_alone_rebuild_the_model(events in proptest::collection::vec(event(), 0..60)) {
+        let (timeline, changes) = play(&events);
+        let mut copy = Model::default();
+        changes.iter().for_each(|change| copy.apply_change(change));
+        prop_assert_eq!(&copy, timeline.model());
+        prop_assert_eq!(timeline.seq(), changes.len() as u64);
+    }
+
+    #[test]
+    fn a_viewers_part_and_later_changes_equal_the_viewers_part_later(
+        before in proptest::collection::vec(event(), 0..40),
+        after in proptest::collection::vec(event(), 0..20),
+    ) {
+        let (timeline, _) = play(&before);
+        let mut copy = timeline::frame::decode::<Model>(&timeline::frame::encode(timeline.model()).unwrap()).unwrap();
+        copy.index();
+        let all: Vec<Event> = before.iter().chain(&after).cloned().collect();
+        let (later, changes) = play(&all);
+        changes.iter().skip(timeline.seq() as usize).for_each(|change| copy.apply_change(change));
+        prop_assert_eq!(&copy, later.model());
+        for uid in later.model().deployments.keys() {
+            prop_assert_eq!(copy.only(*uid), later.model().only(*uid));
+        }
+    }
+
+    #[test]
+    fn the_same_fact_again_changes_nothing(events in proptest::collection::vec(event(), 1..40)) {
+        let (mut timeline, _) = play(&events);
+        let at = (events.len() as i64 - 1) * 700;
+        let last = &events[events.len() - 1];
+        prop_assert_eq!(timeline.apply(at, fact(last, at)), Vec::new());
+    }
+
+    #[test]
+    fn a_list_of_what_exists_removes_nothing_and_an_empty_one_everything(events in proptest::collection::vec(event(), 0..60)) {
+        let (mut timeline, _) = play(&events);
+        let at = events.len() as i64 * 700 + 60_000;
+        timeline.tick(at);
+        let before = existing(timeline.model());
+        let present = before.iter().map(|(uid, _)| *uid).collect();
+        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present });
+        prop_assert_eq!(existing(timeline.model()), before);
+        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present: Vec::new() });
+        prop_assert_eq!(existing(timeline.model()), Vec::new());
+    }
+
+    #[test]
+    fn a_pods_states_are_in_order_and_differ_from_their_neighbours(events in proptest::collection::vec(event(), 0..60)) {
+        let (timeline, _) = play(&events);
+        for pod in timeline.model().pods.values() {
+            for pair in pod.states.windows(2) {
+                prop_assert!(pair[0].0 != pair[1].0 && pair[0].1 <= pair[1].1, "{:?}", pod.states);
+            }
+        }
+    }
+
+    #[test]
+    fn words_and_documents_never_fail(events in proptest::collection::vec(event(), 0..60)) {
+        let (timeline, _) = play(&events);
+        let model = timeline.model();
+        for uid in model.deployments.keys() {
+            let view = timeline::view::view(model, *uid, 10_000).unwrap();
+            prop_assert!(!view.verdict.sentence.is_empty());
+            prop_assert!(timeline::story::story(model, *uid).iter().all(|line| !line.text.is_empty()));
+        }
+        prop_assert!(serde_json::to_string(&timeline::document::document(model, None, None)).is_ok());
+    }
+}
