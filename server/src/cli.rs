@@ -25,6 +25,8 @@ pub enum Command {
     Record(Record),
     /// Print the timeline document of a recording
     Report(Report),
+    /// Say whether a cluster answers and what may be read; exit code 2 if something is missing
+    Check(Check),
 }
 
 /// Which clusters.
@@ -92,6 +94,17 @@ pub struct Record {
     /// Namespace to record; without it, all of them
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
+}
+
+/// `rollcast check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Which clusters.
+    #[command(flatten)]
+    pub clusters: Clusters,
+    /// Namespace to check, repeatable; without it, all of them
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
+    pub namespace: Vec<String>,
 }
 
 /// `rollcast report`.

@@ -3,7 +3,7 @@
 //! `{"observedAtMillis", "kind", "type": LISTED | LIST_DONE | ADDED | MODIFIED | DELETED | BOOKMARK, "object"}`. Other kinds
 //! and bookmarks are passed over; a malformed line is reported with its number, and the rest still plays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -109,21 +109,27 @@ impl Recording {
     }
 }
 
-/// The lines of a source's event; objects are written with the fields that are decoded and no others.
+/// The lines of a source's event; objects are written with the fields that are decoded and no others. `known` holds the
+/// UIDs written before, which tells ADDED from MODIFIED.
 #[must_use]
-pub fn lines(event: SourceEvent) -> Vec<String> {
+pub fn lines(event: SourceEvent, known: &mut BTreeSet<Uid>) -> Vec<String> {
     let line = |at_millis: Millis, kind: Kind, r#type: LineType, object: String| {
         let object = RawValue::from_string(object).ok()?;
         serde_json::to_string(&Line { observed_at_millis: at_millis, kind: kind.name().into(), r#type, object: &object }).ok()
     };
     match event {
         SourceEvent::Reset { kind, objects, at_millis, .. } => {
+            known.extend(objects.iter().filter_map(|object| object.uid().ok()));
             let listed = objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, object.to_json()?));
             let done = line(at_millis, kind, LineType::ListDone, "{}".to_owned());
             listed.chain(done).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
-            let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
+            let r#type = match (seen, object.uid().is_ok_and(|uid| known.insert(uid))) {
+                (Seen::Deleted, _) => LineType::Deleted,
+                (_, true) => LineType::Added,
+                (_, false) => LineType::Modified,
+            };
             object.to_json().and_then(|json| line(at_millis, object.kind(), r#type, json)).into_iter().collect()
         }
         SourceEvent::Health { .. } | SourceEvent::Answers { .. } => Vec::new(),

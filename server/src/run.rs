@@ -1,5 +1,6 @@
 //! The wiring: from the command line to running tasks. Errors here end the program with exit code 2 and one sentence.
 
+use std::collections::BTreeSet;
 use std::future::IntoFuture;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use timeline::fact::Kind;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use crate::cli::{Cli, Command, Listen, Record, Replay, Report, Serve};
+use crate::cli::{Check, Cli, Command, Listen, Record, Replay, Report, Serve};
 use crate::hub::Handle;
 use crate::source::kubeconfig::{self, Target};
 use crate::source::{self, Counters, Health, Pace, SourceEvent, replay};
@@ -31,6 +32,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Replay(arguments) => self::replay(arguments).await,
         Command::Record(arguments) => record(arguments).await,
         Command::Report(arguments) => report(&arguments),
+        Command::Check(arguments) => check(arguments).await,
     }
 }
 
@@ -80,6 +82,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let cluster = cluster(target, events, Arc::new(AtomicUsize::new(1)), Arc::default());
     source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = std::io::stdout().lock();
+    let mut known = BTreeSet::new();
     while let Some(event) = inbox.recv().await {
         match event {
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } => {
@@ -89,13 +92,25 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
                 tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
             }
             other => {
-                for line in crate::recording::lines(other) {
+                for line in crate::recording::lines(other, &mut known) {
                     writeln!(out, "{line}")?;
                 }
                 out.flush()?;
             }
         }
     }
+    Ok(())
+}
+
+async fn check(arguments: Check) -> anyhow::Result<()> {
+    let targets = kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
+    let mut bad = Vec::new();
+    for target in &targets {
+        let found = source::check::check(target, &WATCHED, &arguments.namespace).await;
+        found.good.iter().for_each(|line| println!("{line}"));
+        bad.extend(found.bad);
+    }
+    anyhow::ensure!(bad.is_empty(), "{}", bad.join("\nrollcast: "));
     Ok(())
 }
 

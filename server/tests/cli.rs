@@ -34,7 +34,7 @@ const KUBECONFIG: &str = r#"{"apiVersion":"v1","kind":"Config","current-context"
 
 #[test]
 fn help_says_everything() {
-    for command in [&["--help"][..], &["serve", "--help"], &["replay", "--help"], &["record", "--help"], &["report", "--help"]] {
+    for command in [&["--help"][..], &["serve", "--help"], &["replay", "--help"], &["record", "--help"], &["report", "--help"], &["check", "--help"]] {
         let help = String::from_utf8(rollcast(command).stdout).unwrap();
         insta::assert_snapshot!(command.join(" ").replace("--", ""), help);
     }
@@ -73,6 +73,13 @@ fn an_unreachable_cluster_cannot_be_recorded() {
     let config = file("unreachable", KUBECONFIG);
     let text = refusal(&["record", "--kubeconfig", &config]);
     assert!(text.contains("cannot watch") && text.contains("in here"), "{text}");
+}
+
+#[test]
+fn a_check_names_what_does_not_answer() {
+    let config = file("check", KUBECONFIG);
+    let text = refusal(&["check", "--kubeconfig", &config]);
+    assert!(text.contains("here at http://127.0.0.1:9") && text.to_lowercase().contains("refused"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Building and starting the product.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 
@@ -27,8 +27,8 @@ pub fn release() -> Result<PathBuf> {
 pub fn run(arguments: &[String]) -> Result<()> {
     let rollcast = build()?;
     let mut command = sh::command(&rollcast, &[]);
-    if arguments.is_empty() && !has_kubeconfig() {
-        sh::say("no kubeconfig found: playing recordings of real rollouts in a loop (point KUBECONFIG at a cluster to watch it)");
+    let reachable = !arguments.is_empty() || sh::output(&mut sh::command(&rollcast, &["check"])).inspect_err(why_not).is_ok();
+    if !reachable {
         command.args(["replay", "--loop"]).args(demo_recordings()?);
     } else {
         command.arg("serve").args(arguments);
@@ -43,9 +43,8 @@ pub fn demo_recordings() -> Result<Vec<PathBuf>> {
     Ok(recordings)
 }
 
-fn has_kubeconfig() -> bool {
-    let named = std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
-    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".kube/config"));
-    let in_cluster = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
-    named.is_some() || in_cluster || home.is_some_and(|path| path.exists())
+fn why_not(error: &anyhow::Error) {
+    let text = error.to_string();
+    let why = text.rsplit("rollcast: ").next().unwrap_or(&text);
+    sh::say(&format!("playing recordings of real rollouts in a loop, because {why}"));
 }

@@ -103,11 +103,6 @@ impl Cluster {
         self.folder.join("kubeconfig")
     }
 
-    /// Where the API server writes each request.
-    pub fn audit_log(&self) -> PathBuf {
-        self.folder.join("audit.log")
-    }
-
     /// Starts it unless it answers already.
     pub fn up(&self) -> Result<()> {
         let binaries = setup::ensure_binaries()?;
@@ -165,8 +160,6 @@ impl Cluster {
             "--listen-client-urls", &etcd, "--advertise-client-urls", &etcd,
             "--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers, "--initial-cluster", &format!("default={peers}"),
         ])?;
-        let audit = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{ level: Metadata, verbs: [list, watch] }, { level: None }]\n";
-        std::fs::write(self.folder.join("audit-policy.yaml"), audit)?;
         self.start("apiserver", &binaries.kubernetes, &[
             "kube-apiserver", "--etcd-servers", &etcd, "--bind-address=127.0.0.1", "--secure-port", &ports.apiserver.to_string(),
             "--tls-cert-file", &self.text("pki/server.crt"), "--tls-private-key-file", &self.text("pki/server.key"),
@@ -175,7 +168,6 @@ impl Cluster {
             "--service-account-signing-key-file", &self.text("pki/service-account.key"),
             "--service-account-issuer=https://kubernetes.default.svc", "--authorization-mode=RBAC",
             "--service-cluster-ip-range=10.0.0.0/24", "--disable-admission-plugins=ServiceAccount",
-            "--audit-policy-file", &self.text("audit-policy.yaml"), "--audit-log-path", &self.text("audit.log"),
         ])
     }
 

@@ -10,6 +10,7 @@
 //! ```
 
 pub mod backoff;
+pub mod check;
 pub mod kubeconfig;
 mod list;
 mod liveness;

@@ -1,0 +1,98 @@
+//! What one pod event costs, from the API server's bytes to the viewers' frame, on one core.
+//!
+//! `cargo run --release --example bench_event`: decodes, translates, applies and encodes events of a pod of 11 KB (two
+//! containers, environment, managedFields) in a Deployment of 100 pods. Prints microseconds per event for each step.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use server::translate::Object;
+use timeline::Timeline;
+use timeline::fact::{Kind, Seen};
+use timeline::frame::{self, Delta, ServerFrame};
+
+const PODS: u64 = 100;
+const EVENTS: u64 = 20_000;
+
+fn uid(number: u64) -> String {
+    format!("00000000-0000-4000-8000-{number:012x}")
+}
+
+fn owned(number: u64, name: &str, kind: &str, owner: u64) -> Value {
+    json!({
+        "uid": uid(number), "name": name, "namespace": "shop", "creationTimestamp": "2026-11-21T10:00:00Z", "generation": 1,
+        "annotations": { "deployment.kubernetes.io/revision": "1" },
+        "ownerReferences": [{ "uid": uid(owner), "kind": kind, "name": "web", "controller": true }],
+    })
+}
+
+/// A pod as a real cluster sends it: most of it is of no interest here.
+fn pod(number: u64, is_ready: bool) -> String {
+    let env: Vec<Value> = (0..24).map(|n| json!({ "name": format!("SETTING_{n}"), "value": format!("a value of some length {n}") })).collect();
+    let container = |name: &str| json!({ "name": name, "image": "registry.example.com/shop/web:v1", "env": env, "resources": { "requests": { "cpu": "100m" } } });
+    let fields: Value = (0..60).map(|n| (format!("f:field-with-a-long-name-{n}"), json!({ "f:a": {}, "f:b": { "f:c": {} } }))).collect::<serde_json::Map<_, _>>().into();
+    let mut metadata = owned(number, &format!("web-1-{number:05}"), "ReplicaSet", 2);
+    metadata["managedFields"] = json!([{ "manager": "kubelet", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": fields }]);
+    let truth = if is_ready { "True" } else { "False" };
+    json!({
+        "kind": "Pod", "apiVersion": "v1", "metadata": metadata,
+        "spec": { "nodeName": "node-1", "containers": [container("web"), container("proxy")] },
+        "status": {
+            "phase": "Running",
+            "conditions": [{ "type": "Ready", "status": truth, "reason": "ContainersNotReady", "lastTransitionTime": "2026-11-21T10:00:01Z" }],
+            "containerStatuses": [
+                { "name": "web", "restartCount": 0, "state": { "running": { "startedAt": "2026-11-21T10:00:00Z" } } },
+                { "name": "proxy", "restartCount": 0, "state": { "running": { "startedAt": "2026-11-21T10:00:00Z" } } },
+            ],
+        },
+    })
+    .to_string()
+}
+
+fn observe(timeline: &mut Timeline, at: i64, kind: Kind, json: &str) {
+    if let Ok(Some(fact)) = Object::decode(kind, json).and_then(|object| object.fact(Seen::InWatch)) {
+        timeline.apply(at, fact);
+    }
+}
+
+fn main() {
+    let mut timeline = Timeline::new();
+    let template = json!({ "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } });
+    let deployment = json!({ "metadata": owned(1, "web", "", 0), "spec": { "replicas": PODS, "template": template }, "status": { "observedGeneration": 1 } });
+    let set = json!({ "metadata": owned(2, "web-1", "Deployment", 1), "spec": { "replicas": PODS, "template": template }, "status": {} });
+    observe(&mut timeline, 0, Kind::Deployment, &deployment.to_string());
+    observe(&mut timeline, 0, Kind::ReplicaSet, &set.to_string());
+    (0..PODS).for_each(|number| observe(&mut timeline, 1, Kind::Pod, &pod(100 + number, false)));
+    let events: Vec<String> = (0..2).flat_map(|turn| (0..PODS).map(move |number| pod(100 + number, turn == 0))).collect();
+    let (mut decode, mut translate, mut apply, mut encode) = (Duration::ZERO, Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    let mut bytes = 0;
+    let mut frames = 0u64;
+    for (turn, json) in (0..EVENTS).zip(events.iter().cycle()) {
+        let start = Instant::now();
+        let Ok(object) = Object::decode(Kind::Pod, black_box(json)) else { continue };
+        let decoded = Instant::now();
+        let Ok(Some(fact)) = object.fact(Seen::InWatch) else { continue };
+        let translated = Instant::now();
+        let from = timeline.seq();
+        let changes = timeline.apply(turn as i64 + 2, fact);
+        let applied = Instant::now();
+        if !changes.is_empty() {
+            let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes };
+            bytes += frame::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
+            frames += 1;
+        }
+        encode += applied.elapsed();
+        apply += applied - translated;
+        translate += translated - decoded;
+        decode += decoded - start;
+    }
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / EVENTS as f64;
+    println!("one pod event of {} bytes, {EVENTS} events, {PODS} pods:", events.first().map_or(0, String::len));
+    println!("  decode     {:>7.2} µs", micros(decode));
+    println!("  translate  {:>7.2} µs", micros(translate));
+    println!("  apply      {:>7.2} µs", micros(apply));
+    println!("  encode     {:>7.2} µs", micros(encode));
+    println!("  together   {:>7.2} µs (limit 60)", micros(decode + translate + apply + encode));
+    println!("  frame      {:>7.1} bytes", bytes as f64 / frames.max(1) as f64);
+}

@@ -1,0 +1,41 @@
+//! `rollcast check`: does a cluster answer, and what may be read?
+
+use timeline::fact::Kind;
+
+use super::kubeconfig::Target;
+use super::request::{self, RequestError};
+
+/// What a check found, a line each.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// What is as it should be.
+    pub good: Vec<String>,
+    /// What is not, and what to do.
+    pub bad: Vec<String>,
+}
+
+/// Asks a cluster for one object of each kind.
+pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String]) -> Found {
+    let mut found = Found::default();
+    let scopes: Vec<Option<&str>> =
+        if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|name| Some(name.as_str())).collect() };
+    for namespace in scopes {
+        let place = namespace.map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"));
+        for kind in kinds {
+            let path = format!("{}?limit=1", request::collection(*kind, namespace));
+            let resource = kind.resource();
+            match request::get(&target.client, &path).await {
+                Ok(_) => found.good.push(format!("{}: {resource} in {place} may be read", target.name)),
+                Err(RequestError::Forbidden(_)) => found.bad.push(format!(
+                    "{}: {resource} in {place} may not be read. Ask for get, list and watch on {resource}, or name namespaces you may read with --namespace",
+                    target.name
+                )),
+                Err(error) => {
+                    found.bad.push(format!("{} at {}: {error}", target.name, target.address));
+                    return found; // the next question would end the same way
+                }
+            }
+        }
+    }
+    found
+}
