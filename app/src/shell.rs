@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::payload::{self, Payload};
 use crate::App;
+use crate::payload::{self, Payload};
 
 /// The whole document.
 #[must_use]

@@ -29,11 +29,26 @@ fn owned(number: u64, name: &str, kind: &str, owner: u64) -> Value {
 
 /// A pod as a real cluster sends it: most of it is of no interest here.
 fn pod(number: u64, is_ready: bool) -> String {
-    let env: Vec<Value> = (0..24).map(|n| json!({ "name": format!("SETTING_{n}"), "value": format!("a value of some length {n}") })).collect();
+    let env: Vec<Value> = (0..24)
+        .map(|n| json!({ "name": format!("SETTING_{n}"), "value": format!("a value of some length {n}") }))
+        .collect();
     let container = |name: &str| json!({ "name": name, "image": "registry.example.com/shop/web:v1", "env": env, "resources": { "requests": { "cpu": "100m" } } });
-    let fields: Value = (0..60).map(|n| (format!("f:field-with-a-long-name-{n}"), json!({ "f:a": {}, "f:b": { "f:c": {} } }))).collect::<serde_json::Map<_, _>>().into();
+    let fields: Value = (0..60)
+        .map(|n| {
+            (
+                format!("f:field-with-a-long-name-{n}"),
+                json!({ "f:a": {}, "f:b": { "f:c": {} } }),
+            )
+        })
+        .collect::<serde_json::Map<_, _>>()
+        .into();
     let mut metadata = owned(number, &format!("web-1-{number:05}"), "ReplicaSet", 2);
-    metadata["managedFields"] = json!([{ "manager": "kubelet", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": fields }]);
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.insert(
+            "managedFields".to_owned(),
+            json!([{ "manager": "kubelet", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": fields }]),
+        );
+    }
     let truth = if is_ready { "True" } else { "False" };
     json!({
         "kind": "Pod", "apiVersion": "v1", "metadata": metadata,
@@ -64,21 +79,33 @@ fn main() {
     observe(&mut timeline, 0, Kind::Deployment, &deployment.to_string());
     observe(&mut timeline, 0, Kind::ReplicaSet, &set.to_string());
     (0..PODS).for_each(|number| observe(&mut timeline, 1, Kind::Pod, &pod(100 + number, false)));
-    let events: Vec<String> = (0..2).flat_map(|turn| (0..PODS).map(move |number| pod(100 + number, turn == 0))).collect();
-    let (mut decode, mut translate, mut apply, mut encode) = (Duration::ZERO, Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    let events: Vec<String> = (0..2)
+        .flat_map(|turn| (0..PODS).map(move |number| pod(100 + number, turn == 0)))
+        .collect();
+    let (mut decode, mut translate, mut apply, mut encode) =
+        (Duration::ZERO, Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut bytes = 0;
     let mut frames = 0u64;
     for (turn, json) in (0..EVENTS).zip(events.iter().cycle()) {
         let start = Instant::now();
-        let Ok(object) = Object::decode(Kind::Pod, black_box(json)) else { continue };
+        let Ok(object) = Object::decode(Kind::Pod, black_box(json)) else {
+            continue;
+        };
         let decoded = Instant::now();
-        let Ok(Some(fact)) = object.fact(Seen::InWatch) else { continue };
+        let Ok(Some(fact)) = object.fact(Seen::InWatch) else {
+            continue;
+        };
         let translated = Instant::now();
         let from = timeline.seq();
         let changes = timeline.apply(turn as i64 + 2, fact);
         let applied = Instant::now();
         if !changes.is_empty() {
-            let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes };
+            let delta = Delta {
+                from,
+                to: timeline.seq(),
+                now_millis: 0,
+                changes,
+            };
             bytes += frame::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
             frames += 1;
         }
@@ -88,11 +115,17 @@ fn main() {
         decode += decoded - start;
     }
     let micros = |time: Duration| time.as_secs_f64() * 1e6 / EVENTS as f64;
-    println!("one pod event of {} bytes, {EVENTS} events, {PODS} pods:", events.first().map_or(0, String::len));
+    println!(
+        "one pod event of {} bytes, {EVENTS} events, {PODS} pods:",
+        events.first().map_or(0, String::len)
+    );
     println!("  decode     {:>7.2} µs", micros(decode));
     println!("  translate  {:>7.2} µs", micros(translate));
     println!("  apply      {:>7.2} µs", micros(apply));
     println!("  encode     {:>7.2} µs", micros(encode));
-    println!("  together   {:>7.2} µs (limit 60)", micros(decode + translate + apply + encode));
+    println!(
+        "  together   {:>7.2} µs (limit 60)",
+        micros(decode + translate + apply + encode)
+    );
     println!("  frame      {:>7.1} bytes", bytes as f64 / frames.max(1) as f64);
 }

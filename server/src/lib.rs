@@ -9,8 +9,8 @@
 pub mod assets;
 pub mod cli;
 pub mod decode;
-pub mod hub;
 pub mod http;
+pub mod hub;
 pub mod recording;
 pub mod run;
 pub mod session;

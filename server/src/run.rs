@@ -55,7 +55,9 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
     let mut recordings = Vec::new();
     for file in &arguments.files {
-        let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let name = file
+            .file_stem()
+            .map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
         recordings.push((name, replay::read(file)?));
     }
     let listener = listen(arguments.listen.listen).await?;
@@ -74,22 +76,38 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
-    let mut targets = kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
+    let mut targets =
+        kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
     anyhow::ensure!(targets.len() == 1, "a recording is of one cluster: name one --context");
     let Some(target) = targets.pop() else { return Ok(()) };
     let (events, mut inbox) = mpsc::channel(source::QUEUE);
     let name = target.name.clone();
     let cluster = cluster(target, events, Arc::new(AtomicUsize::new(1)), Arc::default());
-    source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
+    source::start(
+        &cluster,
+        &Kind::ALL,
+        &arguments.namespace.into_iter().collect::<Vec<_>>(),
+    );
     let mut out = std::io::stdout().lock();
     let mut known = BTreeSet::new();
     while let Some(event) = inbox.recv().await {
         match event {
-            SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } => {
+            SourceEvent::Health {
+                kind,
+                health: Health::Stale { why, .. },
+                ..
+            } => {
                 anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
             }
-            SourceEvent::Health { kind, health: Health::Forbidden { verb }, .. } => {
-                tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
+            SourceEvent::Health {
+                kind,
+                health: Health::Forbidden { verb },
+                ..
+            } => {
+                tracing::warn!(
+                    "may not {verb} {}; they are missing from the recording",
+                    kind.resource()
+                );
             }
             other => {
                 for line in crate::recording::lines(other, &mut known) {
@@ -125,22 +143,45 @@ fn report(arguments: &Report) -> anyhow::Result<()> {
 }
 
 fn announce(target: &Target, namespaces: &[String]) {
-    let scope = if namespaces.is_empty() { "all namespaces".to_owned() } else { namespaces.join(", ") };
+    let scope = if namespaces.is_empty() {
+        "all namespaces".to_owned()
+    } else {
+        namespaces.join(", ")
+    };
     tracing::info!("watching {} at {} ({scope})", target.name, target.address);
 }
 
-fn cluster(target: Target, events: mpsc::Sender<SourceEvent>, viewers: Arc<AtomicUsize>, counters: Arc<Counters>) -> source::Cluster {
-    source::Cluster { name: target.name.into(), client: target.client, events, viewers, counters, pace: Arc::new(Pace::default()) }
+fn cluster(
+    target: Target,
+    events: mpsc::Sender<SourceEvent>,
+    viewers: Arc<AtomicUsize>,
+    counters: Arc<Counters>,
+) -> source::Cluster {
+    source::Cluster {
+        name: target.name.into(),
+        client: target.client,
+        events,
+        viewers,
+        counters,
+        pace: Arc::new(Pace::default()),
+    }
 }
 
 async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => anyhow::anyhow!("{address} is already in use. Choose another port with --listen, for example --listen 127.0.0.1:0."),
+        std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "{address} is already in use. Choose another port with --listen, for example --listen 127.0.0.1:0."
+        ),
         _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
     })
 }
 
-async fn publish(hubs: Vec<Handle>, viewers: Arc<AtomicUsize>, listener: TcpListener, listen: Listen) -> anyhow::Result<()> {
+async fn publish(
+    hubs: Vec<Handle>,
+    viewers: Arc<AtomicUsize>,
+    listener: TcpListener,
+    listen: Listen,
+) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let rollcast = Rollcast::new(hubs, assets::build(), viewers, listen.allow_host);
     // The one line for people and scripts alike; logs go to standard error.
@@ -174,6 +215,11 @@ async fn interrupted() {
 
 /// Sets up logging to standard error: `ROLLCAST_LOG` chooses what, by default what matters.
 pub fn log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| "info,hyper=warn,kube=warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ROLLCAST_LOG")
+        .unwrap_or_else(|_| "info,hyper=warn,kube=warn".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
 }

@@ -1,5 +1,12 @@
 //! The timeline documents of recordings of a real control plane equal what must be said of each.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
 use std::path::Path;
 
 use serde_json::Value;
@@ -19,7 +26,12 @@ fn differences(path: &str, ours: &Value, expected: &Value, out: &mut Vec<String>
     match (ours, expected) {
         (Value::Object(ours), Value::Object(expected)) => {
             for (key, value) in expected {
-                differences(&format!("{path}.{key}"), ours.get(key).unwrap_or(&Value::Null), value, out);
+                differences(
+                    &format!("{path}.{key}"),
+                    ours.get(key).unwrap_or(&Value::Null),
+                    value,
+                    out,
+                );
             }
         }
         (Value::Array(ours), Value::Array(expected)) if ours.len() == expected.len() => {
@@ -53,13 +65,23 @@ fn document(name: &str, traces: &Path) -> Value {
 fn documents_of_recordings_equal_what_must_be_said() {
     let mut names: Vec<String> = std::fs::read_dir(folder("expected"))
         .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .unwrap()
+                .path()
+                .file_stem()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned()
+        })
         .collect();
     names.sort();
     assert!(names.len() >= 23, "expected documents are missing: {names:?}");
     let mut wrong = Vec::new();
     for name in &names {
-        let expected: Value = serde_json::from_str(&std::fs::read_to_string(folder("expected").join(format!("{name}.json"))).unwrap()).unwrap();
+        let expected: Value =
+            serde_json::from_str(&std::fs::read_to_string(folder("expected").join(format!("{name}.json"))).unwrap())
+                .unwrap();
         let mut found = Vec::new();
         differences(name, &document(name, &folder("traces")), &expected, &mut found);
         wrong.extend(found);

@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Deployment, DeploymentNow, EndReason, Mark, Model, Pod, PodNow, RemovedBecause, ReplicaSet, ReplicaSetNow, Rollout, Scale,
+    Deployment, DeploymentNow, EndReason, Mark, Model, Pod, PodNow, RemovedBecause, ReplicaSet, ReplicaSetNow, Rollout,
+    Scale,
 };
 use crate::phase::PodState;
 use crate::verdict::KubectlVerdict;

@@ -122,7 +122,10 @@ pub fn document(model: &Model, from: Option<Millis>, to: Option<Millis>) -> Docu
         format: FORMAT,
         observed_from_millis: from,
         observed_to_millis: to,
-        deployments: deployments.into_iter().map(|deployment| of_deployment(model, deployment)).collect(),
+        deployments: deployments
+            .into_iter()
+            .map(|deployment| of_deployment(model, deployment))
+            .collect(),
     }
 }
 
@@ -141,7 +144,10 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
         created_at_millis: deployment.created_at_millis,
         first_seen_millis: deployment.first_seen_millis,
         deleted_millis: deployment.deleted_millis,
-        rollouts: rollouts.map(|(index, _)| of_rollout(model, deployment, index)).collect::<Option<_>>().unwrap_or_default(),
+        rollouts: rollouts
+            .map(|(index, _)| of_rollout(model, deployment, index))
+            .collect::<Option<_>>()
+            .unwrap_or_default(),
         replica_sets: model.sets_of(deployment.uid).map(of_replica_set).collect(),
         scales: scales
             .into_iter()
@@ -153,7 +159,11 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
                 cause: scale.cause,
             })
             .collect(),
-        pods: model.pods_of_deployment(deployment.uid).into_iter().map(of_pod).collect(),
+        pods: model
+            .pods_of_deployment(deployment.uid)
+            .into_iter()
+            .map(of_pod)
+            .collect(),
         marks: deployment
             .marks
             .iter()
@@ -164,13 +174,20 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
                     MarkKind::Replicas { from, to } => ("replicas", Some((*from, *to))),
                     MarkKind::Deleting => ("deleting", None),
                 };
-                MarkDocument { at_millis: mark.at_millis, kind, detail }
+                MarkDocument {
+                    at_millis: mark.at_millis,
+                    kind,
+                    detail,
+                }
             })
             .collect(),
         verdicts: deployment
             .verdicts
             .iter()
-            .map(|(at_millis, verdict)| VerdictDocument { at_millis: *at_millis, verdict: *verdict })
+            .map(|(at_millis, verdict)| VerdictDocument {
+                at_millis: *at_millis,
+                verdict: *verdict,
+            })
             .collect(),
     }
 }

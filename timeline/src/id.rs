@@ -48,7 +48,11 @@ impl FromStr for Uid {
                 bits = bits << 4 | u128::from(digit);
             }
         }
-        if groups.next().is_some() { Err(InvalidUid) } else { Ok(Self(bits)) }
+        if groups.next().is_some() {
+            Err(InvalidUid)
+        } else {
+            Ok(Self(bits))
+        }
     }
 }
 
@@ -56,7 +60,12 @@ impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let b = self.0;
         let (a, b2, c) = (b >> 96, b >> 80 & 0xffff, b >> 64 & 0xffff);
-        write!(f, "{a:08x}-{b2:04x}-{c:04x}-{:04x}-{:012x}", b >> 48 & 0xffff, b & 0xffff_ffff_ffff)
+        write!(
+            f,
+            "{a:08x}-{b2:04x}-{c:04x}-{:04x}-{:012x}",
+            b >> 48 & 0xffff,
+            b & 0xffff_ffff_ffff
+        )
     }
 }
 
@@ -99,7 +108,12 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["", "6e9c9864c7344aeba9667d7a96e2d8f7", "6E9C9864-c734-4aeb-a966-7d7a96e2d8f7", "6e9c9864-c734-4aeb-a966-7d7a96e2d8f7-"] {
+        for text in [
+            "",
+            "6e9c9864c7344aeba9667d7a96e2d8f7",
+            "6E9C9864-c734-4aeb-a966-7d7a96e2d8f7",
+            "6e9c9864-c734-4aeb-a966-7d7a96e2d8f7-",
+        ] {
             assert!(text.parse::<Uid>().is_err(), "{text}");
         }
     }

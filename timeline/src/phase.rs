@@ -128,7 +128,9 @@ pub fn read(pod: &PodFact) -> Reading {
         );
     }
     let waiting = pod.containers.iter().find_map(|c| match &c.state {
-        Some(ContainerState::Waiting { reason, message }) if !reason.is_empty() => Some((reason.as_str(), message.as_str())),
+        Some(ContainerState::Waiting { reason, message }) if !reason.is_empty() => {
+            Some((reason.as_str(), message.as_str()))
+        }
         _ => None,
     });
     let (reason, message) = waiting.unwrap_or(("", ""));
@@ -151,13 +153,21 @@ fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
         {
             Some((reason.as_str(), message.as_str()))
         }
-        Some(ContainerState::Terminated { exit_code, reason, message }) if *exit_code != 0 => {
-            Some((if reason.is_empty() { "Error" } else { reason.as_str() }, message.as_str()))
-        }
+        Some(ContainerState::Terminated {
+            exit_code,
+            reason,
+            message,
+        }) if *exit_code != 0 => Some((
+            if reason.is_empty() { "Error" } else { reason.as_str() },
+            message.as_str(),
+        )),
         _ => None,
     })
 }
 
 fn every_app_container_runs(containers: &[Container]) -> bool {
-    containers.iter().filter(|c| c.role != Role::Init).all(|c| c.state == Some(ContainerState::Running))
+    containers
+        .iter()
+        .filter(|c| c.role != Role::Init)
+        .all(|c| c.state == Some(ContainerState::Running))
 }

@@ -53,8 +53,14 @@ impl LineKind {
 /// Tells the story of a Deployment, oldest first.
 #[must_use]
 pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
-    let Some(deployment) = model.deployments.get(&deployment) else { return Vec::new() };
-    let mut teller = Teller { model, deployment, lines: Vec::new() };
+    let Some(deployment) = model.deployments.get(&deployment) else {
+        return Vec::new();
+    };
+    let mut teller = Teller {
+        model,
+        deployment,
+        lines: Vec::new(),
+    };
     teller.rollouts();
     teller.scales();
     teller.pods();
@@ -80,13 +86,17 @@ impl Teller<'_> {
             let trigger = rollout::trigger(self.model, self.deployment, index);
             let text = match trigger {
                 Trigger::Unknown => format!("Watching begins: revision {revision} with image {image}."),
-                Trigger::Created => format!("Revision 1 is created with image {image}.").replacen('1', &revision.to_string(), 1),
+                Trigger::Created => {
+                    format!("Revision 1 is created with image {image}.").replacen('1', &revision.to_string(), 1)
+                }
                 Trigger::Adopted => format!("Revision {revision} adopts the ReplicaSet that was there: image {image}."),
                 Trigger::Restart => format!("Revision {revision} starts: restart with the same image {image}."),
                 Trigger::Template => format!("Revision {revision} starts: image {image}."),
                 Trigger::Rollback => {
                     let set = rollout::replica_set(self.model, self.deployment, rollout);
-                    let before = set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
+                    let before = set
+                        .and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision))
+                        .map(|(r, _)| *r);
                     before.map_or_else(
                         || format!("Rolled back, now revision {revision}."),
                         |before| format!("Rolled back to revision {before}, now {revision}: image {image}."),
@@ -95,19 +105,33 @@ impl Teller<'_> {
             };
             let started = rollout.started_millis.unwrap_or(self.deployment.first_seen_millis);
             // The ReplicaSet and its first replicas are one write, seen milliseconds before the annotation: cause first.
-            let first_step = self.steps_of(revision).map(|scale| scale.at_millis).min().filter(|at| (started - at).abs() < 100);
+            let first_step = self
+                .steps_of(revision)
+                .map(|scale| scale.at_millis)
+                .min()
+                .filter(|at| (started - at).abs() < 100);
             self.tell(first_step.unwrap_or(started).min(started), LineKind::Revision, text);
             if let Some(at) = rollout.completed_millis
                 && trigger != Trigger::Unknown
             {
-                self.tell(at, LineKind::Done, format!("Revision {revision} is complete after {}.", duration(at - started)));
+                self.tell(
+                    at,
+                    LineKind::Done,
+                    format!("Revision {revision} is complete after {}.", duration(at - started)),
+                );
             }
             if let Some(at) = rollout.superseded_millis {
                 let next = self.deployment.rollouts.get(index + 1).map_or(0, |next| next.revision);
-                self.tell(at, LineKind::Outside, format!("Revision {next} overtook revision {revision} before it finished."));
+                self.tell(
+                    at,
+                    LineKind::Outside,
+                    format!("Revision {next} overtook revision {revision} before it finished."),
+                );
             }
             if let Some(at) = rollout.deadline_exceeded_millis {
-                let text = format!("Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself.");
+                let text = format!(
+                    "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
+                );
                 self.tell(at, LineKind::Bad, text);
             }
         }
@@ -127,7 +151,8 @@ impl Teller<'_> {
             .flat_map(|set| set.scales.iter().map(move |scale| (set, scale)))
             .filter(|(_, scale)| scale.deployment == self.deployment.uid)
             .collect();
-        let steps: Vec<(&ReplicaSet, &Scale)> = order::by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order)));
+        let steps: Vec<(&ReplicaSet, &Scale)> =
+            order::by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order)));
         let mut rest = steps.as_slice();
         while let Some(((_, first), _)) = rest.split_first() {
             let together = |(_, scale): &(&ReplicaSet, &Scale)| {
@@ -135,7 +160,11 @@ impl Teller<'_> {
             };
             let length = rest.iter().take_while(|step| together(step)).count();
             let (instant, later) = rest.split_at(length);
-            let line = if first.cause == ScaleCause::Scaling { self.scaled(instant) } else { self.rolled(instant, &steps) };
+            let line = if first.cause == ScaleCause::Scaling {
+                self.scaled(instant)
+            } else {
+                self.rolled(instant, &steps)
+            };
             self.lines.extend(line);
             rest = later;
         }
@@ -146,7 +175,14 @@ impl Teller<'_> {
         let (_, first) = steps.first()?;
         let parts: Vec<String> = steps
             .iter()
-            .map(|(set, scale)| format!("revision {} {} → {}", at_revision(set, scale.at_millis), scale.from, scale.to))
+            .map(|(set, scale)| {
+                format!(
+                    "revision {} {} → {}",
+                    at_revision(set, scale.at_millis),
+                    scale.from,
+                    scale.to
+                )
+            })
             .collect();
         let tail = if parts.len() > 1 { ", in proportion" } else { "" };
         Some(Line {
@@ -163,7 +199,12 @@ impl Teller<'_> {
         let mut parts = Vec::new();
         for (set, scale) in steps {
             let direction = if scale.to > scale.from { "up" } else { "down" };
-            parts.push(format!("revision {} {direction} {} → {}", at_revision(set, scale.at_millis), scale.from, scale.to));
+            parts.push(format!(
+                "revision {} {direction} {} → {}",
+                at_revision(set, scale.at_millis),
+                scale.from,
+                scale.to
+            ));
         }
         let asked: u32 = self.asked_after(last.order, all);
         let limits = self.limits_at(last.at_millis);
@@ -176,9 +217,16 @@ impl Teller<'_> {
         let room = match (grows, shrinks) {
             (true, false) => format!(": {asked} of at most {}", limits.ceiling),
             (false, true) => format!(": at least {} must stay available", limits.floor),
-            _ => format!(": {asked} of at most {}, at least {} available", limits.ceiling, limits.floor),
+            _ => format!(
+                ": {asked} of at most {}, at least {} available",
+                limits.ceiling, limits.floor
+            ),
         };
-        Some(Line { at_millis: first.at_millis, kind: LineKind::Step, text: format!("{text}{room}.") })
+        Some(Line {
+            at_millis: first.at_millis,
+            kind: LineKind::Step,
+            text: format!("{text}{room}."),
+        })
     }
 
     fn asked_after(&self, order: u64, all: &[(&ReplicaSet, &Scale)]) -> u32 {
@@ -186,8 +234,12 @@ impl Teller<'_> {
             .sets_of(self.deployment.uid)
             .map(|set| {
                 let mut mine = all.iter().filter(|(other, _)| other.uid == set.uid);
-                let upto = mine.clone().rfind(|(_, scale)| scale.order <= order).map(|(_, scale)| scale.to);
-                upto.or_else(|| mine.next().map(|(_, scale)| scale.from)).unwrap_or(set.now.counts.wanted)
+                let upto = mine
+                    .clone()
+                    .rfind(|(_, scale)| scale.order <= order)
+                    .map(|(_, scale)| scale.to);
+                upto.or_else(|| mine.next().map(|(_, scale)| scale.from))
+                    .unwrap_or(set.now.counts.wanted)
             })
             .fold(0, u32::saturating_add)
     }
@@ -208,18 +260,29 @@ impl Teller<'_> {
         for pod in self.model.pods_of_deployment(self.deployment.uid) {
             let name = short(&pod.name);
             if let Some(at) = pod.released_millis {
-                let text = format!("Pod {name} released: its labels no longer match. It keeps running, out of rotation.");
+                let text =
+                    format!("Pod {name} released: its labels no longer match. It keeps running, out of rotation.");
                 self.tell(at, LineKind::Outside, text);
             }
             if let Some(at) = pod.adopted_millis {
-                self.tell(at, LineKind::Outside, format!("Pod {name} adopted again: its labels match."));
+                self.tell(
+                    at,
+                    LineKind::Outside,
+                    format!("Pod {name} adopted again: its labels match."),
+                );
             }
             let Some(at) = ended_at(pod) else { continue };
             match pod.end_reason {
                 Some(EndReason::DeletedByHand) if pod.owner.is_some() || pod.released_millis.is_none() => {
-                    self.tell(at, LineKind::Outside, format!("Pod {name} deleted from outside the rollout; the revision stays."));
+                    self.tell(
+                        at,
+                        LineKind::Outside,
+                        format!("Pod {name} deleted from outside the rollout; the revision stays."),
+                    );
                 }
-                Some(EndReason::DeletedByHand) => self.tell(at, LineKind::Outside, format!("Pod {name}, out of rotation, deleted.")),
+                Some(EndReason::DeletedByHand) => {
+                    self.tell(at, LineKind::Outside, format!("Pod {name}, out of rotation, deleted."))
+                }
                 Some(EndReason::Evicted) => self.tell(at, LineKind::Outside, format!("Pod {name} evicted.")),
                 Some(EndReason::NodeLost) => {
                     let node = pod.now.node.as_deref().map_or_else(|| "unknown".to_owned(), safe);
@@ -232,7 +295,11 @@ impl Teller<'_> {
             }
         }
         for (at, pods, node) in lost {
-            self.tell(at, LineKind::Bad, format!("{} written off: node {node} is gone.", count(pods, "pod")));
+            self.tell(
+                at,
+                LineKind::Bad,
+                format!("{} written off: node {node} is gone.", count(pods, "pod")),
+            );
         }
     }
 
@@ -243,11 +310,19 @@ impl Teller<'_> {
             let hash = safe(&set.template_hash);
             match set.removed_because {
                 Some(RemovedBecause::HistoryLimit) => {
-                    self.tell(at, LineKind::Step, format!("Old ReplicaSet {hash} cleaned up (revisionHistoryLimit {limit})."));
+                    self.tell(
+                        at,
+                        LineKind::Step,
+                        format!("Old ReplicaSet {hash} cleaned up (revisionHistoryLimit {limit})."),
+                    );
                 }
                 Some(RemovedBecause::Deleted) => {
                     let again = set.revision() == self.deployment.now.revision;
-                    let tail = if again { ": the controller creates it again at once; its pods drain" } else { "" };
+                    let tail = if again {
+                        ": the controller creates it again at once; its pods drain"
+                    } else {
+                        ""
+                    };
                     self.tell(at, LineKind::Bad, format!("ReplicaSet {hash} deleted by hand{tail}."));
                 }
                 _ => {}
@@ -258,9 +333,15 @@ impl Teller<'_> {
     fn marks(&mut self) {
         for mark in &self.deployment.marks {
             let (kind, text) = match &mark.kind {
-                MarkKind::Paused => (LineKind::Outside, "Paused: changes of the template wait until it is resumed.".to_owned()),
+                MarkKind::Paused => (
+                    LineKind::Outside,
+                    "Paused: changes of the template wait until it is resumed.".to_owned(),
+                ),
                 MarkKind::Resumed => (LineKind::Outside, "Resumed.".to_owned()),
-                MarkKind::Replicas { from, to } => (LineKind::Outside, format!("Replicas changed {from} → {to} (not a rollout).")),
+                MarkKind::Replicas { from, to } => (
+                    LineKind::Outside,
+                    format!("Replicas changed {from} → {to} (not a rollout)."),
+                ),
                 MarkKind::Deleting => (LineKind::Bad, "The Deployment is being deleted.".to_owned()),
             };
             self.tell(mark.at_millis, kind, text);
@@ -272,11 +353,18 @@ impl Teller<'_> {
 }
 
 fn ended_at(pod: &Pod) -> Option<Millis> {
-    pod.states.iter().find(|(state, _)| matches!(state, PodState::Terminating | PodState::Gone)).map(|(_, at)| *at)
+    pod.states
+        .iter()
+        .find(|(state, _)| matches!(state, PodState::Terminating | PodState::Gone))
+        .map(|(_, at)| *at)
 }
 
 /// The revision that a ReplicaSet carried at a time (its annotation arrives a moment after its first replicas).
 fn at_revision(set: &ReplicaSet, at: Millis) -> u64 {
-    let carried = set.revisions.iter().rev().find(|(_, since)| since.is_none_or(|since| since <= at + ONE_INSTANT_MILLIS));
+    let carried = set
+        .revisions
+        .iter()
+        .rev()
+        .find(|(_, since)| since.is_none_or(|since| since <= at + ONE_INSTANT_MILLIS));
     carried.or(set.revisions.first()).map_or(0, |(revision, _)| *revision)
 }

@@ -1,9 +1,16 @@
 //! Properties of the timeline, for arbitrary runs of facts.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
 use proptest::prelude::*;
 use timeline::fact::{
-    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind, Meta, Phase, PodFact,
-    ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update, Truth,
+    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind,
+    Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update, Truth,
 };
 use timeline::phase::PodState;
 use timeline::{Fact, Model, Timeline, Uid};
@@ -11,19 +18,62 @@ use timeline::{Fact, Model, Timeline, Uid};
 /// One observation, small enough that runs of them meet each other.
 #[derive(Debug, Clone)]
 enum Event {
-    Deployment { number: u8, revision: u8, replicas: u8, paused: bool, deleting: bool, seen: u8 },
-    ReplicaSet { number: u8, owner: Option<u8>, revision: u8, wanted: u8, min_ready: u8, seen: u8 },
-    Pod { number: u8, owner: Option<u8>, state: u8, seen: u8 },
-    Listed { kind: u8, present: Vec<u8> },
+    Deployment {
+        number: u8,
+        revision: u8,
+        replicas: u8,
+        paused: bool,
+        deleting: bool,
+        seen: u8,
+    },
+    ReplicaSet {
+        number: u8,
+        owner: Option<u8>,
+        revision: u8,
+        wanted: u8,
+        min_ready: u8,
+        seen: u8,
+    },
+    Pod {
+        number: u8,
+        owner: Option<u8>,
+        state: u8,
+        seen: u8,
+    },
+    Listed {
+        kind: u8,
+        present: Vec<u8>,
+    },
 }
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        (0..2u8, 1..4u8, 0..5u8, any::<bool>(), any::<bool>(), 0..4u8)
-            .prop_map(|(number, revision, replicas, paused, deleting, seen)| Event::Deployment { number, revision, replicas, paused, deleting, seen }),
-        (0..3u8, proptest::option::of(0..2u8), 1..4u8, 0..4u8, 0..3u8, 0..4u8)
-            .prop_map(|(number, owner, revision, wanted, min_ready, seen)| Event::ReplicaSet { number, owner, revision, wanted, min_ready, seen }),
-        (0..6u8, proptest::option::of(0..3u8), 0..6u8, 0..4u8).prop_map(|(number, owner, state, seen)| Event::Pod { number, owner, state, seen }),
+        (0..2u8, 1..4u8, 0..5u8, any::<bool>(), any::<bool>(), 0..4u8).prop_map(
+            |(number, revision, replicas, paused, deleting, seen)| Event::Deployment {
+                number,
+                revision,
+                replicas,
+                paused,
+                deleting,
+                seen
+            }
+        ),
+        (0..3u8, proptest::option::of(0..2u8), 1..4u8, 0..4u8, 0..3u8, 0..4u8).prop_map(
+            |(number, owner, revision, wanted, min_ready, seen)| Event::ReplicaSet {
+                number,
+                owner,
+                revision,
+                wanted,
+                min_ready,
+                seen
+            }
+        ),
+        (0..6u8, proptest::option::of(0..3u8), 0..6u8, 0..4u8).prop_map(|(number, owner, state, seen)| Event::Pod {
+            number,
+            owner,
+            state,
+            seen
+        }),
         (0..3u8, proptest::collection::vec(0..6u8, 0..5)).prop_map(|(kind, present)| Event::Listed { kind, present }),
     ]
 }
@@ -48,16 +98,38 @@ fn seen(seen: u8) -> Seen {
 }
 
 fn meta(uid: Uid, name: String, controller: Option<Uid>) -> Meta {
-    Meta { uid, namespace: "shop".into(), name, created_at_millis: 0, deletion_at_millis: None, deletion_grace_seconds: None, controller, generation: 1 }
+    Meta {
+        uid,
+        namespace: "shop".into(),
+        name,
+        created_at_millis: 0,
+        deletion_at_millis: None,
+        deletion_grace_seconds: None,
+        controller,
+        generation: 1,
+    }
 }
 
 fn condition(status: Truth, at: i64) -> Condition {
-    Condition { status, reason: String::new(), message: String::new(), last_transition_millis: Some(at), last_update_millis: None }
+    Condition {
+        status,
+        reason: String::new(),
+        message: String::new(),
+        last_transition_millis: Some(at),
+        last_update_millis: None,
+    }
 }
 
 fn fact(event: &Event, at: i64) -> Fact {
     match event {
-        Event::Deployment { number, revision, replicas, paused, deleting, seen: how } => {
+        Event::Deployment {
+            number,
+            revision,
+            replicas,
+            paused,
+            deleting,
+            seen: how,
+        } => {
             let replicas = u32::from(*replicas);
             let mut meta = meta(deployment(*number), format!("web-{number}"), None);
             meta.deletion_at_millis = deleting.then_some(at);
@@ -70,19 +142,38 @@ fn fact(event: &Event, at: i64) -> Fact {
                     restarted_at: None,
                     spec: DeploymentSpec {
                         replicas,
-                        strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },
+                        strategy: Update::RollingUpdate {
+                            max_surge: share,
+                            max_unavailable: share,
+                        },
                         min_ready_seconds: 0,
                         paused: *paused,
                         progress_deadline_seconds: Some(600),
                         revision_history_limit: 1,
-                        images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
+                        images: vec![Image {
+                            container: "web".into(),
+                            image: format!("web:v{revision}"),
+                        }],
                     },
-                    status: DeploymentStatus { observed_generation: 1, replicas, updated: replicas, available: replicas, ..Default::default() },
+                    status: DeploymentStatus {
+                        observed_generation: 1,
+                        replicas,
+                        updated: replicas,
+                        available: replicas,
+                        ..Default::default()
+                    },
                 }),
                 seen(*how),
             )
         }
-        Event::ReplicaSet { number, owner, revision, wanted, min_ready, seen: how } => Fact::ReplicaSet(
+        Event::ReplicaSet {
+            number,
+            owner,
+            revision,
+            wanted,
+            min_ready,
+            seen: how,
+        } => Fact::ReplicaSet(
             Box::new(ReplicaSetFact {
                 meta: meta(replica_set(*number), format!("web-{number}"), owner.map(deployment)),
                 revision: Some(u64::from(*revision)),
@@ -90,14 +181,25 @@ fn fact(event: &Event, at: i64) -> Fact {
                 min_ready_seconds: u32::from(*min_ready),
                 images: Vec::new(),
                 template_hash: number.to_string(),
-                counts: ReplicaSetCounts { wanted: u32::from(*wanted), ..Default::default() },
+                counts: ReplicaSetCounts {
+                    wanted: u32::from(*wanted),
+                    ..Default::default()
+                },
             }),
             seen(*how),
         ),
-        Event::Pod { number, owner, state, seen: how } => {
+        Event::Pod {
+            number,
+            owner,
+            state,
+            seen: how,
+        } => {
             let mut meta = meta(pod(*number), format!("web-{number}"), owner.map(replica_set));
             meta.deletion_at_millis = (*state == 5).then_some(at + 30_000);
-            let waiting = ContainerState::Waiting { reason: "CrashLoopBackOff".into(), message: String::new() };
+            let waiting = ContainerState::Waiting {
+                reason: "CrashLoopBackOff".into(),
+                message: String::new(),
+            };
             let container = match state {
                 0 | 1 => None,
                 4 => Some(waiting),
@@ -113,7 +215,12 @@ fn fact(event: &Event, at: i64) -> Fact {
                     ready: (*state == 3).then(|| condition(Truth::True, at / 1000 * 1000)),
                     scheduled: None,
                     disruption: None,
-                    containers: vec![Container { name: "web".into(), role: Role::App, state: container, restarts: 0 }],
+                    containers: vec![Container {
+                        name: "web".into(),
+                        role: Role::App,
+                        state: container,
+                        restarts: 0,
+                    }],
                 }),
                 seen(*how),
             )
@@ -125,7 +232,11 @@ fn fact(event: &Event, at: i64) -> Fact {
                 Kind::ReplicaSet => replica_set(*number),
                 _ => pod(*number),
             };
-            Fact::Listed { kind, namespace: None, present: present.iter().map(uid).collect() }
+            Fact::Listed {
+                kind,
+                namespace: None,
+                present: present.iter().map(uid).collect(),
+            }
         }
     }
 }
@@ -142,7 +253,12 @@ fn play(events: &[Event]) -> (Timeline, Vec<timeline::Change>) {
 }
 
 fn existing(model: &Model) -> Vec<(Uid, PodState)> {
-    model.pods.values().filter(|pod| pod.gone_millis().is_none()).map(|pod| (pod.uid, pod.state())).collect()
+    model
+        .pods
+        .values()
+        .filter(|pod| pod.gone_millis().is_none())
+        .map(|pod| (pod.uid, pod.state()))
+        .collect()
 }
 
 proptest! {

@@ -9,7 +9,18 @@ use crate::{build, setup, sh, story};
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
-    sh::run(&mut sh::command("cargo", &["run", "--quiet", "--release", "--package", "server", "--example", "bench_event"]))?;
+    sh::run(&mut sh::command(
+        "cargo",
+        &[
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "server",
+            "--example",
+            "bench_event",
+        ],
+    ))?;
     if !sh::has("go") {
         sh::say("LEFT OUT: latency on a real control plane (no Go here)");
         return Ok(());
@@ -20,10 +31,17 @@ pub fn print() -> Result<()> {
     let kubectl = story::Kubectl::find()?.with(&kubeconfig);
     let namespace = "latency";
     story::Story::named("rolling-one-by-one")?.play(&kubectl, Some(namespace.to_owned()), false)?;
-    let server = Server::start(sh::command(&rollcast, &["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(&kubeconfig))?;
-    let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
+    let server =
+        Server::start(sh::command(&rollcast, &["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(&kubeconfig))?;
+    let page = format!(
+        "{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic",
+        server.address
+    );
     let mut measure = sh::command("node", &["measure/latency.mjs"]);
-    measure.current_dir(sh::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
+    measure
+        .current_dir(sh::at("end2end"))
+        .arg(&kubeconfig)
+        .args([page.as_str(), namespace]);
     if let Some(chromium) = setup::ensure_browser()? {
         measure.env("CHROMIUM", chromium);
     }

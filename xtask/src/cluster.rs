@@ -53,12 +53,19 @@ pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Up => {
             cluster.up()?;
-            println!("The cluster is up. Use it with:\n  export KUBECONFIG={}", cluster.kubeconfig().display());
+            println!(
+                "The cluster is up. Use it with:\n  export KUBECONFIG={}",
+                cluster.kubeconfig().display()
+            );
             Ok(())
         }
         Command::Down => cluster.down(),
         Command::Story { name: None, .. } => story::list(),
-        Command::Story { name: Some(name), step_by_step, namespace } => {
+        Command::Story {
+            name: Some(name),
+            step_by_step,
+            namespace,
+        } => {
             let story = story::Story::named(&name)?;
             let kubeconfig = match std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
                 Some(path) => PathBuf::from(path),
@@ -72,7 +79,11 @@ pub fn run(command: Command) -> Result<()> {
         }
         Command::Kubectl { arguments } => {
             let kubernetes = setup::ensure_binaries()?.kubernetes;
-            let status = std::process::Command::new(kubernetes).arg("kubectl").args(arguments).env("KUBECONFIG", cluster.kubeconfig()).status()?;
+            let status = std::process::Command::new(kubernetes)
+                .arg("kubectl")
+                .args(arguments)
+                .env("KUBECONFIG", cluster.kubeconfig())
+                .status()?;
             ensure!(status.success(), "kubectl failed");
             Ok(())
         }
@@ -95,7 +106,9 @@ struct Ports {
 impl Cluster {
     /// The cluster of that name, whether it runs or not.
     pub fn named(name: &str) -> Self {
-        Self { folder: sh::at("target/cluster").join(name) }
+        Self {
+            folder: sh::at("target/cluster").join(name),
+        }
     }
 
     /// Its administrator's kubeconfig.
@@ -118,18 +131,27 @@ impl Cluster {
         self.write_kubeconfig(ports.apiserver)?;
         self.start_control_plane(&binaries, &ports)?;
         while !self.answers(&binaries) {
-            ensure!(started.elapsed() < START_LIMIT, "the API server did not start; see {}", self.folder.join("apiserver.log").display());
+            ensure!(
+                started.elapsed() < START_LIMIT,
+                "the API server did not start; see {}",
+                self.folder.join("apiserver.log").display()
+            );
             std::thread::sleep(Duration::from_millis(100)); // polling another process
         }
         self.start_rest(&binaries, &ports)?;
-        sh::say(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
+        sh::say(&format!(
+            "the control plane answers after {:.1} s",
+            started.elapsed().as_secs_f32()
+        ));
         Ok(())
     }
 
     /// Stops every part, waits until it is gone, and removes the state.
     pub fn down(&self) -> Result<()> {
         for part in PARTS {
-            let Ok(pid) = std::fs::read_to_string(self.folder.join(format!("{part}.pid"))) else { continue };
+            let Ok(pid) = std::fs::read_to_string(self.folder.join(format!("{part}.pid"))) else {
+                continue;
+            };
             let (pid, started) = (pid.trim().to_owned(), Instant::now());
             let is_there = || Path::new("/proc").join(&pid).exists() && !is_zombie(&pid);
             let _ = sh::command("kill", &[&pid]).stderr(Stdio::null()).status();
@@ -148,38 +170,98 @@ impl Cluster {
     }
 
     fn answers(&self, binaries: &Binaries) -> bool {
-        let mut ready = sh::command(&binaries.kubernetes, &["kubectl", "get", "--raw=/readyz", "--request-timeout=2s", "--kubeconfig"]);
+        let mut ready = sh::command(
+            &binaries.kubernetes,
+            &[
+                "kubectl",
+                "get",
+                "--raw=/readyz",
+                "--request-timeout=2s",
+                "--kubeconfig",
+            ],
+        );
         self.kubeconfig().exists() && sh::output(ready.arg(self.kubeconfig())).is_ok_and(|text| text == "ok")
     }
 
     fn start_control_plane(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
         let etcd = format!("http://127.0.0.1:{}", ports.etcd);
         let peers = format!("http://127.0.0.1:{}", ports.etcd_peers);
-        self.start("etcd", &binaries.etcd, &[
-            "--data-dir", &self.text("etcd"), "--unsafe-no-fsync", "--log-level=warn",
-            "--listen-client-urls", &etcd, "--advertise-client-urls", &etcd,
-            "--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers, "--initial-cluster", &format!("default={peers}"),
-        ])?;
-        self.start("apiserver", &binaries.kubernetes, &[
-            "kube-apiserver", "--etcd-servers", &etcd, "--bind-address=127.0.0.1", "--secure-port", &ports.apiserver.to_string(),
-            "--tls-cert-file", &self.text("pki/server.crt"), "--tls-private-key-file", &self.text("pki/server.key"),
-            "--client-ca-file", &self.text("pki/ca.crt"),
-            "--service-account-key-file", &self.text("pki/service-account.pub"),
-            "--service-account-signing-key-file", &self.text("pki/service-account.key"),
-            "--service-account-issuer=https://kubernetes.default.svc", "--authorization-mode=RBAC",
-            "--service-cluster-ip-range=10.0.0.0/24", "--disable-admission-plugins=ServiceAccount",
-        ])
+        self.start(
+            "etcd",
+            &binaries.etcd,
+            &[
+                "--data-dir",
+                &self.text("etcd"),
+                "--unsafe-no-fsync",
+                "--log-level=warn",
+                "--listen-client-urls",
+                &etcd,
+                "--advertise-client-urls",
+                &etcd,
+                "--listen-peer-urls",
+                &peers,
+                "--initial-advertise-peer-urls",
+                &peers,
+                "--initial-cluster",
+                &format!("default={peers}"),
+            ],
+        )?;
+        self.start(
+            "apiserver",
+            &binaries.kubernetes,
+            &[
+                "kube-apiserver",
+                "--etcd-servers",
+                &etcd,
+                "--bind-address=127.0.0.1",
+                "--secure-port",
+                &ports.apiserver.to_string(),
+                "--tls-cert-file",
+                &self.text("pki/server.crt"),
+                "--tls-private-key-file",
+                &self.text("pki/server.key"),
+                "--client-ca-file",
+                &self.text("pki/ca.crt"),
+                "--service-account-key-file",
+                &self.text("pki/service-account.pub"),
+                "--service-account-signing-key-file",
+                &self.text("pki/service-account.key"),
+                "--service-account-issuer=https://kubernetes.default.svc",
+                "--authorization-mode=RBAC",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                "--disable-admission-plugins=ServiceAccount",
+            ],
+        )
     }
 
     fn start_rest(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
         let kubeconfig = self.text("kubeconfig");
-        let credentials = ["--kubeconfig", &kubeconfig, "--authentication-kubeconfig", &kubeconfig, "--authorization-kubeconfig", &kubeconfig];
+        let credentials = [
+            "--kubeconfig",
+            &kubeconfig,
+            "--authentication-kubeconfig",
+            &kubeconfig,
+            "--authorization-kubeconfig",
+            &kubeconfig,
+        ];
         let mut manager = vec!["kube-controller-manager"];
         let (key, authority) = (self.text("pki/service-account.key"), self.text("pki/ca.crt"));
         let port = format!("--secure-port={}", ports.controller_manager);
         manager.extend(credentials);
-        manager.extend(["--leader-elect=false", "--controllers=*,-nodeipam,-route", "--bind-address=127.0.0.1", &port]);
-        manager.extend(["--service-account-private-key-file", &key, "--root-ca-file", &authority, "--kube-api-qps=200", "--kube-api-burst=400"]);
+        manager.extend([
+            "--leader-elect=false",
+            "--controllers=*,-nodeipam,-route",
+            "--bind-address=127.0.0.1",
+            &port,
+        ]);
+        manager.extend([
+            "--service-account-private-key-file",
+            &key,
+            "--root-ca-file",
+            &authority,
+            "--kube-api-qps=200",
+            "--kube-api-burst=400",
+        ]);
         self.start("controller-manager", &binaries.kubernetes, &manager)?;
         let mut scheduler = vec!["kube-scheduler"];
         let port = format!("--secure-port={}", ports.scheduler);
@@ -190,14 +272,38 @@ impl Cluster {
             self.apply(&binaries.kubernetes, &story::node(node))?;
         }
         let stages = sh::at("end2end/cluster/stages.yaml").display().to_string();
-        self.start("kwok", &binaries.kwok, &["--kubeconfig", &kubeconfig, "--manage-all-nodes=true", "--config", &stages])?;
-        let mut wait = sh::command(&binaries.kubernetes, &["kubectl", "wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s", "--kubeconfig"]);
-        sh::output(wait.arg(&kubeconfig)).with_context(|| format!("the nodes do not become ready; see {}", self.text("kwok.log")))?;
+        self.start(
+            "kwok",
+            &binaries.kwok,
+            &[
+                "--kubeconfig",
+                &kubeconfig,
+                "--manage-all-nodes=true",
+                "--config",
+                &stages,
+            ],
+        )?;
+        let mut wait = sh::command(
+            &binaries.kubernetes,
+            &[
+                "kubectl",
+                "wait",
+                "--for=condition=Ready",
+                "nodes",
+                "--all",
+                "--timeout=60s",
+                "--kubeconfig",
+            ],
+        );
+        sh::output(wait.arg(&kubeconfig))
+            .with_context(|| format!("the nodes do not become ready; see {}", self.text("kwok.log")))?;
         Ok(())
     }
 
     fn apply(&self, kubernetes: &Path, manifest: &serde_json::Value) -> Result<()> {
-        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig()).apply(manifest)
+        story::Kubectl::new(kubernetes.to_path_buf())
+            .with(&self.kubeconfig())
+            .apply(manifest)
     }
 
     fn start(&self, part: &str, program: &Path, arguments: &[&str]) -> Result<()> {
@@ -243,13 +349,30 @@ impl Drop for Running {
 }
 
 fn is_zombie(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        stat.rsplit(')')
+            .next()
+            .is_some_and(|rest| rest.trim_start().starts_with('Z'))
+    })
 }
 
 /// Ports that were free a moment ago; all are held until the last is found, so that they differ.
 fn free_ports() -> Result<Ports> {
-    let held: Vec<TcpListener> = (0..5).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
-    let ports: Vec<u16> = held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<std::io::Result<_>>()?;
-    let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = ports[..] else { bail!("not enough ports") };
-    Ok(Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler })
+    let held: Vec<TcpListener> = (0..5)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect::<Result<_, _>>()?;
+    let ports: Vec<u16> = held
+        .iter()
+        .map(|listener| Ok(listener.local_addr()?.port()))
+        .collect::<std::io::Result<_>>()?;
+    let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = ports[..] else {
+        bail!("not enough ports")
+    };
+    Ok(Ports {
+        etcd,
+        etcd_peers,
+        apiserver,
+        controller_manager,
+        scheduler,
+    })
 }

@@ -15,9 +15,23 @@ const PROFILE: &str = "wasm-release";
 pub fn build() -> Result<()> {
     let toolchain = setup::ensure_wasm()?;
     setup::ensure_node_modules()?;
-    let mut cargo = sh::command("cargo", &[
-        "build", "--package", "app", "--lib", "--features", "hydrate", "--target", "wasm32-unknown-unknown", "--profile", PROFILE, "--target-dir", "target/page",
-    ]);
+    let mut cargo = sh::command(
+        "cargo",
+        &[
+            "build",
+            "--package",
+            "app",
+            "--lib",
+            "--features",
+            "hydrate",
+            "--target",
+            "wasm32-unknown-unknown",
+            "--profile",
+            PROFILE,
+            "--target-dir",
+            "target/page",
+        ],
+    );
     toolchain.configure(&mut cargo);
     sh::run(&mut cargo)?;
     let wasm = sh::at(&format!("target/page/wasm32-unknown-unknown/{PROFILE}/app.wasm"));
@@ -43,14 +57,22 @@ pub fn build() -> Result<()> {
 fn bind(wasm: &Path, pkg: &Path) -> Result<()> {
     sh::say("making the page's bindings");
     let mut bindgen = Bindgen::new();
-    bindgen.input_path(wasm).out_name("rollcast").web(true)?.typescript(false).omit_default_module_path(true);
+    bindgen
+        .input_path(wasm)
+        .out_name("rollcast")
+        .web(true)?
+        .typescript(false)
+        .omit_default_module_path(true);
     let made = sh::at("target/page/bindings");
     bindgen.generate(&made)?;
     std::fs::copy(made.join("rollcast.js"), pkg.join("rollcast.js"))?;
     sh::run(
-        sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &["-Oz", "--all-features", "--strip-producers", "-o"])
-            .arg(pkg.join("rollcast_bg.wasm"))
-            .arg(made.join("rollcast_bg.wasm")),
+        sh::command(
+            sh::at("end2end/node_modules/.bin/wasm-opt"),
+            &["-Oz", "--all-features", "--strip-producers", "-o"],
+        )
+        .arg(pkg.join("rollcast_bg.wasm"))
+        .arg(made.join("rollcast_bg.wasm")),
     )
 }
 
@@ -58,9 +80,19 @@ fn bind(wasm: &Path, pkg: &Path) -> Result<()> {
 fn style() -> Result<String> {
     let mut sheet = String::new();
     for line in std::fs::read_to_string(sh::at("style/main.css"))?.lines() {
-        let Some(name) = line.strip_prefix("@import \"").and_then(|rest| rest.strip_suffix("\";")) else { continue };
-        let part = std::fs::read_to_string(sh::at("style").join(name)).with_context(|| format!("style/main.css names {name}"))?;
-        let part: Vec<&str> = part.lines().map(str::trim).filter(|line| !line.is_empty() && !(line.starts_with("/*") && line.ends_with("*/"))).collect();
+        let Some(name) = line
+            .strip_prefix("@import \"")
+            .and_then(|rest| rest.strip_suffix("\";"))
+        else {
+            continue;
+        };
+        let part = std::fs::read_to_string(sh::at("style").join(name))
+            .with_context(|| format!("style/main.css names {name}"))?;
+        let part: Vec<&str> = part
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && (!line.starts_with("/*") || !line.ends_with("*/")))
+            .collect();
         sheet.push_str(&part.join("\n"));
         sheet.push('\n');
     }
@@ -80,7 +112,11 @@ fn write(path: &Path, text: &str) -> Result<()> {
 fn compress(path: &Path) -> Result<()> {
     let bytes = std::fs::read(path)?;
     let mut compressed = Vec::new();
-    let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
+    let parameters = brotli::enc::BrotliEncoderParams {
+        quality: 11,
+        lgwin: 22,
+        ..Default::default()
+    };
     brotli::BrotliCompress(&mut bytes.as_slice(), &mut compressed, &parameters)?;
     let mut name = path.as_os_str().to_owned();
     name.push(".br");

@@ -20,7 +20,9 @@ pub fn everything() -> Result<()> {
     if sh::has("go") {
         ensure_binaries()?;
     } else {
-        sh::say("no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours)");
+        sh::say(
+            "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours)",
+        );
     }
     sh::say("set-up complete");
     Ok(())
@@ -31,11 +33,18 @@ fn apt_install(packages: &[&str]) -> bool {
     if !sh::has("apt-get") {
         return false;
     }
-    sh::say(&format!("installing Debian packages on this machine: {}", packages.join(" ")));
+    sh::say(&format!(
+        "installing Debian packages on this machine: {}",
+        packages.join(" ")
+    ));
     let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
     install.extend(packages);
     let quiet = |arguments: &[&str]| {
-        sh::command("apt-get", arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(std::process::Stdio::null()).status().is_ok_and(|s| s.success())
+        sh::command("apt-get", arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdout(std::process::Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success())
     };
     quiet(&install) || (quiet(&["update", "-qq"]) && quiet(&install))
 }

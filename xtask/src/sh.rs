@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// The workspace root.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
 /// A path below the workspace root.
@@ -40,9 +42,16 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// Runs a command and returns what it printed, trimmed.
 pub fn output(command: &mut Command) -> Result<String> {
     let line = shown(command);
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {line}"))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {line}"))?;
     if !output.status.success() {
-        bail!("`{line}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "`{line}` failed ({}): {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -50,7 +59,9 @@ pub fn output(command: &mut Command) -> Result<String> {
 /// Runs a command for at most so long; true when it ended well in time.
 pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
     eprintln!("  $ {}", shown(command));
-    let Ok(mut child) = command.stdin(Stdio::null()).spawn() else { return false };
+    let Ok(mut child) = command.stdin(Stdio::null()).spawn() else {
+        return false;
+    };
     let started = Instant::now();
     while started.elapsed() < limit {
         if let Ok(Some(status)) = child.try_wait() {
@@ -65,10 +76,14 @@ pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
 
 /// The program is on the PATH.
 pub fn has(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -9,7 +9,14 @@ use serde_json::json;
 use crate::{build, page, sh};
 
 /// Files of a first visit; the HTML is told apart, it depends on the Deployment.
-const FILES: [&str; 6] = ["pkg/rollcast_bg.wasm", "pkg/rollcast.js", "pkg/rollcast.css", "start.js", "theme.js", "icon.svg"];
+const FILES: [&str; 6] = [
+    "pkg/rollcast_bg.wasm",
+    "pkg/rollcast.js",
+    "pkg/rollcast.css",
+    "start.js",
+    "theme.js",
+    "icon.svg",
+];
 /// The limit for wasm, JavaScript and CSS together, in bytes of brotli.
 const LIMIT: u64 = 150_000;
 const PODS: u32 = 100;
@@ -28,30 +35,48 @@ pub fn print() -> Result<()> {
     println!("Program: {:.1} MB", std::fs::metadata(&rollcast)?.len() as f64 / 1e6);
     let recording = sh::at("target/size.jsonl");
     std::fs::write(&recording, pods(PODS))?;
-    let mut server = Server::start(Command::new(&rollcast).args(["replay", "--listen", "127.0.0.1:0", "--hold-at", "9"]).arg(&recording))?;
+    let mut server = Server::start(
+        Command::new(&rollcast)
+            .args(["replay", "--listen", "127.0.0.1:0", "--hold-at", "9"])
+            .arg(&recording),
+    )?;
     let resident = server.resident_kib()?;
-    println!("Idle server with {PODS} pods: {:.1} MB resident (limit 40)", resident as f64 * 1024.0 / 1e6);
+    println!(
+        "Idle server with {PODS} pods: {:.1} MB resident (limit 40)",
+        resident as f64 * 1024.0 / 1e6
+    );
     Ok(())
 }
 
 /// A recording of one Deployment with that many available pods.
 fn pods(count: u32) -> String {
     let uid = |number: u32| format!("00000000-0000-4000-8000-{number:012x}");
-    let owned = |number: u32, name: String, kind: &str, owner: u32| json!({ "uid": uid(number), "name": name, "namespace": "shop", "creationTimestamp": "2026-11-21T10:00:00Z",
+    let owned = |number: u32, name: String, kind: &str, owner: u32| {
+        json!({ "uid": uid(number), "name": name, "namespace": "shop", "creationTimestamp": "2026-11-21T10:00:00Z",
         "annotations": { "deployment.kubernetes.io/revision": "1" },
-        "ownerReferences": [{ "uid": uid(owner), "kind": kind, "name": "web", "controller": true }] });
+        "ownerReferences": [{ "uid": uid(owner), "kind": kind, "name": "web", "controller": true }] })
+    };
     let template = json!({ "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } });
     let mut objects = vec![
-        ("Deployment", json!({ "metadata": owned(1, "web".into(), "", 0), "spec": { "replicas": count, "template": template },
-            "status": { "replicas": count, "updatedReplicas": count, "availableReplicas": count } })),
-        ("ReplicaSet", json!({ "metadata": owned(2, "web-1".into(), "Deployment", 1), "spec": { "replicas": count, "template": template },
-            "status": { "replicas": count } })),
+        (
+            "Deployment",
+            json!({ "metadata": owned(1, "web".into(), "", 0), "spec": { "replicas": count, "template": template },
+            "status": { "replicas": count, "updatedReplicas": count, "availableReplicas": count } }),
+        ),
+        (
+            "ReplicaSet",
+            json!({ "metadata": owned(2, "web-1".into(), "Deployment", 1), "spec": { "replicas": count, "template": template },
+            "status": { "replicas": count } }),
+        ),
     ];
     objects.extend((0..count).map(|number| {
         let status = json!({ "phase": "Running", "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:00:01Z" }] });
         ("Pod", json!({ "metadata": owned(100 + number, format!("web-1-{number:05}"), "ReplicaSet", 2), "spec": { "nodeName": "node-1", "containers": [{ "name": "web", "image": "web:v1" }] }, "status": status }))
     }));
-    let lines = objects.into_iter().map(|(kind, object)| json!({ "observedAtMillis": 1_795_255_200_000_i64, "kind": kind, "type": "LISTED", "object": object }).to_string());
+    let lines = objects.into_iter().map(|(kind, object)| {
+        json!({ "observedAtMillis": 1_795_255_200_000_i64, "kind": kind, "type": "LISTED", "object": object })
+            .to_string()
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -68,13 +93,21 @@ impl Server {
         let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
-        let address = line.split_whitespace().last().context("rollcast did not start")?.trim_end_matches('/').to_owned();
+        let address = line
+            .split_whitespace()
+            .last()
+            .context("rollcast did not start")?
+            .trim_end_matches('/')
+            .to_owned();
         Ok(Self { child, address })
     }
 
     fn resident_kib(&mut self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS:"))
+            .context("no VmRSS")?;
         Ok(line.split_whitespace().nth(1).context("no figure")?.parse()?)
     }
 }

@@ -10,7 +10,11 @@ const PARTS: [&str; 3] = ["rust", "page", "cluster"];
 /// Runs the named parts, or all.
 pub fn run(only: &[String]) -> Result<()> {
     for part in only {
-        ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
+        ensure!(
+            PARTS.contains(&part.as_str()),
+            "there is no part {part:?}; there are: {}",
+            PARTS.join(", ")
+        );
     }
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -23,7 +27,10 @@ pub fn run(only: &[String]) -> Result<()> {
         return Ok(());
     }
     let mut command = sh::command("npx", &["playwright", "test"]);
-    command.current_dir(sh::at("end2end")).env("ROLLCAST_BIN", rollcast).env("ROLLCAST_XTASK", std::env::current_exe()?);
+    command
+        .current_dir(sh::at("end2end"))
+        .env("ROLLCAST_BIN", rollcast)
+        .env("ROLLCAST_XTASK", std::env::current_exe()?);
     if let Some(chromium) = setup::ensure_browser()? {
         command.env("CHROMIUM", chromium);
     }
@@ -35,10 +42,16 @@ pub fn run(only: &[String]) -> Result<()> {
     if wants("cluster") {
         match kubeconfig(&mut running)? {
             Some(kubeconfig) => {
-                command.arg("--project=cluster").env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
+                command
+                    .arg("--project=cluster")
+                    .env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
             }
-            None if is_ci => bail!("the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"),
-            None => sh::say("LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)"),
+            None if is_ci => bail!(
+                "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"
+            ),
+            None => sh::say(
+                "LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)",
+            ),
         }
     }
     sh::run(&mut command)

@@ -63,16 +63,29 @@ pub fn ForbiddenNotes(
 }
 
 fn forbidden(missing: &Forbidden) -> String {
-    let place = missing.namespace.as_ref().map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace {namespace}"));
-    let hint = if missing.namespace.is_none() { " Or name the namespaces you may read with --namespace." } else { "" };
-    format!("Rollcast may not {} {} in {place}. Ask for: get, list, watch on {}.{hint}", missing.verb, missing.resource, missing.resource)
+    let place = missing.namespace.as_ref().map_or_else(
+        || "all namespaces".to_owned(),
+        |namespace| format!("namespace {namespace}"),
+    );
+    let hint = if missing.namespace.is_none() {
+        " Or name the namespaces you may read with --namespace."
+    } else {
+        ""
+    };
+    format!(
+        "Rollcast may not {} {} in {place}. Ask for: get, list, watch on {}.{hint}",
+        missing.verb, missing.resource, missing.resource
+    )
 }
 
 fn trouble(board: &Board) -> Option<String> {
     let second = board.second.get();
     match board.link.get() {
         LinkState::Waiting { .. } | LinkState::Lost { .. } => {
-            return Some(format!("No word from Rollcast since {} UTC. Trying again. What you see is from then.", clock(second * 1000)));
+            return Some(format!(
+                "No word from Rollcast since {} UTC. Trying again. What you see is from then.",
+                clock(second * 1000)
+            ));
         }
         LinkState::Connecting { .. } | LinkState::Live { .. } => {}
     }

@@ -33,7 +33,12 @@ fn BandRows(board: Board, key: BandKey) -> impl IntoView {
         let band = band.clone();
         move || band.with(|band| band.pods.iter().map(|(uid, _)| *uid).collect::<Vec<_>>())
     };
-    let revision = text(move || band.with(|band| band.revision.map_or_else(|| "out of rotation".to_owned(), |r| r.to_string())));
+    let revision = text(move || {
+        band.with(|band| {
+            band.revision
+                .map_or_else(|| "out of rotation".to_owned(), |r| r.to_string())
+        })
+    });
     Some(view! {
         <tbody>
             <For each=pods key=|uid| *uid let:uid>

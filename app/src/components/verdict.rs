@@ -20,7 +20,9 @@ pub fn VerdictLine(
     };
     let (view, second) = (board.view.clone(), board.second.clone());
     let deadline = text(move || {
-        let Some(at) = view.with(|view| view.as_ref().and_then(|view| view.deadline_millis)) else { return String::new() };
+        let Some(at) = view.with(|view| view.as_ref().and_then(|view| view.deadline_millis)) else {
+            return String::new();
+        };
         let left = at - second.get() * 1000;
         if left > 0 { duration(left) } else { "passed".to_owned() }
     });

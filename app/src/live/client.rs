@@ -86,7 +86,10 @@ impl<S: Screen + 'static> Client<S> {
             Effect::None => {}
             Effect::Connect => self.connect(),
             Effect::Greet => {
-                let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: self.build.clone() };
+                let hello = ViewerFrame::Hello {
+                    protocol: PROTOCOL,
+                    build: self.build.clone(),
+                };
                 self.say(&hello);
                 self.subscribe(self.screen.position());
             }
@@ -103,7 +106,9 @@ impl<S: Screen + 'static> Client<S> {
             SocketEvent::Frame(frame) => {
                 client.happened(LinkEvent::Heard);
                 match *frame {
-                    ServerFrame::Hello { protocol, build } if protocol != PROTOCOL || build != client.build => client.reload_for(&build),
+                    ServerFrame::Hello { protocol, build } if protocol != PROTOCOL || build != client.build => {
+                        client.reload_for(&build)
+                    }
                     frame => client.queue.borrow_mut().push(frame),
                 }
             }
@@ -112,7 +117,10 @@ impl<S: Screen + 'static> Client<S> {
     }
 
     fn subscribe(&self, since: Option<Position>) {
-        self.say(&ViewerFrame::Subscribe { scope: self.scope.clone(), since });
+        self.say(&ViewerFrame::Subscribe {
+            scope: self.scope.clone(),
+            since,
+        });
     }
 
     fn say(&self, frame: &ViewerFrame) {
@@ -182,16 +190,23 @@ impl<S: Screen + 'static> Client<S> {
 /// Milliseconds since the page began, never going back.
 #[must_use]
 pub fn page_millis() -> f64 {
-    web_sys::window().and_then(|window| window.performance()).map_or(0.0, |performance| performance.now())
+    web_sys::window()
+        .and_then(|window| window.performance())
+        .map_or(0.0, |performance| performance.now())
 }
 
 /// `<html data-live>` tells style sheets and tests whether the page hears from the server.
 fn note_live(is_live: bool) {
-    if let Some(root) = web_sys::window().and_then(|window| window.document()).and_then(|document| document.document_element()) {
+    if let Some(root) = web_sys::window()
+        .and_then(|window| window.document())
+        .and_then(|document| document.document_element())
+    {
         let _ = root.set_attribute("data-live", if is_live { "true" } else { "false" });
     }
 }
 
 fn is_hidden() -> bool {
-    web_sys::window().and_then(|window| window.document()).is_some_and(|document| document.hidden())
+    web_sys::window()
+        .and_then(|window| window.document())
+        .is_some_and(|document| document.hidden())
 }

@@ -16,7 +16,9 @@ pub fn App(
     payload: Payload,
 ) -> impl IntoView {
     match payload {
-        Payload::Overview { build, clusters } => EitherOf3::A(view! { <overview::Overview page_build=build clusters/> }),
+        Payload::Overview { build, clusters } => {
+            EitherOf3::A(view! { <overview::Overview page_build=build clusters/> })
+        }
         Payload::Deployment(payload) => EitherOf3::B(view! { <rollout::Rollout payload=*payload/> }),
         Payload::NotFound { path, why, instead } => EitherOf3::C(view! { <missing::Missing path why instead/> }),
     }

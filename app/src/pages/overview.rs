@@ -67,7 +67,11 @@ fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String) -> impl
 fn DeploymentRow(list: Memo<Option<ClusterList>>, cluster: String, summary: Summary) -> impl IntoView {
     let (uid, first) = (summary.uid, summary.clone());
     let now = Memo::new(move |_| {
-        list.with(|list| list.as_ref().and_then(|list| list.deployments.iter().find(|d| d.uid == uid).cloned())).unwrap_or_else(|| first.clone())
+        list.with(|list| {
+            list.as_ref()
+                .and_then(|list| list.deployments.iter().find(|d| d.uid == uid).cloned())
+        })
+        .unwrap_or_else(|| first.clone())
     });
     let with = |read: fn(&Summary) -> String| text(move || now.with(read));
     let address = address::deployment(&cluster, &summary.namespace, &summary.name);
@@ -99,7 +103,10 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
     }
     impl Screen for ListScreen {
         fn link(&self, state: LinkState, _: f64) {
-            set_if_new(&self.is_linked, matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. }));
+            set_if_new(
+                &self.is_linked,
+                matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. }),
+            );
         }
         fn frames(&self, frames: Vec<ServerFrame>, _: f64) -> Ask {
             for frame in frames {
@@ -114,5 +121,7 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
             None
         }
     }
-    leptos::prelude::request_animation_frame(move || client::start(ListScreen { lists, is_linked }, Scope::Overview, build));
+    leptos::prelude::request_animation_frame(move || {
+        client::start(ListScreen { lists, is_linked }, Scope::Overview, build)
+    });
 }

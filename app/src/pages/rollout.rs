@@ -65,6 +65,10 @@ fn go_live(board: &Board) {
             namespace: payload.namespace.clone(),
             name: payload.name.clone(),
         };
-        client::start(crate::live::screen::DeploymentScreen::new(board), scope, payload.build.clone());
+        client::start(
+            crate::live::screen::DeploymentScreen::new(board),
+            scope,
+            payload.build.clone(),
+        );
     });
 }

@@ -20,8 +20,12 @@ const TICK_WIDTH: f64 = 96.0;
 /// How much time is shown, ending now: the current rollout whole, or the last minute when all is calm.
 #[must_use]
 pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
-    let Some(deployment) = deployment else { return CALM_MILLIS };
-    let Some(rollout) = deployment.rollouts.last() else { return CALM_MILLIS };
+    let Some(deployment) = deployment else {
+        return CALM_MILLIS;
+    };
+    let Some(rollout) = deployment.rollouts.last() else {
+        return CALM_MILLIS;
+    };
     let since = |at: Millis| (now_millis - at) as f64;
     let began = rollout.started_millis.map_or(f64::INFINITY, since);
     let ended = rollout.completed_millis.map(since);
@@ -41,7 +45,10 @@ pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> 
     let step = STEPS.into_iter().find(|step| seconds / step <= most).unwrap_or(600) * 1000;
     let from = now_millis - window_millis as i64;
     let first = from.div_euclid(step) * step;
-    (0..).map(|index| first + index * step).take_while(|at| *at <= now_millis + step).collect()
+    (0..)
+        .map(|index| first + index * step)
+        .take_while(|at| *at <= now_millis + step)
+        .collect()
 }
 
 /// Time of day in UTC, "14:02:05".

@@ -15,10 +15,16 @@ use crate::state::Rollcast;
 
 /// Refuses strange hosts and adds the headers that every answer carries.
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, request: Request, next: Next) -> Response {
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let host = request
+        .headers()
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default();
     if !is_known(host, &rollcast.allowed_hosts) {
         let host = timeline::words::safe(host);
-        let text = format!("Rollcast does not answer to the host {host:?}. Start it with --allow-host and that name to change this.\n");
+        let text = format!(
+            "Rollcast does not answer to the host {host:?}. Start it with --allow-host and that name to change this.\n"
+        );
         return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
     }
     let mut response = next.run(request).await;
@@ -35,9 +41,15 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, request: Reques
 
 /// A browser's page of another site may not open the stream; programs without an Origin may.
 pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return true;
+    };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
+    let authority = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.split_once("://"))
+        .map(|(_, authority)| authority);
     authority.is_some() && authority == host
 }
 
@@ -46,7 +58,9 @@ fn is_known(host: &str, allowed: &[String]) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
-    name == "localhost" || name.parse::<IpAddr>().is_ok() || allowed.iter().any(|known| known.eq_ignore_ascii_case(name))
+    name == "localhost"
+        || name.parse::<IpAddr>().is_ok()
+        || allowed.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -56,10 +70,21 @@ mod tests {
     #[test]
     fn addresses_localhost_and_allowed_names_are_known() {
         let allowed = vec!["rollcast.example.com".to_owned()];
-        for host in ["127.0.0.1:7440", "localhost", "[::1]:7440", "192.168.1.4:80", "Rollcast.Example.com"] {
+        for host in [
+            "127.0.0.1:7440",
+            "localhost",
+            "[::1]:7440",
+            "192.168.1.4:80",
+            "Rollcast.Example.com",
+        ] {
             assert!(is_known(host, &allowed), "{host}");
         }
-        for host in ["", "evil.example.com:7440", "127.0.0.1.evil.example.com", "localhost.evil.com:1"] {
+        for host in [
+            "",
+            "evil.example.com:7440",
+            "127.0.0.1.evil.example.com",
+            "localhost.evil.com:1",
+        ] {
             assert!(!is_known(host, &allowed), "{host}");
         }
     }
@@ -74,7 +99,12 @@ mod tests {
         };
         assert!(is_same_origin(&headers(None)));
         assert!(is_same_origin(&headers(Some("http://127.0.0.1:7440"))));
-        for origin in ["http://evil.example", "null", "http://127.0.0.1:7441", "http://127.0.0.1"] {
+        for origin in [
+            "http://evil.example",
+            "null",
+            "http://127.0.0.1:7441",
+            "http://127.0.0.1",
+        ] {
             assert!(!is_same_origin(&headers(Some(origin))), "{origin}");
         }
     }

@@ -19,5 +19,9 @@ pub(super) async fn readyz(State(rollcast): State<Arc<Rollcast>>) -> (StatusCode
         .filter(|hub| hub.connection().borrow().state == ConnectionState::Connecting)
         .map(|hub| format!("still connecting to {}\n", hub.name()))
         .collect();
-    if waiting.is_empty() { (StatusCode::OK, "ok\n".to_owned()) } else { (StatusCode::SERVICE_UNAVAILABLE, waiting.concat()) }
+    if waiting.is_empty() {
+        (StatusCode::OK, "ok\n".to_owned())
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, waiting.concat())
+    }
 }

@@ -15,9 +15,17 @@ use crate::state::Rollcast;
 /// Bytes that may wait for a slow viewer before its connection is given up.
 const MAX_WRITE_BUFFER: usize = 64 << 20;
 
-pub(super) async fn upgrade(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+pub(super) async fn upgrade(
+    State(rollcast): State<Arc<Rollcast>>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     if !guard::is_same_origin(&headers) {
-        return (StatusCode::FORBIDDEN, "The stream may only be opened by Rollcast's own pages.\n").into_response();
+        return (
+            StatusCode::FORBIDDEN,
+            "The stream may only be opened by Rollcast's own pages.\n",
+        )
+            .into_response();
     }
     upgrade
         .max_message_size(MAX_VIEWER_FRAME)

@@ -64,7 +64,9 @@ impl Clock {
     fn now_millis(self) -> Millis {
         match self {
             Self::Real => source::now_millis(),
-            Self::Replay(clock) => clock.start_millis + (clock.started.elapsed().as_secs_f64() * clock.speed * 1000.0) as Millis,
+            Self::Replay(clock) => {
+                clock.start_millis + (clock.started.elapsed().as_secs_f64() * clock.speed * 1000.0) as Millis
+            }
         }
     }
 
@@ -95,12 +97,30 @@ pub type List = Arc<ClusterList>;
 type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 
 enum Command {
-    Subscribe { namespace: String, name: String, since: Option<Position>, reply: oneshot::Sender<Subscription> },
-    Page { namespace: String, name: String, reply: oneshot::Sender<Snapshot> },
+    Subscribe {
+        namespace: String,
+        name: String,
+        since: Option<Position>,
+        reply: oneshot::Sender<Subscription>,
+    },
+    Page {
+        namespace: String,
+        name: String,
+        reply: oneshot::Sender<Snapshot>,
+    },
     Read(Job),
-    Observe { at_millis: Millis, fact: Option<Box<Fact>> },
-    Restart { clock: ReplayClock, state: ConnectionState },
-    SetClock { clock: ReplayClock, state: ConnectionState },
+    Observe {
+        at_millis: Millis,
+        fact: Option<Box<Fact>>,
+    },
+    Restart {
+        clock: ReplayClock,
+        state: ConnectionState,
+    },
+    SetClock {
+        clock: ReplayClock,
+        state: ConnectionState,
+    },
 }
 
 /// What a reader sees of a hub.
@@ -134,12 +154,26 @@ impl Handle {
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
         let (events, event_inbox) = mpsc::channel(source::QUEUE);
         let (connection, connection_out) = signal::channel(Connection::default());
-        let empty = ClusterList { cluster: name.to_string(), connection: Connection::default(), deployments: Vec::new() };
+        let empty = ClusterList {
+            cluster: name.to_string(),
+            connection: Connection::default(),
+            deployments: Vec::new(),
+        };
         let (list, list_out) = signal::channel(Arc::new(empty));
         let counters = Arc::new(HubCounters::default());
         let hub = task::Hub::new(name.clone(), connection, list, counters.clone());
         tokio::spawn(hub.run(event_inbox, command_inbox));
-        (Self { name, commands, connection: connection_out, list: list_out, counters, sources }, events)
+        (
+            Self {
+                name,
+                commands,
+                connection: connection_out,
+                list: list_out,
+                counters,
+                sources,
+            },
+            events,
+        )
     }
 
     /// Name of the cluster.
@@ -176,8 +210,19 @@ impl Handle {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn subscribe(&self, namespace: &str, name: &str, since: Option<Position>) -> Result<Subscription, HubEnded> {
-        self.ask(|reply| Command::Subscribe { namespace: namespace.into(), name: name.into(), since, reply }).await
+    pub async fn subscribe(
+        &self,
+        namespace: &str,
+        name: &str,
+        since: Option<Position>,
+    ) -> Result<Subscription, HubEnded> {
+        self.ask(|reply| Command::Subscribe {
+            namespace: namespace.into(),
+            name: name.into(),
+            since,
+            reply,
+        })
+        .await
     }
 
     /// Everything about a Deployment, for one page.
@@ -185,14 +230,22 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn page(&self, namespace: &str, name: &str) -> Result<Snapshot, HubEnded> {
-        self.ask(|reply| Command::Page { namespace: namespace.into(), name: name.into(), reply }).await
+        self.ask(|reply| Command::Page {
+            namespace: namespace.into(),
+            name: name.into(),
+            reply,
+        })
+        .await
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn read<T: Send + 'static>(&self, job: impl FnOnce(&Reader<'_>) -> T + Send + 'static) -> Result<T, HubEnded> {
+    pub async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+    ) -> Result<T, HubEnded> {
         self.ask(|reply| {
             Command::Read(Box::new(move |reader| {
                 let _ = reply.send(job(reader)); // the asker may have left
@@ -206,7 +259,11 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn observe(&self, at_millis: Millis, fact: Option<Fact>) -> Result<(), HubEnded> {
-        self.tell(Command::Observe { at_millis, fact: fact.map(Box::new) }).await
+        self.tell(Command::Observe {
+            at_millis,
+            fact: fact.map(Box::new),
+        })
+        .await
     }
 
     /// Forgets everything and starts over with a replay's clock.

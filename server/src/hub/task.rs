@@ -50,7 +50,12 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    pub(super) fn new(name: Arc<str>, connection: signal::Sender<Connection>, list: signal::Sender<List>, counters: Arc<HubCounters>) -> Self {
+    pub(super) fn new(
+        name: Arc<str>,
+        connection: signal::Sender<Connection>,
+        list: signal::Sender<List>,
+        counters: Arc<HubCounters>,
+    ) -> Self {
         let now = Instant::now();
         Self {
             name,
@@ -112,21 +117,41 @@ impl Hub {
 
     fn event(&mut self, event: SourceEvent) {
         match event {
-            SourceEvent::Reset { kind, namespace, objects, at_millis } => {
+            SourceEvent::Reset {
+                kind,
+                namespace,
+                objects,
+                at_millis,
+            } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
                 for object in objects {
                     if let Ok(Some(fact)) = object.fact(Seen::InList) {
                         self.observe(at_millis, fact);
                     }
                 }
-                self.observe(at_millis, Fact::Listed { kind, namespace, present });
+                self.observe(
+                    at_millis,
+                    Fact::Listed {
+                        kind,
+                        namespace,
+                        present,
+                    },
+                );
             }
-            SourceEvent::Object { object, seen, at_millis } => {
+            SourceEvent::Object {
+                object,
+                seen,
+                at_millis,
+            } => {
                 if let Ok(Some(fact)) = object.fact(seen) {
                     self.observe(at_millis, fact);
                 }
             }
-            SourceEvent::Health { kind, namespace, health } => {
+            SourceEvent::Health {
+                kind,
+                namespace,
+                health,
+            } => {
                 self.watches.note(kind, namespace, health);
                 self.tell_connection();
             }
@@ -161,9 +186,13 @@ impl Hub {
             for uid in model.deployments_of(&change) {
                 self.touched.insert(uid, self.timeline.seq());
                 self.outdated.insert(uid);
-                let Some(deployment) = model.deployments.get(&uid) else { continue };
+                let Some(deployment) = model.deployments.get(&uid) else {
+                    continue;
+                };
                 let key = (deployment.namespace.clone(), deployment.name.clone());
-                let Some(topic) = self.topics.get_mut(&key) else { continue };
+                let Some(topic) = self.topics.get_mut(&key) else {
+                    continue;
+                };
                 if renames || (ties && has_pods(model, &change)) {
                     topic.renew(model.find(&key.0, &key.1).map(|d| d.uid));
                 } else if topic.deployment == Some(uid) {
@@ -203,7 +232,11 @@ impl Hub {
     fn send_list(&self) {
         let mut deployments: Vec<Summary> = self.summaries.values().cloned().collect();
         deployments.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
-        let list = ClusterList { cluster: self.name.to_string(), connection: self.connection.borrow().clone(), deployments };
+        let list = ClusterList {
+            cluster: self.name.to_string(),
+            connection: self.connection.borrow().clone(),
+            deployments,
+        };
         self.list.send_if_modified(|known| {
             let changed = **known != list;
             if changed {
@@ -215,13 +248,19 @@ impl Hub {
 
     /// Sentences such as "not ready since 20 s" change by time alone.
     fn look_again(&mut self) {
-        let busy = self.summaries.values().filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
+        let busy = self
+            .summaries
+            .values()
+            .filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
         self.outdated.extend(busy.map(|summary| summary.uid));
     }
 
     fn tell_connection(&self) {
         let connection = match &self.replay {
-            Some(state) => Connection { state: state.clone(), forbidden: Vec::new() },
+            Some(state) => Connection {
+                state: state.clone(),
+                forbidden: Vec::new(),
+            },
             None => self.watches.connection(),
         };
         let changed = self.connection.send_if_modified(|known| {
@@ -236,7 +275,12 @@ impl Hub {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Subscribe { namespace, name, since, reply } => {
+            Command::Subscribe {
+                namespace,
+                name,
+                since,
+                reply,
+            } => {
                 let subscription = self.subscribe(namespace, name, since);
                 let _ = reply.send(subscription); // the asker may have left
             }
@@ -249,7 +293,10 @@ impl Hub {
                 now_millis: self.clock.now_millis(),
                 looking_since_millis: self.looking_since_millis,
             }),
-            Command::Observe { at_millis, fact: Some(fact) } => self.observe(at_millis, *fact),
+            Command::Observe {
+                at_millis,
+                fact: Some(fact),
+            } => self.observe(at_millis, *fact),
             Command::Observe { at_millis, fact: None } => {
                 self.note_time(at_millis);
                 let changes = self.timeline.tick(at_millis);
@@ -283,11 +330,17 @@ impl Hub {
         let key = (namespace, name);
         let mut topic = self.topics.remove(&key).unwrap_or_else(|| Topic::new(deployment, seq));
         let touched = deployment.and_then(|uid| self.touched.get(&uid)).copied().unwrap_or(0);
-        let fits = since.is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
+        let fits = since
+            .is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
         let now_millis = self.clock.now_millis();
         let (first, encoded) = match since.filter(|_| fits) {
             Some(at) => {
-                let nothing = Delta { from: at.seq, to: seq, now_millis, changes: Vec::new() };
+                let nothing = Delta {
+                    from: at.seq,
+                    to: seq,
+                    now_millis,
+                    changes: Vec::new(),
+                };
                 (topic::encode(&ServerFrame::Delta(nothing)).unwrap_or_default(), 1)
             }
             None => topic.snapshot(|| self.snapshot(&key.0, &key.1)),
@@ -295,7 +348,11 @@ impl Hub {
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
         self.topics.insert(key, topic);
-        Subscription { first, frames, now_millis }
+        Subscription {
+            first,
+            frames,
+            now_millis,
+        }
     }
 
     fn snapshot(&self, namespace: &str, name: &str) -> Snapshot {
@@ -313,6 +370,8 @@ impl Hub {
 }
 
 fn has_pods(model: &Model, change: &Change) -> bool {
-    let Subject::ReplicaSet(uid) = change.subject() else { return false };
+    let Subject::ReplicaSet(uid) = change.subject() else {
+        return false;
+    };
     model.pods_of(uid).next().is_some()
 }

@@ -23,7 +23,14 @@ pub(super) struct Topic {
 
 impl Topic {
     pub(super) fn new(deployment: Option<Uid>, seq: u64) -> Self {
-        Self { deployment, frames: broadcast::channel(LAG).0, sent: seq, pending: Vec::new(), anew: false, snapshot: None }
+        Self {
+            deployment,
+            frames: broadcast::channel(LAG).0,
+            sent: seq,
+            pending: Vec::new(),
+            anew: false,
+            snapshot: None,
+        }
     }
 
     pub(super) fn listen(&self) -> broadcast::Receiver<Bytes> {
@@ -51,7 +58,12 @@ impl Topic {
         } else if self.pending.is_empty() {
             return 0;
         } else {
-            ServerFrame::Delta(Delta { from: self.sent, to: seq, now_millis, changes: std::mem::take(&mut self.pending) })
+            ServerFrame::Delta(Delta {
+                from: self.sent,
+                to: seq,
+                now_millis,
+                changes: std::mem::take(&mut self.pending),
+            })
         };
         self.anew = false;
         self.sent = seq;

@@ -84,9 +84,24 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(cluster: Cluster, kind: Kind, namespace: Option<String>, is_silent: signal::Receiver<bool>) -> Self {
+    pub(super) fn new(
+        cluster: Cluster,
+        kind: Kind,
+        namespace: Option<String>,
+        is_silent: signal::Receiver<bool>,
+    ) -> Self {
         let bucket = Bucket::new(cluster.pace.burst, cluster.pace.earn);
-        Self { cluster, kind, namespace, is_silent, started: Instant::now(), bucket, backoff: Backoff::default(), last_word: None, health: None }
+        Self {
+            cluster,
+            kind,
+            namespace,
+            is_silent,
+            started: Instant::now(),
+            bucket,
+            backoff: Backoff::default(),
+            last_word: None,
+            health: None,
+        }
     }
 
     /// Runs until the hub is gone.
@@ -115,7 +130,13 @@ impl Watch {
                 self.backoff.reset();
                 let at_millis = self.word();
                 let (kind, namespace) = (self.kind, self.namespace.clone());
-                self.send(SourceEvent::Reset { kind, namespace, objects: listed.objects, at_millis }).await?;
+                self.send(SourceEvent::Reset {
+                    kind,
+                    namespace,
+                    objects: listed.objects,
+                    at_millis,
+                })
+                .await?;
                 self.tell(Health::Live).await?;
                 Ok(Some(listed.resource_version))
             }
@@ -142,14 +163,21 @@ impl Watch {
                 self.wait_for_life().await;
                 Ok(Some(position))
             }
-            Ended::Closed => self.failed_watch(position, RequestError::Unreachable("the server closes watches at once".into())).await,
+            Ended::Closed => {
+                self.failed_watch(
+                    position,
+                    RequestError::Unreachable("the server closes watches at once".into()),
+                )
+                .await
+            }
             Ended::Failed(error) => self.failed_watch(position, error).await,
         }
     }
 
     async fn failed_watch(&mut self, position: String, error: RequestError) -> Result<Option<String>, HubGone> {
         self.failed("watch", &error).await?;
-        let give_up = matches!(error, RequestError::Forbidden(_)) || self.backoff.failures() >= self.cluster.pace.failures_before_relist;
+        let give_up = matches!(error, RequestError::Forbidden(_))
+            || self.backoff.failures() >= self.cluster.pace.failures_before_relist;
         Ok((!give_up).then_some(position))
     }
 
@@ -157,7 +185,9 @@ impl Watch {
     async fn follow(&mut self, position: &mut String) -> Result<Ended, HubGone> {
         let collection = request::collection(self.kind, self.namespace.as_deref());
         let seconds = self.cluster.pace.watch_seconds;
-        let path = format!("{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={position}");
+        let path = format!(
+            "{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={position}"
+        );
         let body = tokio::select! {
             body = request::get(&self.cluster.client, &path) => body,
             () = silence(&mut self.is_silent) => return Ok(Ended::Silent),
@@ -181,7 +211,11 @@ impl Watch {
             match read {
                 Ok(0) => return Ok(Ended::Closed),
                 Ok(_) => {}
-                Err(error) => return Ok(Ended::Failed(RequestError::Unreachable(format!("the watch broke: {error}")))),
+                Err(error) => {
+                    return Ok(Ended::Failed(RequestError::Unreachable(format!(
+                        "the watch broke: {error}"
+                    ))));
+                }
             }
             if let Some(ended) = self.line(&line, position).await? {
                 return Ok(ended);
@@ -225,7 +259,12 @@ impl Watch {
                     position.clone_from(version);
                 }
                 self.backoff.reset();
-                self.send(SourceEvent::Object { object, seen, at_millis }).await?;
+                self.send(SourceEvent::Object {
+                    object,
+                    seen,
+                    at_millis,
+                })
+                .await?;
             }
             Err(error) => list::skipped(&self.cluster, &error),
         }
@@ -236,7 +275,11 @@ impl Watch {
         Counters::add(&self.cluster.counters.failures);
         let looked_at = self.cluster.viewers.load(Ordering::Relaxed) > 0;
         let [watched, alone] = self.cluster.pace.max_backoff;
-        let wait = self.backoff.fail(self.cluster.pace.first_backoff, if looked_at { watched } else { alone }, fastrand::f64());
+        let wait = self.backoff.fail(
+            self.cluster.pace.first_backoff,
+            if looked_at { watched } else { alone },
+            fastrand::f64(),
+        );
         let now = now_millis();
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
@@ -245,7 +288,12 @@ impl Watch {
             tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; trying again");
             let since_millis = *self.last_word.get_or_insert(now);
             let retry_at_millis = now + i64::try_from(wait.as_millis()).unwrap_or(0);
-            self.tell(Health::Stale { since_millis, retry_at_millis, why: error.to_string() }).await?;
+            self.tell(Health::Stale {
+                since_millis,
+                retry_at_millis,
+                why: error.to_string(),
+            })
+            .await?;
         }
         tokio::time::sleep(wait).await;
         Ok(())
@@ -267,7 +315,12 @@ impl Watch {
             return Ok(());
         }
         self.health = Some(health.clone());
-        self.send(SourceEvent::Health { kind: self.kind, namespace: self.namespace.clone(), health }).await
+        self.send(SourceEvent::Health {
+            kind: self.kind,
+            namespace: self.namespace.clone(),
+            health,
+        })
+        .await
     }
 
     async fn send(&self, event: SourceEvent) -> Result<(), HubGone> {

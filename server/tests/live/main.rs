@@ -1,5 +1,12 @@
 //! The server against a fake API server on loopback: sources, hub, sessions and HTTP together.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
 mod support;
 mod viewers;
 mod watch;

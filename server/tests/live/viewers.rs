@@ -1,10 +1,9 @@
 //! Viewers: snapshot, then deltas; encoded once; no viewer costs the cluster anything; nobody sees secrets.
 
-
+use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, until};
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
 use server::state::Rollcast;
-use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, until};
 use timeline::Model;
 use timeline::frame::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio_tungstenite::tungstenite::Message;
@@ -42,20 +41,44 @@ struct Viewer {
 
 impl Viewer {
     async fn open(address: std::net::SocketAddr) -> Self {
-        let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-        let scope = Scope::Deployment { cluster: "fake".into(), namespace: "shop".into(), name: "web".into() };
-        for frame in [ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() }, ViewerFrame::Subscribe { scope, since: None }] {
-            socket.send(Message::Binary(frame::encode(&frame).unwrap().into())).await.unwrap();
+        let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream"))
+            .await
+            .unwrap();
+        let scope = Scope::Deployment {
+            cluster: "fake".into(),
+            namespace: "shop".into(),
+            name: "web".into(),
+        };
+        for frame in [
+            ViewerFrame::Hello {
+                protocol: PROTOCOL,
+                build: "build".into(),
+            },
+            ViewerFrame::Subscribe { scope, since: None },
+        ] {
+            socket
+                .send(Message::Binary(frame::encode(&frame).unwrap().into()))
+                .await
+                .unwrap();
         }
-        Self { socket, copy: Model::default(), seq: 0, bytes: Vec::new() }
+        Self {
+            socket,
+            copy: Model::default(),
+            seq: 0,
+            bytes: Vec::new(),
+        }
     }
 
     /// Takes frames until the copy satisfies a condition.
     async fn until(&mut self, what: &str, condition: impl Fn(&Model) -> bool) {
         let limit = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
         while !condition(&self.copy) {
-            let message = tokio::time::timeout_at(limit, self.socket.next()).await.unwrap_or_else(|_| panic!("never came: {what}"));
-            let Message::Binary(bytes) = message.unwrap().unwrap() else { continue };
+            let message = tokio::time::timeout_at(limit, self.socket.next())
+                .await
+                .unwrap_or_else(|_| panic!("never came: {what}"));
+            let Message::Binary(bytes) = message.unwrap().unwrap() else {
+                continue;
+            };
             self.bytes.extend_from_slice(&bytes);
             match frame::decode_server(&bytes).unwrap() {
                 ServerFrame::Snapshot(snapshot) => (self.copy, self.seq) = (snapshot.model, snapshot.seq),
@@ -83,7 +106,15 @@ async fn a_viewers_copy_equals_the_servers_after_snapshot_and_deltas() {
         site.api.put(pod(number, 2, &format!("web-{number}")));
     }
     site.api.delete(&pod(10, 2, "web-a"));
-    viewer.until("the last", |model| has("web-39")(model) && model.pods.values().any(|pod| pod.name == "web-a" && pod.gone_millis().is_some())).await;
+    viewer
+        .until("the last", |model| {
+            has("web-39")(model)
+                && model
+                    .pods
+                    .values()
+                    .any(|pod| pod.name == "web-a" && pod.gone_millis().is_some())
+        })
+        .await;
     let ours = site.watched.hub.page("shop", "web").await.unwrap().model;
     assert_eq!(viewer.copy, ours);
 }
@@ -99,7 +130,13 @@ async fn fifty_viewers_add_no_request_to_the_cluster_and_every_frame_is_encoded_
     for viewer in &mut viewers {
         viewer.until("snapshot", has("web-a")).await;
     }
-    let frames = || site.watched.hub.counters().frames.load(std::sync::atomic::Ordering::Relaxed);
+    let frames = || {
+        site.watched
+            .hub
+            .counters()
+            .frames
+            .load(std::sync::atomic::Ordering::Relaxed)
+    };
     let encoded = frames();
     site.api.put(pod(11, 2, "web-b"));
     for viewer in &mut viewers {
@@ -109,7 +146,10 @@ async fn fifty_viewers_add_no_request_to_the_cluster_and_every_frame_is_encoded_
     assert_eq!(frames() - encoded, 1, "one change, one frame, fifty viewers");
     assert_eq!(site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed), 50);
     drop(viewers);
-    until("viewers leave", async || site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed) == 0).await;
+    until("viewers leave", async || {
+        site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed) == 0
+    })
+    .await;
 }
 
 /// A text that must never leave the API server's answer.
@@ -122,7 +162,8 @@ async fn nothing_of_a_pods_environment_arguments_or_managed_fields_survives() {
     viewer.until("snapshot", has("web-a")).await;
     let mut loaded = pod(11, 2, "web-b");
     loaded["metadata"]["managedFields"] = json!([{ "manager": SECRET, "fieldsV1": { "f:spec": { SECRET: {} } } }]);
-    loaded["metadata"]["annotations"] = json!({ "kubectl.kubernetes.io/last-applied-configuration": SECRET, "note": SECRET });
+    loaded["metadata"]["annotations"] =
+        json!({ "kubectl.kubernetes.io/last-applied-configuration": SECRET, "note": SECRET });
     loaded["metadata"]["labels"] = json!({ "team": SECRET });
     loaded["spec"]["volumes"] = json!([{ "name": "v", "secret": { "secretName": SECRET } }]);
     loaded["spec"]["containers"][0]["env"] = json!([{ "name": "PASSWORD", "value": SECRET }]);
@@ -131,14 +172,24 @@ async fn nothing_of_a_pods_environment_arguments_or_managed_fields_survives() {
     loaded["spec"]["containers"][0]["command"] = json!([SECRET]);
     let object = server::translate::Object::decode(timeline::fact::Kind::Pod, &loaded.to_string()).unwrap();
     let recorded = object.to_json().unwrap();
-    assert!(recorded.contains("web-b") && !recorded.contains(SECRET), "recording: {recorded}");
+    assert!(
+        recorded.contains("web-b") && !recorded.contains(SECRET),
+        "recording: {recorded}"
+    );
     let fact = format!("{:?}", object.fact(timeline::fact::Seen::InWatch).unwrap());
     assert!(!fact.contains(SECRET), "fact: {fact}");
     site.api.put(loaded);
     viewer.until("delta", has("web-b")).await;
     assert!(!String::from_utf8_lossy(&viewer.bytes).contains(SECRET), "frames");
-    until("listed", async || get(site.address, "api/v1/deployments").await.contains("web:v1")).await;
-    for path in ["clusters/fake/namespaces/shop/deployments/web", "api/v1/clusters/fake/namespaces/shop/deployments/web/timeline", "api/v1/deployments"] {
+    until("listed", async || {
+        get(site.address, "api/v1/deployments").await.contains("web:v1")
+    })
+    .await;
+    for path in [
+        "clusters/fake/namespaces/shop/deployments/web",
+        "api/v1/clusters/fake/namespaces/shop/deployments/web/timeline",
+        "api/v1/deployments",
+    ] {
         let page = get(site.address, path).await;
         assert!(page.contains("web") && !page.contains(SECRET), "{path}");
     }
@@ -148,10 +199,17 @@ async fn nothing_of_a_pods_environment_arguments_or_managed_fields_survives() {
 async fn get(address: std::net::SocketAddr, path: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    stream.write_all(format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
+    stream
+        .write_all(format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes())
+        .await
+        .unwrap();
     let mut text = Vec::new();
     stream.read_to_end(&mut text).await.unwrap();
     let text = String::from_utf8_lossy(&text).into_owned();
-    assert!(text.starts_with("HTTP/1.1 200"), "{path}: {}", text.lines().next().unwrap_or_default());
+    assert!(
+        text.starts_with("HTTP/1.1 200"),
+        "{path}: {}",
+        text.lines().next().unwrap_or_default()
+    );
     text
 }

@@ -1,12 +1,11 @@
 //! The watch loop against a fake API server with faults: whatever the server does, the picture becomes right again, and the
 //! server is never hammered.
 
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde_json::json;
 use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set, until};
+use serde_json::json;
 use timeline::frame::ConnectionState;
 
 /// A Deployment with two pods, listed and watched.
@@ -41,7 +40,10 @@ async fn an_expired_position_told_as_an_event_lists_again() {
     watched.until_pods(&["web-a", "web-b"]).await;
     api.lose(&pod(10, 2, "web-a"));
     until("watch", async || api.requests(Verb::Watch, "pods") == 1).await;
-    api.say("pods", &json!({ "type": "ERROR", "object": { "kind": "Status", "code": 410, "reason": "Expired" } }).to_string());
+    api.say(
+        "pods",
+        &json!({ "type": "ERROR", "object": { "kind": "Status", "code": 410, "reason": "Expired" } }).to_string(),
+    );
     watched.until_pods(&["web-b"]).await;
 }
 
@@ -83,11 +85,18 @@ async fn watches_that_end_at_once_do_not_make_us_hammer_the_server() {
 #[tokio::test]
 async fn a_truncated_line_loses_nothing() {
     let api = shop().await;
-    api.fault(Verb::Watch, "pods", Fault::Say(r#"{"type":"MODIFIED","object":{"metadata":{"na"#.into()));
+    api.fault(
+        Verb::Watch,
+        "pods",
+        Fault::Say(r#"{"type":"MODIFIED","object":{"metadata":{"na"#.into()),
+    );
     let watched = Watched::start(&api, &[], quick);
     api.put(pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
-    until("counted", async || watched.counters.failures.load(Ordering::Relaxed) >= 1).await;
+    until("counted", async || {
+        watched.counters.failures.load(Ordering::Relaxed) >= 1
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -101,7 +110,10 @@ async fn server_errors_are_waited_out() {
     watched.until_pods(&["web-a", "web-b"]).await;
     api.put(pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
-    assert!(api.requests(Verb::List, "pods") >= 5, "repeated failures of the watch list again");
+    assert!(
+        api.requests(Verb::List, "pods") >= 5,
+        "repeated failures of the watch list again"
+    );
 }
 
 #[tokio::test]
@@ -113,7 +125,14 @@ async fn a_forbidden_kind_is_named_while_the_others_go_on_and_recovers_when_gran
     let connection = || watched.hub.connection().borrow().clone();
     until("forbidden", async || !connection().forbidden.is_empty()).await;
     let missing = &connection().forbidden[0];
-    assert_eq!((missing.verb.as_str(), missing.resource.as_str(), missing.namespace.as_deref()), ("list", "replicasets.apps", Some("shop")));
+    assert_eq!(
+        (
+            missing.verb.as_str(),
+            missing.resource.as_str(),
+            missing.namespace.as_deref()
+        ),
+        ("list", "replicasets.apps", Some("shop"))
+    );
     assert_eq!(connection().state, ConnectionState::Live);
     api.stand(Verb::List, "replicasets", None);
     until("granted", async || connection().forbidden.is_empty()).await;
@@ -143,7 +162,19 @@ async fn what_a_relist_lacks_is_gone_and_a_name_with_a_new_uid_is_another_pod() 
     watched.until_pods(&[]).await;
     api.put(pod(20, 2, "web-a"));
     watched.until_pods(&["web-a"]).await;
-    let lanes = watched.hub.read(|reader| reader.timeline.model().pods.values().filter(|pod| pod.name == "web-a").count()).await.unwrap();
+    let lanes = watched
+        .hub
+        .read(|reader| {
+            reader
+                .timeline
+                .model()
+                .pods
+                .values()
+                .filter(|pod| pod.name == "web-a")
+                .count()
+        })
+        .await
+        .unwrap();
     assert_eq!(lanes, 2, "same name, two lives");
 }
 

@@ -10,7 +10,12 @@ use crate::{Change, Millis, Uid};
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
         let uid = fact.meta.uid;
-        if self.model.deployments.get(&uid).is_some_and(|known| known.deleted_millis.is_some()) {
+        if self
+            .model
+            .deployments
+            .get(&uid)
+            .is_some_and(|known| known.deleted_millis.is_some())
+        {
             return;
         }
         if seen == Seen::Deleted {
@@ -30,7 +35,8 @@ impl Timeline {
         };
         match self.model.deployments.get(&uid) {
             None => {
-                let from_first_list = seen == Seen::InList && self.is_first_list(Kind::Deployment, &fact.meta.namespace);
+                let from_first_list =
+                    seen == Seen::InList && self.is_first_list(Kind::Deployment, &fact.meta.namespace);
                 self.emit(Change::Deployment(Box::new(Deployment {
                     uid,
                     namespace: fact.meta.namespace,
@@ -73,7 +79,9 @@ impl Timeline {
     }
 
     fn start_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow) {
-        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(deployment) = self.model.deployments.get(&uid) else {
+            return;
+        };
         let Some(revision) = now.revision else { return };
         let last = deployment.rollouts.last();
         if last.is_some_and(|rollout| rollout.revision == revision) {
@@ -122,7 +130,12 @@ impl Timeline {
 
     /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.
     pub(super) fn note_peaks(&mut self, deployment: Uid) {
-        let open = self.model.deployments.get(&deployment).and_then(|d| d.rollouts.last()).is_some_and(Rollout::is_open);
+        let open = self
+            .model
+            .deployments
+            .get(&deployment)
+            .and_then(|d| d.rollouts.last())
+            .is_some_and(Rollout::is_open);
         if !open {
             return;
         }
@@ -134,9 +147,15 @@ impl Timeline {
     }
 
     fn change_open_rollout(&mut self, uid: Uid, alter: impl FnOnce(&mut Rollout)) {
-        let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(index) = deployment.rollouts.len().checked_sub(1) else { return };
-        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else { return };
+        let Some(deployment) = self.model.deployments.get(&uid) else {
+            return;
+        };
+        let Some(index) = deployment.rollouts.len().checked_sub(1) else {
+            return;
+        };
+        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else {
+            return;
+        };
         let mut altered = rollout.clone();
         alter(&mut altered);
         if altered != *rollout {
@@ -156,10 +175,17 @@ impl Timeline {
 fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {
     let mut marks = Vec::new();
     if before.spec.paused != after.spec.paused {
-        marks.push(if after.spec.paused { MarkKind::Paused } else { MarkKind::Resumed });
+        marks.push(if after.spec.paused {
+            MarkKind::Paused
+        } else {
+            MarkKind::Resumed
+        });
     }
     if before.spec.replicas != after.spec.replicas {
-        marks.push(MarkKind::Replicas { from: before.spec.replicas, to: after.spec.replicas });
+        marks.push(MarkKind::Replicas {
+            from: before.spec.replicas,
+            to: after.spec.replicas,
+        });
     }
     if after.deleting && !before.deleting {
         marks.push(MarkKind::Deleting);

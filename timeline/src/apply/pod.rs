@@ -18,10 +18,18 @@ impl Timeline {
         let ends = seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some();
         // A pod that is known was owned by its last owner until now; deciding comes before anything else moves.
         let end_reason = match self.model.pods.get(&uid) {
-            Some(pod) => (ends && pod.end_reason.is_none()).then(|| self.end_reason(Some(fact), pod.owner)).flatten(),
+            Some(pod) => (ends && pod.end_reason.is_none())
+                .then(|| self.end_reason(Some(fact), pod.owner))
+                .flatten(),
             None => None,
         };
-        let mut touched: Vec<Uid> = self.model.pods.get(&uid).and_then(|pod| pod.owner).into_iter().collect();
+        let mut touched: Vec<Uid> = self
+            .model
+            .pods
+            .get(&uid)
+            .and_then(|pod| pod.owner)
+            .into_iter()
+            .collect();
         if seen != Seen::Deleted {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
@@ -76,7 +84,9 @@ impl Timeline {
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
-        let Some(owner) = self.model.pods.get(&uid).map(|pod| pod.owner) else { return };
+        let Some(owner) = self.model.pods.get(&uid).map(|pod| pod.owner) else {
+            return;
+        };
         match (owner, controller) {
             (Some(_), None) => self.emit(Change::PodReleased(uid, at)),
             (before, Some(set)) if before != Some(set) => self.emit(Change::PodAdopted(uid, set, at)),
@@ -106,7 +116,9 @@ impl Timeline {
     /// The end reason of a pod that was new in this very fact.
     fn late_end_reason(&self, uid: Uid, fact: &PodFact, ends: bool) -> Option<EndReason> {
         let pod = self.model.pods.get(&uid)?;
-        (ends && pod.end_reason.is_none()).then(|| self.end_reason(Some(fact), pod.owner)).flatten()
+        (ends && pod.end_reason.is_none())
+            .then(|| self.end_reason(Some(fact), pod.owner))
+            .flatten()
     }
 
     /// Why a pod goes, by what is known at this moment; the pod still counts among its ReplicaSet's living ones.
@@ -114,10 +126,14 @@ impl Timeline {
     fn end_reason(&self, fact: Option<&PodFact>, owner: Option<Uid>) -> Option<EndReason> {
         match fact.and_then(|fact| fact.disruption.as_deref()) {
             Some("DeletionByPodGC" | "DeletionByTaintManager") => return Some(EndReason::NodeLost),
-            Some("EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet") => return Some(EndReason::Evicted),
+            Some("EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet") => {
+                return Some(EndReason::Evicted);
+            }
             _ => {}
         }
-        let Some(owner) = owner else { return Some(EndReason::DeletedByHand) };
+        let Some(owner) = owner else {
+            return Some(EndReason::DeletedByHand);
+        };
         let set = self.model.replica_sets.get(&owner)?;
         let deployment = set.owner.and_then(|uid| self.model.deployments.get(&uid));
         if deployment.is_some_and(|d| d.deleted_millis.is_some() || d.now.deleting) {
@@ -127,7 +143,11 @@ impl Timeline {
             return Some(EndReason::ReplicaSetDeleted);
         }
         let (living, _) = self.living.get(&owner).copied().unwrap_or_default();
-        Some(if set.now.counts.wanted < living { EndReason::ScaledDown } else { EndReason::DeletedByHand })
+        Some(if set.now.counts.wanted < living {
+            EndReason::ScaledDown
+        } else {
+            EndReason::DeletedByHand
+        })
     }
 
     /// Keeps the counts of living pods, and the peaks of the rollouts they belong to.
@@ -143,8 +163,13 @@ impl Timeline {
                 *count = count.saturating_add_signed(step);
             }
         }
-        let deployments: Vec<Uid> = touched.iter().filter_map(|set| self.model.replica_sets.get(set)?.owner).collect();
-        deployments.into_iter().for_each(|deployment| self.note_peaks(deployment));
+        let deployments: Vec<Uid> = touched
+            .iter()
+            .filter_map(|set| self.model.replica_sets.get(set)?.owner)
+            .collect();
+        deployments
+            .into_iter()
+            .for_each(|deployment| self.note_peaks(deployment));
     }
 }
 

@@ -26,7 +26,11 @@ impl Timeline {
                 if let Some(revision) = fact.revision.filter(|new| revision != Some(*new)) {
                     self.emit(Change::ReplicaSetRevision(uid, revision, Some(at)));
                 }
-                let cause = if before.desired_replicas == now.desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
+                let cause = if before.desired_replicas == now.desired_replicas {
+                    ScaleCause::Rollout
+                } else {
+                    ScaleCause::Scaling
+                };
                 self.note_scale(at, uid, before.counts.wanted, now.counts.wanted, cause);
             }
             None if seen == Seen::Deleted => return,
@@ -44,7 +48,11 @@ impl Timeline {
                     images: fact.images,
                     owner: fact.meta.controller,
                     owners: fact.meta.controller.into_iter().collect(),
-                    revisions: fact.revision.map(|revision| (revision, (!first_list).then_some(at))).into_iter().collect(),
+                    revisions: fact
+                        .revision
+                        .map(|revision| (revision, (!first_list).then_some(at)))
+                        .into_iter()
+                        .collect(),
                     scales: Vec::new(),
                     now,
                 })));
@@ -64,7 +72,14 @@ impl Timeline {
     fn note_scale(&mut self, at: Millis, uid: Uid, from: u32, to: u32, cause: ScaleCause) {
         let owner = self.model.replica_sets.get(&uid).and_then(|set| set.owner);
         if let Some(deployment) = owner.filter(|_| from != to) {
-            let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };
+            let scale = Scale {
+                at_millis: at,
+                order: self.seq,
+                deployment,
+                from,
+                to,
+                cause,
+            };
             self.emit(Change::Scale(uid, scale));
         }
     }

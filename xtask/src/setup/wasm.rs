@@ -30,7 +30,10 @@ impl Toolchain {
                 format!("-Clinker={}", linker.display()),
                 "-Clinker-flavor=wasm-ld".to_owned(),
             ];
-            command.env("RUSTC", DEBIAN_RUSTC).env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")).env_remove("RUSTUP_TOOLCHAIN");
+            command
+                .env("RUSTC", DEBIAN_RUSTC)
+                .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+                .env_remove("RUSTUP_TOOLCHAIN");
         }
     }
 }
@@ -52,15 +55,23 @@ pub fn ensure_wasm() -> Result<Toolchain> {
     }
     sh::say("that target cannot be downloaded here; building its standard library from Debian's Rust sources");
     if !sources().is_ok_and(|sources| sources.exists()) {
-        ensure!(super::apt_install(&["rustc-web", "cargo-web", "rust-web-src"]), "no wasm32 target: `rustup target add {TARGET}` failed and there is no apt-get to fall back to");
+        ensure!(
+            super::apt_install(&["rustc-web", "cargo-web", "rust-web-src"]),
+            "no wasm32 target: `rustup target add {TARGET}` failed and there is no apt-get to fall back to"
+        );
     }
     build_std(&built)?;
     debian(built)
 }
 
 fn installed() -> bool {
-    sh::output(&mut sh::command("rustc", &["--print", "sysroot"]))
-        .is_ok_and(|sysroot| Path::new(&sysroot).join("lib/rustlib").join(TARGET).join("lib").exists())
+    sh::output(&mut sh::command("rustc", &["--print", "sysroot"])).is_ok_and(|sysroot| {
+        Path::new(&sysroot)
+            .join("lib/rustlib")
+            .join(TARGET)
+            .join("lib")
+            .exists()
+    })
 }
 
 fn sources() -> Result<PathBuf> {
@@ -78,7 +89,10 @@ fn debian(sysroot: PathBuf) -> Result<Toolchain> {
     if !sh::has("wasm-ld-14") {
         super::apt_install(&["lld-14"]);
     }
-    Ok(Toolchain::Debian { sysroot, linker: PathBuf::from("wasm-ld-14") })
+    Ok(Toolchain::Debian {
+        sysroot,
+        linker: PathBuf::from("wasm-ld-14"),
+    })
 }
 
 /// Builds std for wasm32 into `sysroot`, about a minute.
@@ -91,20 +105,34 @@ fn build_std(sysroot: &Path) -> Result<()> {
     let library = work.join("library");
     sh::run(sh::command("cp", &["-rL"]).arg(sources()?).arg(&library))?;
     sh::run(
-        sh::command(DEBIAN_CARGO, &["build", "--release", "--target", TARGET, "--features", "compiler-builtins-mem", "--manifest-path"])
-            .arg(library.join("sysroot/Cargo.toml"))
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env("RUSTC", DEBIAN_RUSTC)
-            .env("RUSTFLAGS", "-Cembed-bitcode=yes -Zforce-unstable-if-unmarked")
-            .env("CARGO_TARGET_DIR", work.join("target"))
-            .env_remove("RUSTUP_TOOLCHAIN"),
+        sh::command(
+            DEBIAN_CARGO,
+            &[
+                "build",
+                "--release",
+                "--target",
+                TARGET,
+                "--features",
+                "compiler-builtins-mem",
+                "--manifest-path",
+            ],
+        )
+        .arg(library.join("sysroot/Cargo.toml"))
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTC", DEBIAN_RUSTC)
+        .env("RUSTFLAGS", "-Cembed-bitcode=yes -Zforce-unstable-if-unmarked")
+        .env("CARGO_TARGET_DIR", work.join("target"))
+        .env_remove("RUSTUP_TOOLCHAIN"),
     )?;
     let libraries = sysroot.join("lib/rustlib").join(TARGET).join("lib");
     std::fs::create_dir_all(&libraries)?;
     let built = work.join("target").join(TARGET).join("release/deps");
     for entry in std::fs::read_dir(&built).with_context(|| format!("no standard library in {}", built.display()))? {
         let path = entry?.path();
-        if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == "rlib")) {
+        if let Some(name) = path
+            .file_name()
+            .filter(|_| path.extension().is_some_and(|e| e == "rlib"))
+        {
             std::fs::copy(&path, libraries.join(name))?;
         }
     }

@@ -5,8 +5,8 @@ use timeline::model::Pod;
 use timeline::{Uid, words};
 
 use crate::board::{BandKey, Board};
-use crate::components::{fixed, text};
 use crate::components::token::Token;
+use crate::components::{fixed, text};
 use crate::score::scale::clock;
 
 /// In rows lower than this names are left out, and tokens become squares.
@@ -32,7 +32,12 @@ pub fn Heads(board: Board) -> impl IntoView {
 fn BandHeads(board: Board, key: BandKey) -> impl IntoView {
     let row = board.band(key)?;
     let band = row.band.clone();
-    let revision = text(move || band.with(|band| band.revision.map_or_else(|| "out".to_owned(), |revision| revision.to_string())));
+    let revision = text(move || {
+        band.with(|band| {
+            band.revision
+                .map_or_else(|| "out".to_owned(), |revision| revision.to_string())
+        })
+    });
     Some(view! {
         <g class="band-heads" data-revision=revision style=super::top_of(&row)>
             <For each=super::pods_of(&row) key=|uid| *uid let:uid>
@@ -86,7 +91,12 @@ fn Head(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
         pod.with(|pod| {
             let reason = words::safe(&pod.now.reason);
             let comma = if reason.is_empty() { "" } else { ": " };
-            format!("{} {}{comma}{reason} since {} UTC", words::safe(&pod.name), pod.state().label(), clock(pod.since_millis()))
+            format!(
+                "{} {}{comma}{reason} since {} UTC",
+                words::safe(&pod.name),
+                pod.state().label(),
+                clock(pod.since_millis())
+            )
         })
     });
     Some(view! {
