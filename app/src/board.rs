@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use leptos::prelude::*;
-use timeline::frame::{Connection, ConnectionState, Snapshot};
+use timeline::frame::{Connection, ConnectionState};
 use timeline::model::Pod;
 use timeline::story::{self, Line};
 use timeline::view::{self, View};
@@ -50,11 +50,22 @@ pub struct BandRow {
     pub place: ArcRwSignal<lanes::Place>,
 }
 
+/// What the page is about.
+#[derive(Debug)]
+pub struct Place {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Name of the Deployment.
+    pub name: String,
+}
+
 /// The state of the page. Clones share it.
 #[derive(Clone)]
 pub struct Board {
     /// Where this is.
-    pub payload: Arc<DeploymentPayload>,
+    pub place: Arc<Place>,
     /// The verdict line; `None` while there is no such Deployment.
     pub view: ArcRwSignal<Option<View>>,
     /// When the Deployment was deleted.
@@ -86,7 +97,7 @@ pub struct Board {
 impl Board {
     /// The board of a page that was just rendered.
     #[must_use]
-    pub fn new(payload: DeploymentPayload) -> Self {
+    pub fn new(payload: &DeploymentPayload) -> Self {
         let snapshot = &payload.snapshot;
         let (model, now_millis) = (&snapshot.model, snapshot.now_millis);
         let deployment = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
@@ -110,20 +121,22 @@ impl Board {
             base_millis: now_millis,
             rows: Arc::default(),
             bands: Arc::default(),
-            payload: Arc::new(payload),
+            place: Arc::new(Place {
+                cluster: payload.cluster.clone(),
+                namespace: payload.namespace.clone(),
+                name: payload.name.clone(),
+            }),
         };
-        let payload = board.payload.clone();
-        board.show(&payload.snapshot.model, &payload.snapshot, now_millis);
+        board.show(model, snapshot.deployment, now_millis);
         board
     }
 
     /// Shows a model anew.
-    pub fn show(&self, model: &Model, snapshot: &Snapshot, now_millis: Millis) {
+    pub fn show(&self, model: &Model, deployment: Option<Uid>, now_millis: Millis) {
         for pod in model.pods.values() {
             self.show_pod(pod);
         }
-        self.looking_since_millis.set(snapshot.looking_since_millis);
-        self.derive(model, snapshot.deployment, now_millis);
+        self.derive(model, deployment, now_millis);
     }
 
     /// Shows one pod as it is now.

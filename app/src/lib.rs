@@ -28,5 +28,5 @@ pub use payload::Payload;
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     let Some(payload) = payload::from_page() else { return };
-    leptos::mount::hydrate_body(move || leptos::view! { <App payload=payload.clone()/> });
+    leptos::mount::hydrate_body(move || leptos::view! { <App payload/> });
 }

@@ -92,7 +92,7 @@ fn trouble(board: &Board) -> Option<String> {
     board.connection.with(|connection| match &connection.state {
         ConnectionState::Stale { since_millis, why, .. } => Some(format!(
             "No word from {} since {} UTC: {}. Trying again. What you see is from then.",
-            board.payload.cluster,
+            board.place.cluster,
             clock(*since_millis),
             timeline::words::safe(why.trim_end_matches('.'))
         )),

@@ -17,14 +17,14 @@ pub fn Header(
     /// The page's state.
     board: Board,
 ) -> impl IntoView {
-    let payload = board.payload.clone();
+    let place = board.place.clone();
     view! {
         <header class="top">
             <Brand/>
             <nav class="crumb" aria-label="Where this is">
-                <a class="above" href="/">{payload.cluster.clone()}</a>
-                <span class="above">" / "{payload.namespace.clone()}" / "</span>
-                <b>{payload.name.clone()}</b>
+                <a class="above" href="/">{place.cluster.clone()}</a>
+                <span class="above">" / "{place.namespace.clone()}" / "</span>
+                <b>{place.name.clone()}</b>
             </nav>
             <span class="spread"></span>
             <LiveChip board/>

@@ -3,6 +3,7 @@
 pub mod connection;
 pub mod header;
 pub mod legend;
+mod lists;
 pub mod score;
 pub mod story;
 pub mod table;

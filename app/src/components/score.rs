@@ -7,9 +7,13 @@ mod bars;
 mod gutter;
 mod heads;
 
-use leptos::prelude::*;
-use timeline::Uid;
+pub(super) use bars::*;
+pub(super) use gutter::*;
+pub(super) use heads::*;
 
+use leptos::prelude::*;
+
+use super::lists::{Bands, Part};
 use super::{fixed, text, thousandths};
 use crate::board::{BandRow, Board};
 use crate::score::scale::clock;
@@ -38,17 +42,14 @@ pub fn Score(
             thousandths(axis.window_millis / 1000.0)
         )
     });
-    let (ticks, order) = (board.ticks.clone(), board.order.clone());
+    let ticks = board.ticks.clone();
     let tick = move |at: i64| view! { <span class="tick" style=format!("--at:{}", thousandths((at - base) as f64 / 1000.0))>{clock(at)}</span> };
-    let beside = board.clone();
     view! {
         <div class="score" role="img" aria-label=label style=style data-testid="score">
             <div class="axis">{move || ticks.get().into_iter().map(tick).collect_view()}</div>
             <div class="picture" style=text(move || format!("height:{}px", fixed(height.get())))>
                 <div class="gutter">
-                    <For each=move || order.get() key=|key| *key let:key>
-                        <gutter::Beside board=beside.clone() key/>
-                    </For>
+                    <Bands board=board.clone() part=Part::Gutter/>
                 </div>
                 <div class="canvas" id="bands"><bars::Bars board=board.clone()/></div>
                 <div class="now-line"></div>
@@ -74,10 +75,4 @@ fn total_height(board: &Board) -> Memo<f64> {
 fn top_of(row: &BandRow) -> Signal<String> {
     let place = row.place.clone();
     text(move || place.with(|place| format!("transform:translateY({}px)", fixed(place.top))))
-}
-
-/// The pods of a band, in order.
-fn pods_of(row: &BandRow) -> impl Fn() -> Vec<Uid> + Send + Sync + 'static + use<> {
-    let band = row.band.clone();
-    move || band.with(|band| band.pods.iter().map(|(uid, _)| *uid).collect())
 }

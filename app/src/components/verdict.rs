@@ -52,13 +52,13 @@ pub fn Missing(
     /// The page's state.
     board: Board,
 ) -> impl IntoView {
-    let payload = board.payload.clone();
+    let place = board.place.clone();
     let since = board.looking_since_millis.clone();
-    let command = format!("kubectl --namespace {} get deployments", payload.namespace);
+    let command = format!("kubectl --namespace {} get deployments", place.namespace);
     view! {
         <main class="message" data-testid="missing">
-            <h1>{format!("No Deployment {} in namespace {}", payload.name, payload.namespace)}</h1>
-            <p>{text(move || format!("Looking for it in cluster {} since {} UTC. This page shows it as soon as it appears.", payload.cluster, clock(since.get())))}</p>
+            <h1>{format!("No Deployment {} in namespace {}", place.name, place.namespace)}</h1>
+            <p>{text(move || format!("Looking for it in cluster {} since {} UTC. This page shows it as soon as it appears.", place.cluster, clock(since.get())))}</p>
             <p>"What there is: " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
         </main>
     }

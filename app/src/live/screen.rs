@@ -37,10 +37,9 @@ struct Copy {
 }
 
 impl DeploymentScreen {
-    pub(crate) fn new(board: Board) -> Self {
-        let snapshot = &board.payload.snapshot;
+    pub(crate) fn new(board: Board, snapshot: Snapshot) -> Self {
         let copy = Copy {
-            model: snapshot.model.clone(),
+            model: snapshot.model,
             deployment: snapshot.deployment,
             position: Some(Position {
                 epoch: snapshot.epoch,
@@ -81,9 +80,10 @@ impl DeploymentScreen {
             seq: snapshot.seq,
         });
         copy.deployment = snapshot.deployment;
-        copy.model = snapshot.model.clone();
+        copy.model = snapshot.model;
         let now_millis = copy.clock.now_millis(page_millis);
-        self.board.show(&copy.model, &snapshot, now_millis);
+        set_if_new(&self.board.looking_since_millis, snapshot.looking_since_millis);
+        self.board.show(&copy.model, copy.deployment, now_millis);
     }
 
     fn delta(&self, delta: Delta, page_millis: f64) -> Ask {

@@ -19,8 +19,8 @@ pub fn Rollout(
     /// What it shows first.
     payload: DeploymentPayload,
 ) -> impl IntoView {
-    let board = Board::new(payload);
-    go_live(&board);
+    let board = Board::new(&payload);
+    go_live(&board, payload);
     let view = board.view.clone();
     let is_there = Memo::new(move |_| view.with(Option::is_some));
     let (header, bar) = (board.clone(), board.clone());
@@ -49,26 +49,22 @@ pub fn Rollout(
 }
 
 #[cfg(not(feature = "hydrate"))]
-fn go_live(_: &Board) {}
+fn go_live(_: &Board, _: DeploymentPayload) {}
 
 #[cfg(feature = "hydrate")]
-fn go_live(board: &Board) {
+fn go_live(board: &Board, payload: DeploymentPayload) {
     use crate::live::client;
     use timeline::frame::Scope;
 
     let board = board.clone();
     // After hydration: the first frame must not change what the server rendered while it is being taken over.
     request_animation_frame(move || {
-        let payload = board.payload.clone();
         let scope = Scope::Deployment {
-            cluster: payload.cluster.clone(),
-            namespace: payload.namespace.clone(),
-            name: payload.name.clone(),
+            cluster: payload.cluster,
+            namespace: payload.namespace,
+            name: payload.name,
         };
-        client::start(
-            crate::live::screen::DeploymentScreen::new(board),
-            scope,
-            payload.build.clone(),
-        );
+        let screen = crate::live::screen::DeploymentScreen::new(board, payload.snapshot);
+        client::start(screen, scope, payload.build);
     });
 }

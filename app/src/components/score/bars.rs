@@ -6,6 +6,7 @@ use timeline::phase::PodState;
 use timeline::{Millis, Uid};
 
 use crate::board::{BandKey, BandRow, Board};
+use crate::components::lists::{Bands, Part, Pods};
 use crate::components::{fixed, text, thousandths};
 use crate::score::lanes;
 
@@ -38,7 +39,6 @@ pub fn Bars(board: Board) -> impl IntoView {
             )
         })
     };
-    let order = board.order.clone();
     view! {
         <svg class="bars" viewBox=view_box preserveAspectRatio="none" aria-hidden="true">
             <defs>
@@ -52,15 +52,14 @@ pub fn Bars(board: Board) -> impl IntoView {
                     <rect width="5" height="5" class="soft"/><circle cx="2.5" cy="2.5" r="1"/>
                 </pattern>
             </defs>
-            <For each=move || order.get() key=|key| *key let:key>
-                <BandBars board=board.clone() key/>
-            </For>
+            <Bands board part=Part::Bars/>
         </svg>
     }
 }
 
+/// The bars of one band.
 #[component]
-fn BandBars(board: Board, key: BandKey) -> impl IntoView {
+pub(in crate::components) fn BandBars(board: Board, key: BandKey) -> impl IntoView {
     let row = board.band(key)?;
     let class = match key {
         None => text(|| "band out".to_owned()),
@@ -80,15 +79,14 @@ fn BandBars(board: Board, key: BandKey) -> impl IntoView {
     Some(view! {
         <g class=class style=super::top_of(&row) data-testid="band">
             <rect class="ground" x="-10000000" width="20000000" y="0" height=text(move || place.with(|place| fixed(place.height)))/>
-            <For each=super::pods_of(&row) key=|uid| *uid let:uid>
-                <PodBars board=board.clone() key uid/>
-            </For>
+            <Pods board key part=Part::Bars/>
         </g>
     })
 }
 
+/// The bars of one pod.
 #[component]
-fn PodBars(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
+pub(in crate::components) fn PodBars(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
     let (row, pod) = (board.band(key)?, board.row(uid)?.pod);
     let y = slot_y(&row, uid);
     let place = row.place.clone();

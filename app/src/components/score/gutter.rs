@@ -7,7 +7,7 @@ use crate::components::{fixed, text};
 
 /// The words beside one band.
 #[component]
-pub fn Beside(board: Board, key: BandKey) -> impl IntoView {
+pub(in crate::components) fn Beside(board: Board, key: BandKey) -> impl IntoView {
     let row = board.band(key)?;
     let (band, place) = (row.band, row.place);
     let style = text(move || {

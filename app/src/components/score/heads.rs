@@ -6,6 +6,7 @@ use timeline::{Uid, words};
 
 use crate::board::{BandKey, Board};
 use crate::components::token::Token;
+use crate::components::lists::{Bands, Part, Pods};
 use crate::components::{fixed, text};
 use crate::score::scale::clock;
 
@@ -18,18 +19,16 @@ const NEWBORN_MILLIS: i64 = 3_000;
 /// All heads.
 #[component]
 pub fn Heads(board: Board) -> impl IntoView {
-    let order = board.order.clone();
     view! {
         <svg class="tokens" aria-hidden="true">
-            <For each=move || order.get() key=|key| *key let:key>
-                <BandHeads board=board.clone() key/>
-            </For>
+            <Bands board part=Part::Heads/>
         </svg>
     }
 }
 
+/// The heads of one band.
 #[component]
-fn BandHeads(board: Board, key: BandKey) -> impl IntoView {
+pub(in crate::components) fn BandHeads(board: Board, key: BandKey) -> impl IntoView {
     let row = board.band(key)?;
     let band = row.band.clone();
     let revision = text(move || {
@@ -40,15 +39,14 @@ fn BandHeads(board: Board, key: BandKey) -> impl IntoView {
     });
     Some(view! {
         <g class="band-heads" data-revision=revision style=super::top_of(&row)>
-            <For each=super::pods_of(&row) key=|uid| *uid let:uid>
-                <Head board=board.clone() key uid/>
-            </For>
+            <Pods board key part=Part::Heads/>
         </g>
     })
 }
 
+/// The head of one pod.
 #[component]
-fn Head(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
+pub(in crate::components) fn Head(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
     let (row, pod) = (board.band(key)?, board.row(uid)?.pod);
     let y = super::bars::slot_y(&row, uid);
     let now = board.axis.with_untracked(|axis| axis.now_millis);
