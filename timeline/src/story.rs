@@ -86,9 +86,7 @@ impl Teller<'_> {
             let trigger = rollout::trigger(self.model, self.deployment, index);
             let text = match trigger {
                 Trigger::Unknown => format!("Watching begins: revision {revision} with image {image}."),
-                Trigger::Created => {
-                    format!("Revision 1 is created with image {image}.").replacen('1', &revision.to_string(), 1)
-                }
+                Trigger::Created => format!("Revision {revision} is created with image {image}."),
                 Trigger::Adopted => format!("Revision {revision} adopts the ReplicaSet that was there: image {image}."),
                 Trigger::Restart => format!("Revision {revision} starts: restart with the same image {image}."),
                 Trigger::Template => format!("Revision {revision} starts: image {image}."),

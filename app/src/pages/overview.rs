@@ -43,6 +43,7 @@ fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String) -> impl
     let is_empty = move || list.with(|list| list.as_ref().is_none_or(|list| list.deployments.is_empty()));
     let is_live = move || matches!(connection().state, ConnectionState::Live);
     let cluster_of_row = cluster.clone();
+    let rows = move || list.with(|list| list.as_ref().map(|list| list.deployments.clone()).unwrap_or_default());
     view! {
         <section class="cluster" data-testid="cluster">
             <h2>{cluster} <span class="muted">{state}</span></h2>
@@ -51,37 +52,22 @@ fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String) -> impl
                 <p class="muted">"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
             })}
             <ul class="rows">
-                <For
-                    each=move || list.with(|list| list.as_ref().map(|list| list.deployments.clone()).unwrap_or_default())
-                    key=|summary| summary.uid
-                    let:summary
-                >
-                    <DeploymentRow list cluster=cluster_of_row.clone() summary/>
-                </For>
+                {move || rows().into_iter().map(|summary| view! { <DeploymentRow cluster=cluster_of_row.clone() summary/> }).collect_view()}
             </ul>
         </section>
     }
 }
 
 #[component]
-fn DeploymentRow(list: Memo<Option<ClusterList>>, cluster: String, summary: Summary) -> impl IntoView {
-    let (uid, first) = (summary.uid, summary.clone());
-    let now = Memo::new(move |_| {
-        list.with(|list| {
-            list.as_ref()
-                .and_then(|list| list.deployments.iter().find(|d| d.uid == uid).cloned())
-        })
-        .unwrap_or_else(|| first.clone())
-    });
-    let with = |read: fn(&Summary) -> String| text(move || now.with(read));
+fn DeploymentRow(cluster: String, summary: Summary) -> impl IntoView {
     let address = address::deployment(&cluster, &summary.namespace, &summary.name);
     view! {
         <li>
             <a class="row" href=address data-testid="deployment">
                 <span class="name"><span class="muted">{summary.namespace}" / "</span><b>{summary.name}</b></span>
-                <span class=with(|d| format!("badge {}", d.verdict.tone.name()))>{with(|d| d.verdict.badge.clone())}</span>
-                <span class="sentence">{with(|d| d.verdict.sentence.clone())}</span>
-                <span class="mono muted image">{with(|d| d.images.clone())}</span>
+                <span class=format!("badge {}", summary.verdict.tone.name())>{summary.verdict.badge}</span>
+                <span class="sentence">{summary.verdict.sentence}</span>
+                <span class="mono muted image">{summary.images}</span>
             </a>
         </li>
     }

@@ -22,19 +22,26 @@ pub enum Toolchain {
 }
 
 impl Toolchain {
-    /// Lets a cargo command compile for wasm32.
+    /// Lets a cargo command compile for wasm32. Paths of this machine are cut out of what is built.
     pub fn configure(&self, command: &mut std::process::Command) {
-        if let Self::Debian { sysroot, linker } = self {
-            let flags = [
-                format!("--sysroot={}", sysroot.display()),
-                format!("-Clinker={}", linker.display()),
-                "-Clinker-flavor=wasm-ld".to_owned(),
-            ];
-            command
-                .env("RUSTC", DEBIAN_RUSTC)
-                .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-                .env_remove("RUSTUP_TOOLCHAIN");
+        let mut flags = Vec::new();
+        let home = std::env::var("HOME").unwrap_or_default();
+        let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
+        for registry in std::fs::read_dir(format!("{cargo_home}/registry/src"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            flags.push(format!("--remap-path-prefix={}/=", registry.path().display()));
         }
+        flags.push(format!("--remap-path-prefix={}/=", sh::root().display()));
+        if let Self::Debian { sysroot, linker } = self {
+            flags.push(format!("--sysroot={}", sysroot.display()));
+            flags.push(format!("-Clinker={}", linker.display()));
+            flags.push("-Clinker-flavor=wasm-ld".to_owned());
+            command.env("RUSTC", DEBIAN_RUSTC).env_remove("RUSTUP_TOOLCHAIN");
+        }
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     }
 }
 

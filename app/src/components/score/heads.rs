@@ -5,8 +5,8 @@ use timeline::model::Pod;
 use timeline::{Uid, words};
 
 use crate::board::{BandKey, Board};
-use crate::components::token::Token;
 use crate::components::lists::{Bands, Part, Pods};
+use crate::components::token::Token;
 use crate::components::{fixed, text};
 use crate::score::scale::clock;
 
