@@ -3,29 +3,22 @@
 /// The page of a Deployment.
 #[must_use]
 pub fn deployment(cluster: &str, namespace: &str, name: &str) -> String {
-    format!(
-        "/clusters/{}/namespaces/{}/deployments/{}",
-        encoded(cluster),
-        encoded(namespace),
-        encoded(name)
-    )
+    format!("/clusters/{}/namespaces/{}/deployments/{}", encoded(cluster), encoded(namespace), encoded(name))
 }
 
 /// Percent-encodes everything that is not unreserved in a path segment.
 fn encoded(segment: &str) -> String {
-    segment
-        .bytes()
-        .fold(String::with_capacity(segment.len()), |mut out, byte| {
-            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'@' | b':') {
-                out.push(char::from(byte));
-            } else {
-                out.push('%');
-                for digit in [byte >> 4, byte & 15] {
-                    out.extend(char::from_digit(u32::from(digit), 16).map(|digit| digit.to_ascii_uppercase()));
-                }
+    segment.bytes().fold(String::with_capacity(segment.len()), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'@' | b':') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                out.extend(char::from_digit(u32::from(digit), 16).map(|digit| digit.to_ascii_uppercase()));
             }
-            out
-        })
+        }
+        out
+    })
 }
 
 #[cfg(test)]
@@ -33,9 +26,6 @@ mod tests {
     #[test]
     fn context_names_with_slashes_stay_one_segment() {
         let address = super::deployment("arn:aws:eks/prod eu", "shop", "web");
-        assert_eq!(
-            address,
-            "/clusters/arn:aws:eks%2Fprod%20eu/namespaces/shop/deployments/web"
-        );
+        assert_eq!(address, "/clusters/arn:aws:eks%2Fprod%20eu/namespaces/shop/deployments/web");
     }
 }

@@ -110,11 +110,7 @@ impl Board {
             connection: ArcRwSignal::new(payload.connection.clone()),
             link: ArcRwSignal::new(LinkState::Connecting { attempt: 0 }),
             ticks: ArcRwSignal::new(scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH)),
-            axis: ArcRwSignal::new(Axis {
-                now_millis,
-                window_millis,
-                width: UNMEASURED_WIDTH,
-            }),
+            axis: ArcRwSignal::new(Axis { now_millis, window_millis, width: UNMEASURED_WIDTH }),
             second: ArcRwSignal::new(now_millis.div_euclid(1000)),
             height: ArcRwSignal::new(UNMEASURED_HEIGHT),
             looking_since_millis: ArcRwSignal::new(snapshot.looking_since_millis),
@@ -149,12 +145,7 @@ impl Board {
                 }
             }
             None => {
-                rows.insert(
-                    pod.uid,
-                    Row {
-                        pod: ArcRwSignal::new(pod.clone()),
-                    },
-                );
+                rows.insert(pod.uid, Row { pod: ArcRwSignal::new(pod.clone()) });
             }
         }
     }
@@ -162,15 +153,9 @@ impl Board {
     /// Derives everything that is more than one pod.
     pub fn derive(&self, model: &Model, deployment: Option<Uid>, now_millis: Millis) {
         let known = deployment.and_then(|uid| model.deployments.get(&uid));
-        set_if_new(
-            &self.view,
-            deployment.and_then(|uid| view::view(model, uid, now_millis)),
-        );
+        set_if_new(&self.view, deployment.and_then(|uid| view::view(model, uid, now_millis)));
         set_if_new(&self.deleted_millis, known.and_then(|d| d.deleted_millis));
-        set_if_new(
-            &self.story,
-            deployment.map(|uid| story::story(model, uid)).unwrap_or_default(),
-        );
+        set_if_new(&self.story, deployment.map(|uid| story::story(model, uid)).unwrap_or_default());
         let from = now_millis - self.axis.with_untracked(|axis| axis.window_millis) as Millis;
         let bands = known.map(|d| lanes::bands(model, d, from)).unwrap_or_default();
         let height = self.height.get_untracked();
@@ -187,13 +172,7 @@ impl Board {
                     }
                     None => {
                         let key = band.replica_set;
-                        rows.insert(
-                            key,
-                            BandRow {
-                                band: ArcRwSignal::new(band),
-                                place: ArcRwSignal::new(place),
-                            },
-                        );
+                        rows.insert(key, BandRow { band: ArcRwSignal::new(band), place: ArcRwSignal::new(place) });
                     }
                 }
             }
@@ -206,21 +185,13 @@ impl Board {
     /// A pod's row.
     #[must_use]
     pub fn row(&self, uid: Uid) -> Option<Row> {
-        self.rows
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&uid)
-            .cloned()
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).get(&uid).cloned()
     }
 
     /// A band's row.
     #[must_use]
     pub fn band(&self, key: BandKey) -> Option<BandRow> {
-        self.bands
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&key)
-            .cloned()
+        self.bands.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
     /// A time as a place on the axis, in seconds from the base.

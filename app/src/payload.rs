@@ -62,9 +62,7 @@ impl Payload {
     /// As text for the page.
     #[must_use]
     pub fn to_text(&self) -> String {
-        frame::encode(self)
-            .map(|bytes| STANDARD_NO_PAD.encode(bytes))
-            .unwrap_or_default()
+        frame::encode(self).map(|bytes| STANDARD_NO_PAD.encode(bytes)).unwrap_or_default()
     }
 
     /// From the text of the page.

@@ -34,12 +34,7 @@ fn pod(number: u64, is_ready: bool) -> String {
         .collect();
     let container = |name: &str| json!({ "name": name, "image": "registry.example.com/shop/web:v1", "env": env, "resources": { "requests": { "cpu": "100m" } } });
     let fields: Value = (0..60)
-        .map(|n| {
-            (
-                format!("f:field-with-a-long-name-{n}"),
-                json!({ "f:a": {}, "f:b": { "f:c": {} } }),
-            )
-        })
+        .map(|n| (format!("f:field-with-a-long-name-{n}"), json!({ "f:a": {}, "f:b": { "f:c": {} } })))
         .collect::<serde_json::Map<_, _>>()
         .into();
     let mut metadata = owned(number, &format!("web-1-{number:05}"), "ReplicaSet", 2);
@@ -79,9 +74,8 @@ fn main() {
     observe(&mut timeline, 0, Kind::Deployment, &deployment.to_string());
     observe(&mut timeline, 0, Kind::ReplicaSet, &set.to_string());
     (0..PODS).for_each(|number| observe(&mut timeline, 1, Kind::Pod, &pod(100 + number, false)));
-    let events: Vec<String> = (0..2)
-        .flat_map(|turn| (0..PODS).map(move |number| pod(100 + number, turn == 0)))
-        .collect();
+    let events: Vec<String> =
+        (0..2).flat_map(|turn| (0..PODS).map(move |number| pod(100 + number, turn == 0))).collect();
     let (mut decode, mut translate, mut apply, mut encode) =
         (Duration::ZERO, Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut bytes = 0;
@@ -100,12 +94,7 @@ fn main() {
         let changes = timeline.apply(turn as i64 + 2, fact);
         let applied = Instant::now();
         if !changes.is_empty() {
-            let delta = Delta {
-                from,
-                to: timeline.seq(),
-                now_millis: 0,
-                changes,
-            };
+            let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes };
             bytes += frame::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
             frames += 1;
         }
@@ -115,17 +104,11 @@ fn main() {
         decode += decoded - start;
     }
     let micros = |time: Duration| time.as_secs_f64() * 1e6 / EVENTS as f64;
-    println!(
-        "one pod event of {} bytes, {EVENTS} events, {PODS} pods:",
-        events.first().map_or(0, String::len)
-    );
+    println!("one pod event of {} bytes, {EVENTS} events, {PODS} pods:", events.first().map_or(0, String::len));
     println!("  decode     {:>7.2} µs", micros(decode));
     println!("  translate  {:>7.2} µs", micros(translate));
     println!("  apply      {:>7.2} µs", micros(apply));
     println!("  encode     {:>7.2} µs", micros(encode));
-    println!(
-        "  together   {:>7.2} µs (limit 60)",
-        micros(decode + translate + apply + encode)
-    );
+    println!("  together   {:>7.2} µs (limit 60)", micros(decode + translate + apply + encode));
     println!("  frame      {:>7.1} bytes", bytes as f64 / frames.max(1) as f64);
 }

@@ -18,9 +18,7 @@ fn main() -> std::io::Result<()> {
         };
         // Of other kinds only the moment is kept: it belongs to the span that was observed.
         let json = match Kind::ALL.into_iter().find(|kind| kind.name() == parsed.kind) {
-            Some(kind) => Object::decode(kind, parsed.object.get())
-                .ok()
-                .and_then(|object| object.to_json()),
+            Some(kind) => Object::decode(kind, parsed.object.get()).ok().and_then(|object| object.to_json()),
             None => Some("{}".to_owned()),
         };
         let trimmed = json.and_then(|json| RawValue::from_string(json).ok());

@@ -30,17 +30,9 @@ pub fn find(path: &str, takes_brotli: bool) -> Option<Asset> {
         _ => return None,
     };
     if takes_brotli && let Some(file) = Site::get(&format!("{path}.br")) {
-        return Some(Asset {
-            bytes: file.data,
-            media_type,
-            is_brotli: true,
-        });
+        return Some(Asset { bytes: file.data, media_type, is_brotli: true });
     }
-    Site::get(path).map(|file| Asset {
-        bytes: file.data,
-        media_type,
-        is_brotli: false,
-    })
+    Site::get(path).map(|file| Asset { bytes: file.data, media_type, is_brotli: false })
 }
 
 /// Names the build of the page: a page of another build reloads itself. Derived from the files' content.
@@ -48,9 +40,7 @@ pub fn build() -> &'static str {
     static BUILD: LazyLock<String> = LazyLock::new(|| {
         let mut names: Vec<_> = Site::iter().collect();
         names.sort();
-        let digests = names
-            .iter()
-            .filter_map(|name| Some(Site::get(name)?.metadata.sha256_hash()));
+        let digests = names.iter().filter_map(|name| Some(Site::get(name)?.metadata.sha256_hash()));
         let folded = digests.fold([0u8; 8], |mut sum, digest| {
             for (index, byte) in digest.iter().enumerate() {
                 if let Some(place) = sum.get_mut(index % 8) {

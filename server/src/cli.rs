@@ -44,12 +44,7 @@ pub struct Clusters {
 #[derive(Debug, Args)]
 pub struct Listen {
     /// Address and port to serve on
-    #[arg(
-        long,
-        env = "ROLLCAST_LISTEN",
-        default_value = "127.0.0.1:7440",
-        value_name = "ADDRESS:PORT"
-    )]
+    #[arg(long, env = "ROLLCAST_LISTEN", default_value = "127.0.0.1:7440", value_name = "ADDRESS:PORT")]
     pub listen: SocketAddr,
     /// Host name under which browsers may reach this server, repeatable; addresses and localhost always may
     #[arg(long, env = "ROLLCAST_ALLOW_HOST", value_delimiter = ',', value_name = "NAME")]
@@ -63,13 +58,7 @@ pub struct Serve {
     #[command(flatten)]
     pub clusters: Clusters,
     /// Namespace to watch, repeatable; without it, all of them. Needs permission in these namespaces only
-    #[arg(
-        long,
-        short,
-        env = "ROLLCAST_NAMESPACE",
-        value_delimiter = ',',
-        value_name = "NAMESPACE"
-    )]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
     /// Where to serve.
     #[command(flatten)]
@@ -114,13 +103,7 @@ pub struct Check {
     #[command(flatten)]
     pub clusters: Clusters,
     /// Namespace to check, repeatable; without it, all of them
-    #[arg(
-        long,
-        short,
-        env = "ROLLCAST_NAMESPACE",
-        value_delimiter = ',',
-        value_name = "NAMESPACE"
-    )]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
 }
 

@@ -124,34 +124,19 @@ pub fn lines(event: SourceEvent, known: &mut BTreeSet<Uid>) -> Vec<String> {
         .ok()
     };
     match event {
-        SourceEvent::Reset {
-            kind,
-            objects,
-            at_millis,
-            ..
-        } => {
+        SourceEvent::Reset { kind, objects, at_millis, .. } => {
             known.extend(objects.iter().filter_map(|object| object.uid().ok()));
-            let listed = objects
-                .iter()
-                .filter_map(|object| line(at_millis, kind, LineType::Listed, object.to_json()?));
+            let listed = objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, object.to_json()?));
             let done = line(at_millis, kind, LineType::ListDone, "{}".to_owned());
             listed.chain(done).collect()
         }
-        SourceEvent::Object {
-            object,
-            seen,
-            at_millis,
-        } => {
+        SourceEvent::Object { object, seen, at_millis } => {
             let r#type = match (seen, object.uid().is_ok_and(|uid| known.insert(uid))) {
                 (Seen::Deleted, _) => LineType::Deleted,
                 (_, true) => LineType::Added,
                 (_, false) => LineType::Modified,
             };
-            object
-                .to_json()
-                .and_then(|json| line(at_millis, object.kind(), r#type, json))
-                .into_iter()
-                .collect()
+            object.to_json().and_then(|json| line(at_millis, object.kind(), r#type, json)).into_iter().collect()
         }
         SourceEvent::Health { .. } | SourceEvent::Answers { .. } => Vec::new(),
     }
@@ -167,14 +152,7 @@ fn read_line(line: &str, listing: &mut BTreeMap<Kind, Vec<Uid>>) -> Result<Obser
         LineType::Bookmark => return Ok(Observed { at_millis, fact: None }),
         LineType::ListDone => {
             let present = listing.remove(&kind).unwrap_or_default();
-            return Ok(Observed {
-                at_millis,
-                fact: Some(Fact::Listed {
-                    kind,
-                    namespace: None,
-                    present,
-                }),
-            });
+            return Ok(Observed { at_millis, fact: Some(Fact::Listed { kind, namespace: None, present }) });
         }
         LineType::Listed => Seen::InList,
         LineType::Added | LineType::Modified => Seen::InWatch,
@@ -184,8 +162,5 @@ fn read_line(line: &str, listing: &mut BTreeMap<Kind, Vec<Uid>>) -> Result<Obser
     if seen == Seen::InList {
         listing.entry(kind).or_default().push(object.uid()?);
     }
-    Ok(Observed {
-        at_millis,
-        fact: object.fact(seen)?,
-    })
+    Ok(Observed { at_millis, fact: object.fact(seen)? })
 }

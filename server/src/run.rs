@@ -55,9 +55,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
     let mut recordings = Vec::new();
     for file in &arguments.files {
-        let name = file
-            .file_stem()
-            .map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
         recordings.push((name, replay::read(file)?));
     }
     let listener = listen(arguments.listen.listen).await?;
@@ -83,31 +81,16 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let (events, mut inbox) = mpsc::channel(source::QUEUE);
     let name = target.name.clone();
     let cluster = cluster(target, events, Arc::new(AtomicUsize::new(1)), Arc::default());
-    source::start(
-        &cluster,
-        &Kind::ALL,
-        &arguments.namespace.into_iter().collect::<Vec<_>>(),
-    );
+    source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = std::io::stdout().lock();
     let mut known = BTreeSet::new();
     while let Some(event) = inbox.recv().await {
         match event {
-            SourceEvent::Health {
-                kind,
-                health: Health::Stale { why, .. },
-                ..
-            } => {
+            SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } => {
                 anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
             }
-            SourceEvent::Health {
-                kind,
-                health: Health::Forbidden { verb },
-                ..
-            } => {
-                tracing::warn!(
-                    "may not {verb} {}; they are missing from the recording",
-                    kind.resource()
-                );
+            SourceEvent::Health { kind, health: Health::Forbidden { verb }, .. } => {
+                tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
             }
             other => {
                 for line in crate::recording::lines(other, &mut known) {
@@ -143,11 +126,7 @@ fn report(arguments: &Report) -> anyhow::Result<()> {
 }
 
 fn announce(target: &Target, namespaces: &[String]) {
-    let scope = if namespaces.is_empty() {
-        "all namespaces".to_owned()
-    } else {
-        namespaces.join(", ")
-    };
+    let scope = if namespaces.is_empty() { "all namespaces".to_owned() } else { namespaces.join(", ") };
     tracing::info!("watching {} at {} ({scope})", target.name, target.address);
 }
 

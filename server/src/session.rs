@@ -54,12 +54,7 @@ pub async fn serve(socket: WebSocket, rollcast: Arc<Rollcast>) {
 enum Following {
     Nothing,
     Overview(signal::Receiver<Bytes>),
-    Deployment {
-        hub: Handle,
-        namespace: String,
-        name: String,
-        frames: broadcast::Receiver<Bytes>,
-    },
+    Deployment { hub: Handle, namespace: String, name: String, frames: broadcast::Receiver<Bytes> },
 }
 
 async fn talk(
@@ -67,10 +62,7 @@ async fn talk(
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
     rollcast: &Arc<Rollcast>,
 ) -> Result<(), End> {
-    let hello = ServerFrame::Hello {
-        protocol: PROTOCOL,
-        build: rollcast.build.to_owned(),
-    };
+    let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
     let mut following = Following::Nothing;
     let mut connection: Connected = None;
@@ -133,40 +125,18 @@ async fn follow(
             send(out, first).await?;
             Ok((Following::Overview(overview), None))
         }
-        Scope::Deployment {
-            cluster,
-            namespace,
-            name,
-        } => {
+        Scope::Deployment { cluster, namespace, name } => {
             let Some(hub) = rollcast.clusters.get(&cluster).cloned() else {
                 return Ok((Following::Nothing, None));
             };
             let mut connection = hub.connection();
             let now = connection.borrow_and_update().clone();
-            send_frame(
-                out,
-                &ServerFrame::Connection {
-                    cluster: cluster.clone(),
-                    connection: now,
-                },
-            )
-            .await?;
+            send_frame(out, &ServerFrame::Connection { cluster: cluster.clone(), connection: now }).await?;
             let subscription = hub.subscribe(&namespace, &name, since).await.map_err(|_| End::Broken)?;
             send(out, subscription.first).await?;
-            send_frame(
-                out,
-                &ServerFrame::Heartbeat {
-                    now_millis: subscription.now_millis,
-                },
-            )
-            .await?;
+            send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
             Ok((
-                Following::Deployment {
-                    hub,
-                    namespace,
-                    name,
-                    frames: subscription.frames,
-                },
+                Following::Deployment { hub, namespace, name, frames: subscription.frames },
                 Some((cluster, connection)),
             ))
         }
@@ -175,27 +145,13 @@ async fn follow(
 
 /// The viewer lagged: drops what it missed and sends everything anew.
 async fn resume(out: &mut (impl Sink<Message> + Unpin), following: Following) -> Result<Following, End> {
-    let Following::Deployment {
-        hub, namespace, name, ..
-    } = following
-    else {
+    let Following::Deployment { hub, namespace, name, .. } = following else {
         return Ok(following);
     };
     let subscription = hub.subscribe(&namespace, &name, None).await.map_err(|_| End::Broken)?;
     send(out, subscription.first).await?;
-    send_frame(
-        out,
-        &ServerFrame::Heartbeat {
-            now_millis: subscription.now_millis,
-        },
-    )
-    .await?;
-    Ok(Following::Deployment {
-        hub,
-        namespace,
-        name,
-        frames: subscription.frames,
-    })
+    send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
+    Ok(Following::Deployment { hub, namespace, name, frames: subscription.frames })
 }
 
 /// The next frame to pass on; `None` when some were missed.
@@ -221,10 +177,9 @@ async fn changed(connected: &mut Connected) -> (String, frame::Connection) {
 
 async fn now(following: &Following) -> i64 {
     match following {
-        Following::Deployment { hub, .. } => hub
-            .read(|reader| reader.now_millis)
-            .await
-            .unwrap_or_else(|_| crate::source::now_millis()),
+        Following::Deployment { hub, .. } => {
+            hub.read(|reader| reader.now_millis).await.unwrap_or_else(|_| crate::source::now_millis())
+        }
         _ => crate::source::now_millis(),
     }
 }

@@ -38,23 +38,13 @@ impl Rollcast {
         let (overview, overview_out) = signal::channel(Bytes::new());
         tokio::spawn(gather(hubs.clone(), overview));
         let clusters = hubs.into_iter().map(|hub| (hub.name().to_owned(), hub)).collect();
-        Arc::new(Self {
-            clusters,
-            build,
-            viewers,
-            resyncs: AtomicU64::new(0),
-            overview: overview_out,
-            allowed_hosts,
-        })
+        Arc::new(Self { clusters, build, viewers, resyncs: AtomicU64::new(0), overview: overview_out, allowed_hosts })
     }
 
     /// The list of every cluster, by name.
     #[must_use]
     pub fn lists(&self) -> Vec<ClusterList> {
-        self.clusters
-            .values()
-            .map(|hub| (**hub.list().borrow()).clone())
-            .collect()
+        self.clusters.values().map(|hub| (**hub.list().borrow()).clone()).collect()
     }
 }
 
@@ -62,10 +52,7 @@ impl Rollcast {
 async fn gather(hubs: Vec<Handle>, overview: signal::Sender<Bytes>) {
     let mut lists: Vec<_> = hubs.iter().map(Handle::list).collect();
     loop {
-        let all: Vec<ClusterList> = lists
-            .iter_mut()
-            .map(|list| (**list.borrow_and_update()).clone())
-            .collect();
+        let all: Vec<ClusterList> = lists.iter_mut().map(|list| (**list.borrow_and_update()).clone()).collect();
         if let Ok(bytes) = frame::encode(&ServerFrame::Overview(all)) {
             overview.send_replace(bytes.into());
         }

@@ -93,11 +93,7 @@ impl Object {
     /// # Errors
     /// When there is none, or not in canonical form.
     pub fn uid(&self) -> Result<Uid, Unusable> {
-        self.meta()
-            .uid
-            .as_deref()
-            .and_then(|uid| uid.parse().ok())
-            .ok_or(Unusable::Uid)
+        self.meta().uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
     }
 
     /// The fact that it states. Events state none: they illustrate and never drive.
@@ -115,16 +111,9 @@ impl Object {
 }
 
 fn meta(meta: decode::Meta, controller_kind: &str) -> Result<Meta, Unusable> {
-    let controller = meta
-        .owner_references
-        .iter()
-        .find(|o| o.controller == Some(true) && o.kind == controller_kind);
+    let controller = meta.owner_references.iter().find(|o| o.controller == Some(true) && o.kind == controller_kind);
     Ok(Meta {
-        uid: meta
-            .uid
-            .as_deref()
-            .and_then(|uid| uid.parse().ok())
-            .ok_or(Unusable::Uid)?,
+        uid: meta.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?,
         controller: controller.and_then(|owner| owner.uid.as_deref()?.parse().ok()),
         namespace: meta.namespace,
         name: meta.name,
@@ -148,18 +137,12 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
             min_ready_seconds: spec.min_ready_seconds.map_or(0, number),
             paused: spec.paused.unwrap_or(false),
             // The API server writes i32::MAX for "no deadline" in old API versions.
-            progress_deadline_seconds: spec
-                .progress_deadline_seconds
-                .map(number)
-                .filter(|s| *s < i32::MAX as u32),
+            progress_deadline_seconds: spec.progress_deadline_seconds.map(number).filter(|s| *s < i32::MAX as u32),
             revision_history_limit: spec.revision_history_limit.map_or(DEFAULT_HISTORY_LIMIT, number),
             images: images(spec.template.spec.containers),
         },
         status: DeploymentStatus {
-            observed_generation: status
-                .observed_generation
-                .and_then(|n| u64::try_from(n).ok())
-                .unwrap_or(0),
+            observed_generation: status.observed_generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
             replicas: status.replicas.map_or(0, number),
             updated: status.updated_replicas.map_or(0, number),
             ready: status.ready_replicas.map_or(0, number),
@@ -179,12 +162,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
         images: images(object.spec.template.spec.containers),
-        template_hash: object
-            .metadata
-            .labels
-            .get("pod-template-hash")
-            .unwrap_or_default()
-            .to_owned(),
+        template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         counts: ReplicaSetCounts {
             wanted: object.spec.replicas.map_or(1, number),
             replicas: object.status.replicas.map_or(0, number),
@@ -199,11 +177,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());
     for container in spec.init_containers {
-        let role = if container.restart_policy == "Always" {
-            Role::Sidecar
-        } else {
-            Role::Init
-        };
+        let role = if container.restart_policy == "Always" { Role::Sidecar } else { Role::Init };
         containers.push(self::container(container.name, role, &status.init_container_statuses));
     }
     for container in spec.containers {
@@ -232,16 +206,10 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
 fn container(name: String, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
     let status = statuses.iter().find(|status| status.name == name);
     let state = status.map(|status| &status.state).and_then(|state| match state {
-        decode::ContainerState {
-            waiting: Some(waiting), ..
-        } => Some(ContainerState::Waiting {
-            reason: waiting.reason.clone(),
-            message: waiting.message.clone(),
-        }),
-        decode::ContainerState {
-            terminated: Some(ended),
-            ..
-        } => Some(ContainerState::Terminated {
+        decode::ContainerState { waiting: Some(waiting), .. } => {
+            Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: waiting.message.clone() })
+        }
+        decode::ContainerState { terminated: Some(ended), .. } => Some(ContainerState::Terminated {
             exit_code: ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0),
             reason: ended.reason.clone(),
             message: ended.message.clone(),
@@ -249,12 +217,7 @@ fn container(name: String, role: Role, statuses: &[decode::ContainerStatus]) -> 
         decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
         _ => None,
     });
-    Container {
-        name,
-        role,
-        state,
-        restarts: status.and_then(|s| s.restart_count).map_or(0, number),
-    }
+    Container { name, role, state, restarts: status.and_then(|s| s.restart_count).map_or(0, number) }
 }
 
 fn strategy(strategy: &decode::Strategy) -> Strategy {
@@ -280,30 +243,21 @@ fn int_or_percent(value: &decode::IntOrString) -> IntOrPercent {
 }
 
 fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition> {
-    conditions
-        .iter()
-        .find(|condition| condition.r#type == wanted)
-        .map(|condition| Condition {
-            status: match condition.status.as_str() {
-                "True" => Truth::True,
-                "False" => Truth::False,
-                _ => Truth::Unknown,
-            },
-            reason: condition.reason.clone(),
-            message: condition.message.clone(),
-            last_transition_millis: condition.last_transition_time.as_deref().and_then(millis),
-            last_update_millis: condition.last_update_time.as_deref().and_then(millis),
-        })
+    conditions.iter().find(|condition| condition.r#type == wanted).map(|condition| Condition {
+        status: match condition.status.as_str() {
+            "True" => Truth::True,
+            "False" => Truth::False,
+            _ => Truth::Unknown,
+        },
+        reason: condition.reason.clone(),
+        message: condition.message.clone(),
+        last_transition_millis: condition.last_transition_time.as_deref().and_then(millis),
+        last_update_millis: condition.last_update_time.as_deref().and_then(millis),
+    })
 }
 
 fn images(containers: Vec<decode::ContainerSpec>) -> Vec<Image> {
-    containers
-        .into_iter()
-        .map(|c| Image {
-            container: c.name,
-            image: c.image,
-        })
-        .collect()
+    containers.into_iter().map(|c| Image { container: c.name, image: c.image }).collect()
 }
 
 /// Negative counts do not exist; what claims to be one is 0.
@@ -312,8 +266,5 @@ fn number(value: i64) -> u32 {
 }
 
 fn millis(rfc3339: &str) -> Option<Millis> {
-    rfc3339
-        .parse::<jiff::Timestamp>()
-        .ok()
-        .map(|time| time.as_millisecond())
+    rfc3339.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
 }

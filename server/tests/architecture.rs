@@ -12,10 +12,7 @@ use std::process::Command;
 
 #[test]
 fn crates_depend_in_one_direction() {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--no-deps"])
-        .output()
-        .unwrap();
+    let output = Command::new(env!("CARGO")).args(["metadata", "--format-version=1", "--no-deps"]).output().unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
     let dependencies: BTreeMap<&str, Vec<&str>> = packages
@@ -31,11 +28,7 @@ fn crates_depend_in_one_direction() {
         })
         .collect();
     let ours = |of: &str| -> Vec<&str> {
-        dependencies[of]
-            .iter()
-            .copied()
-            .filter(|name| dependencies.contains_key(name))
-            .collect()
+        dependencies[of].iter().copied().filter(|name| dependencies.contains_key(name)).collect()
     };
     assert_eq!(ours("timeline"), Vec::<&str>::new());
     assert_eq!(ours("app"), ["timeline"]);

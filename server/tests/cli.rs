@@ -25,19 +25,13 @@ fn refusal(arguments: &[&str]) -> String {
     let output = rollcast(arguments);
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
-    assert!(
-        !text.contains("panicked") && !text.contains("stack backtrace"),
-        "{text}"
-    );
+    assert!(!text.contains("panicked") && !text.contains("stack backtrace"), "{text}");
     text
 }
 
 fn file(name: &str, content: &str) -> String {
     let path = std::env::temp_dir().join(format!("rollcast-cli-{}-{name}", std::process::id()));
-    std::fs::File::create(&path)
-        .unwrap()
-        .write_all(content.as_bytes())
-        .unwrap();
+    std::fs::File::create(&path).unwrap().write_all(content.as_bytes()).unwrap();
     path.display().to_string()
 }
 
@@ -63,19 +57,13 @@ fn help_says_everything() {
 #[test]
 fn a_missing_kubeconfig_is_named() {
     let text = refusal(&["serve", "--kubeconfig", "/no/such/file"]);
-    assert!(
-        text.contains("cannot read the kubeconfig /no/such/file") && text.contains("--kubeconfig"),
-        "{text}"
-    );
+    assert!(text.contains("cannot read the kubeconfig /no/such/file") && text.contains("--kubeconfig"), "{text}");
 }
 
 #[test]
 fn no_kubeconfig_at_all_says_where_one_is_looked_for() {
     let text = refusal(&["serve"]);
-    assert!(
-        text.contains("no kubeconfig was found") && text.contains("~/.kube/config"),
-        "{text}"
-    );
+    assert!(text.contains("no kubeconfig was found") && text.contains("~/.kube/config"), "{text}");
 }
 
 #[test]
@@ -105,10 +93,7 @@ fn an_unreachable_cluster_cannot_be_recorded() {
 fn a_check_names_what_does_not_answer() {
     let config = file("check", KUBECONFIG);
     let text = refusal(&["check", "--kubeconfig", &config]);
-    assert!(
-        text.contains("here at http://127.0.0.1:9") && text.to_lowercase().contains("refused"),
-        "{text}"
-    );
+    assert!(text.contains("here at http://127.0.0.1:9") && text.to_lowercase().contains("refused"), "{text}");
 }
 
 #[test]

@@ -26,12 +26,7 @@ fn differences(path: &str, ours: &Value, expected: &Value, out: &mut Vec<String>
     match (ours, expected) {
         (Value::Object(ours), Value::Object(expected)) => {
             for (key, value) in expected {
-                differences(
-                    &format!("{path}.{key}"),
-                    ours.get(key).unwrap_or(&Value::Null),
-                    value,
-                    out,
-                );
+                differences(&format!("{path}.{key}"), ours.get(key).unwrap_or(&Value::Null), value, out);
             }
         }
         (Value::Array(ours), Value::Array(expected)) if ours.len() == expected.len() => {
@@ -65,15 +60,7 @@ fn document(name: &str, traces: &Path) -> Value {
 fn documents_of_recordings_equal_what_must_be_said() {
     let mut names: Vec<String> = std::fs::read_dir(folder("expected"))
         .unwrap()
-        .map(|entry| {
-            entry
-                .unwrap()
-                .path()
-                .file_stem()
-                .unwrap()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
     names.sort();
     assert!(names.len() >= 23, "expected documents are missing: {names:?}");

@@ -56,11 +56,7 @@ impl Timeline {
             Fact::Deployment(fact, seen) => self.deployment(at_millis, *fact, seen),
             Fact::ReplicaSet(fact, seen) => self.replica_set(at_millis, *fact, seen),
             Fact::Pod(fact, seen) => self.pod(at_millis, &fact, seen),
-            Fact::Listed {
-                kind,
-                namespace,
-                present,
-            } => self.listed(at_millis, kind, namespace, &present),
+            Fact::Listed { kind, namespace, present } => self.listed(at_millis, kind, namespace, &present),
         }
         std::mem::take(&mut self.changes)
     }
@@ -84,10 +80,7 @@ impl Timeline {
     }
 
     fn is_first_list(&self, kind: Kind, namespace: &str) -> bool {
-        !self
-            .listed
-            .iter()
-            .any(|(k, scope)| *k == kind && scope.as_deref().is_none_or(|s| s == namespace))
+        !self.listed.iter().any(|(k, scope)| *k == kind && scope.as_deref().is_none_or(|s| s == namespace))
     }
 
     fn count_ready_pods(&mut self, now_millis: Millis) {
@@ -106,31 +99,20 @@ impl Timeline {
         let in_scope = |other: &str| namespace.as_deref().is_none_or(|scope| scope == other);
         match kind {
             Kind::Deployment => {
-                let missing = self
-                    .model
-                    .deployments
-                    .values()
-                    .filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
+                let missing =
+                    self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
                 let missing: Vec<Uid> = missing.map(|d| d.uid).filter(|uid| !present.contains(uid)).collect();
                 missing.into_iter().for_each(|uid| self.deployment_gone(at_millis, uid));
             }
             Kind::ReplicaSet => {
-                let missing = self
-                    .model
-                    .replica_sets
-                    .values()
-                    .filter(|s| s.removed_millis.is_none() && in_scope(&s.namespace));
+                let missing =
+                    self.model.replica_sets.values().filter(|s| s.removed_millis.is_none() && in_scope(&s.namespace));
                 let missing: Vec<Uid> = missing.map(|s| s.uid).filter(|uid| !present.contains(uid)).collect();
-                missing
-                    .into_iter()
-                    .for_each(|uid| self.replica_set_gone(at_millis, uid));
+                missing.into_iter().for_each(|uid| self.replica_set_gone(at_millis, uid));
             }
             Kind::Pod => {
-                let missing = self
-                    .model
-                    .pods
-                    .values()
-                    .filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
+                let missing =
+                    self.model.pods.values().filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
                 let missing: Vec<Uid> = missing.map(|p| p.uid).filter(|uid| !present.contains(uid)).collect();
                 missing.into_iter().for_each(|uid| self.pod_gone(at_millis, uid, None));
             }

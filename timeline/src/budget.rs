@@ -24,22 +24,14 @@ pub fn limits(spec: &DeploymentSpec) -> Limits {
     let n = spec.replicas;
     let (max_surge, max_unavailable) = match spec.strategy {
         Strategy::Recreate => (0, n),
-        Strategy::RollingUpdate {
-            max_surge,
-            max_unavailable,
-        } => {
+        Strategy::RollingUpdate { max_surge, max_unavailable } => {
             let surge = resolve(max_surge, n, true);
             let unavailable = resolve(max_unavailable, n, false);
             let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
             (surge, unavailable.min(n))
         }
     };
-    Limits {
-        max_surge,
-        max_unavailable,
-        ceiling: n.saturating_add(max_surge),
-        floor: n - max_unavailable,
-    }
+    Limits { max_surge, max_unavailable, ceiling: n.saturating_add(max_surge), floor: n - max_unavailable }
 }
 
 fn resolve(value: IntOrPercent, of: u32, up: bool) -> u32 {
@@ -60,10 +52,7 @@ mod tests {
     fn resolved(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> (u32, u32) {
         let spec = DeploymentSpec {
             replicas,
-            strategy: Strategy::RollingUpdate {
-                max_surge: surge,
-                max_unavailable: unavailable,
-            },
+            strategy: Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable },
             min_ready_seconds: 0,
             paused: false,
             progress_deadline_seconds: None,

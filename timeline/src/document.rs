@@ -122,10 +122,7 @@ pub fn document(model: &Model, from: Option<Millis>, to: Option<Millis>) -> Docu
         format: FORMAT,
         observed_from_millis: from,
         observed_to_millis: to,
-        deployments: deployments
-            .into_iter()
-            .map(|deployment| of_deployment(model, deployment))
-            .collect(),
+        deployments: deployments.into_iter().map(|deployment| of_deployment(model, deployment)).collect(),
     }
 }
 
@@ -159,11 +156,7 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
                 cause: scale.cause,
             })
             .collect(),
-        pods: model
-            .pods_of_deployment(deployment.uid)
-            .into_iter()
-            .map(of_pod)
-            .collect(),
+        pods: model.pods_of_deployment(deployment.uid).into_iter().map(of_pod).collect(),
         marks: deployment
             .marks
             .iter()
@@ -174,20 +167,13 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
                     MarkKind::Replicas { from, to } => ("replicas", Some((*from, *to))),
                     MarkKind::Deleting => ("deleting", None),
                 };
-                MarkDocument {
-                    at_millis: mark.at_millis,
-                    kind,
-                    detail,
-                }
+                MarkDocument { at_millis: mark.at_millis, kind, detail }
             })
             .collect(),
         verdicts: deployment
             .verdicts
             .iter()
-            .map(|(at_millis, verdict)| VerdictDocument {
-                at_millis: *at_millis,
-                verdict: *verdict,
-            })
+            .map(|(at_millis, verdict)| VerdictDocument { at_millis: *at_millis, verdict: *verdict })
             .collect(),
     }
 }

@@ -48,11 +48,7 @@ impl FromStr for Uid {
                 bits = bits << 4 | u128::from(digit);
             }
         }
-        if groups.next().is_some() {
-            Err(InvalidUid)
-        } else {
-            Ok(Self(bits))
-        }
+        if groups.next().is_some() { Err(InvalidUid) } else { Ok(Self(bits)) }
     }
 }
 
@@ -60,12 +56,7 @@ impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let b = self.0;
         let (a, b2, c) = (b >> 96, b >> 80 & 0xffff, b >> 64 & 0xffff);
-        write!(
-            f,
-            "{a:08x}-{b2:04x}-{c:04x}-{:04x}-{:012x}",
-            b >> 48 & 0xffff,
-            b & 0xffff_ffff_ffff
-        )
+        write!(f, "{a:08x}-{b2:04x}-{c:04x}-{:04x}-{:012x}", b >> 48 & 0xffff, b & 0xffff_ffff_ffff)
     }
 }
 

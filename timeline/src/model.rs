@@ -285,10 +285,7 @@ impl Pod {
     /// When it was gone.
     #[must_use]
     pub fn gone_millis(&self) -> Option<Millis> {
-        self.states
-            .last()
-            .filter(|(state, _)| *state == PodState::Gone)
-            .map(|(_, at)| *at)
+        self.states.last().filter(|(state, _)| *state == PodState::Gone).map(|(_, at)| *at)
     }
 
     /// It was released and nobody adopted it since.
@@ -336,12 +333,7 @@ pub enum EndReason {
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let sets = self
-            .sets_of
-            .get(&deployment)
-            .into_iter()
-            .flatten()
-            .filter_map(|uid| self.replica_sets.get(uid));
+        let sets = self.sets_of.get(&deployment).into_iter().flatten().filter_map(|uid| self.replica_sets.get(uid));
         order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
     }
 
@@ -357,11 +349,7 @@ impl Model {
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
     pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
-        self.pods_of
-            .get(&replica_set)
-            .into_iter()
-            .flatten()
-            .filter_map(|uid| self.pods.get(uid))
+        self.pods_of.get(&replica_set).into_iter().flatten().filter_map(|uid| self.pods.get(uid))
     }
 
     /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
@@ -389,15 +377,9 @@ impl Model {
     #[must_use]
     pub fn only(&self, deployment: Uid) -> Self {
         let mut part = Self::default();
-        part.deployments
-            .extend(self.deployments.get(&deployment).map(|d| (d.uid, d.clone())));
-        part.replica_sets
-            .extend(self.sets_of(deployment).map(|set| (set.uid, set.clone())));
-        part.pods.extend(
-            self.pods_of_deployment(deployment)
-                .into_iter()
-                .map(|pod| (pod.uid, pod.clone())),
-        );
+        part.deployments.extend(self.deployments.get(&deployment).map(|d| (d.uid, d.clone())));
+        part.replica_sets.extend(self.sets_of(deployment).map(|set| (set.uid, set.clone())));
+        part.pods.extend(self.pods_of_deployment(deployment).into_iter().map(|pod| (pod.uid, pod.clone())));
         part.index();
         part
     }
@@ -405,12 +387,7 @@ impl Model {
     /// The Deployments that a viewer must follow to be told of `change`.
     #[must_use]
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
-        let owners = |set: &Uid| {
-            self.replica_sets
-                .get(set)
-                .map(|set| set.owners.clone())
-                .unwrap_or_default()
-        };
+        let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
         match change.subject() {
             crate::change::Subject::Deployment(uid) => vec![uid],
             crate::change::Subject::ReplicaSet(uid) => owners(&uid),
@@ -418,12 +395,7 @@ impl Model {
                 let Some(pod) = self.pods.get(&uid) else {
                     return Vec::new();
                 };
-                pod.owners
-                    .iter()
-                    .flat_map(owners)
-                    .collect::<BTreeSet<Uid>>()
-                    .into_iter()
-                    .collect()
+                pod.owners.iter().flat_map(owners).collect::<BTreeSet<Uid>>().into_iter().collect()
             }
         }
     }

@@ -4,16 +4,9 @@
 /// Sorts by a key of a time (or another number) and a tie-breaker; items with equal keys keep their order.
 #[must_use]
 pub fn by<T>(items: Vec<T>, key: impl Fn(&T) -> (i64, u128)) -> Vec<T> {
-    let keys = items
-        .iter()
-        .enumerate()
-        .map(|(index, item)| (key(item), index))
-        .collect();
+    let keys = items.iter().enumerate().map(|(index, item)| (key(item), index)).collect();
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
-    sorted(keys)
-        .into_iter()
-        .filter_map(|index| items.get_mut(index)?.take())
-        .collect()
+    sorted(keys).into_iter().filter_map(|index| items.get_mut(index)?.take()).collect()
 }
 
 fn sorted(mut keys: Vec<((i64, u128), usize)>) -> Vec<usize> {
@@ -26,10 +19,8 @@ mod tests {
     #[test]
     fn equal_keys_keep_their_order() {
         let items = vec![(2, 'a'), (1, 'b'), (2, 'c'), (1, 'd')];
-        let sorted: String = super::by(items, |(number, _)| (*number, 0))
-            .into_iter()
-            .map(|(_, letter)| letter)
-            .collect();
+        let sorted: String =
+            super::by(items, |(number, _)| (*number, 0)).into_iter().map(|(_, letter)| letter).collect();
         assert_eq!(sorted, "bdac");
     }
 }

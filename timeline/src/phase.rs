@@ -153,21 +153,13 @@ fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
         {
             Some((reason.as_str(), message.as_str()))
         }
-        Some(ContainerState::Terminated {
-            exit_code,
-            reason,
-            message,
-        }) if *exit_code != 0 => Some((
-            if reason.is_empty() { "Error" } else { reason.as_str() },
-            message.as_str(),
-        )),
+        Some(ContainerState::Terminated { exit_code, reason, message }) if *exit_code != 0 => {
+            Some((if reason.is_empty() { "Error" } else { reason.as_str() }, message.as_str()))
+        }
         _ => None,
     })
 }
 
 fn every_app_container_runs(containers: &[Container]) -> bool {
-    containers
-        .iter()
-        .filter(|c| c.role != Role::Init)
-        .all(|c| c.state == Some(ContainerState::Running))
+    containers.iter().filter(|c| c.role != Role::Init).all(|c| c.state == Some(ContainerState::Running))
 }

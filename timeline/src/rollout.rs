@@ -45,9 +45,7 @@ pub enum Outcome {
 /// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins.
 #[must_use]
 pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, rollout: &Rollout) -> Option<&'m ReplicaSet> {
-    model
-        .sets_of(deployment.uid)
-        .find(|set| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision))
+    model.sets_of(deployment.uid).find(|set| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision))
 }
 
 /// The existing ReplicaSet that carries the Deployment's revision now: the one that is scaled up.
@@ -55,10 +53,7 @@ pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, rollout: &Roll
 pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     let revision = deployment.now.revision?;
     let carries = |set: &&ReplicaSet| set.revision() == Some(revision);
-    model
-        .owned_sets(deployment.uid)
-        .filter(carries)
-        .min_by_key(|set| (set.first_seen_millis, set.uid))
+    model.owned_sets(deployment.uid).filter(carries).min_by_key(|set| (set.first_seen_millis, set.uid))
 }
 
 /// Why the rollout at `index` started.
@@ -71,11 +66,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
         return Trigger::Unknown;
     }
     if let Some(set) = replica_set(model, deployment, rollout) {
-        if set
-            .revisions
-            .first()
-            .is_some_and(|(revision, _)| *revision != rollout.revision)
-        {
+        if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
             return Trigger::Rollback;
         }
         let before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
@@ -102,11 +93,7 @@ pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
         Outcome::Superseded
     } else if deployment.deleted_millis.is_some() {
         Outcome::Deleted
-    } else if deployment
-        .verdicts
-        .last()
-        .is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded)
-    {
+    } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded) {
         Outcome::DeadlineExceeded
     } else {
         Outcome::Progressing

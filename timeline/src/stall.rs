@@ -22,37 +22,20 @@ pub struct Cause {
 #[must_use]
 pub fn causes(model: &Model, deployment: &Deployment, now_millis: Millis) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let mut fault = |sentence| {
-        causes.push(Cause {
-            sentence,
-            is_fault: true,
-        })
-    };
-    if let Some(failure) = deployment
-        .now
-        .status
-        .replica_failure
-        .as_ref()
-        .filter(|c| c.status == Truth::True)
-    {
+    let mut fault = |sentence| causes.push(Cause { sentence, is_fault: true });
+    if let Some(failure) = deployment.now.status.replica_failure.as_ref().filter(|c| c.status == Truth::True) {
         fault(refused(&failure.message));
     }
     let pods: Vec<&Pod> = rollout::current_set(model, deployment)
-        .map(|set| {
-            model
-                .pods_of(set.uid)
-                .filter(|pod| pod.owner == Some(set.uid))
-                .collect()
-        })
+        .map(|set| model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid)).collect())
         .unwrap_or_default();
     let in_state = |state| pods.iter().copied().filter(move |pod| pod.state() == state);
     let failing: Vec<&Pod> = in_state(PodState::Failing).collect();
     if let Some(pod) = failing.first() {
         fault(failure(deployment, pod, failing.len() as u32));
     }
-    let unschedulable: Vec<&Pod> = in_state(PodState::Scheduling)
-        .filter(|pod| pod.now.reason == "Unschedulable")
-        .collect();
+    let unschedulable: Vec<&Pod> =
+        in_state(PodState::Scheduling).filter(|pod| pod.now.reason == "Unschedulable").collect();
     if let Some(pod) = unschedulable.first() {
         let which = if unschedulable.len() == 1 {
             format!("pod {}", short(&pod.name))
@@ -75,31 +58,15 @@ pub fn causes(model: &Model, deployment: &Deployment, now_millis: Millis) -> Vec
                 if number == 1 { "waits" } else { "wait" },
                 sentence_end(&pod.now.message)
             );
-            causes.push(Cause {
-                sentence,
-                is_fault: slow,
-            });
+            causes.push(Cause { sentence, is_fault: slow });
         } else if crashed > 0 && failing.is_empty() {
-            let sentence = format!(
-                "New pods crash: {} so far (pod {}).",
-                count(crashed, "restart"),
-                short(&pod.name)
-            );
-            causes.push(Cause {
-                sentence,
-                is_fault: true,
-            });
+            let sentence = format!("New pods crash: {} so far (pod {}).", count(crashed, "restart"), short(&pod.name));
+            causes.push(Cause { sentence, is_fault: true });
         } else if slow {
             let verb = if number == 1 { "runs but is" } else { "run but are" };
-            let sentence = format!(
-                "{} {verb} not ready since {}.",
-                count(number, "new pod"),
-                duration(now_millis - since)
-            );
-            causes.push(Cause {
-                sentence,
-                is_fault: true,
-            });
+            let sentence =
+                format!("{} {verb} not ready since {}.", count(number, "new pod"), duration(now_millis - since));
+            causes.push(Cause { sentence, is_fault: true });
         }
     }
     let ready: Vec<&Pod> = in_state(PodState::Ready).collect();
@@ -113,10 +80,7 @@ pub fn causes(model: &Model, deployment: &Deployment, now_millis: Millis) -> Vec
             (at - now_millis).max(0).div_euclid(1000) + 1,
             deployment.now.spec.min_ready_seconds
         );
-        causes.push(Cause {
-            sentence,
-            is_fault: false,
-        });
+        causes.push(Cause { sentence, is_fault: false });
     }
     causes
 }
@@ -133,38 +97,20 @@ fn failure(deployment: &Deployment, pod: &Pod, pods: u32) -> String {
     match pod.now.reason.as_str() {
         "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
             let image = words::images(&deployment.now.spec.images);
-            format!(
-                "Image {image} cannot be pulled: {reason} ({}, one is {name}).",
-                count(pods, "pod")
-            )
+            format!("Image {image} cannot be pulled: {reason} ({}, one is {name}).", count(pods, "pod"))
         }
         "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => {
-            format!(
-                "A container cannot be made ({reason}, pod {name}): {}",
-                sentence_end(&pod.now.message)
-            )
+            format!("A container cannot be made ({reason}, pod {name}): {}", sentence_end(&pod.now.message))
         }
-        "OOMKilled" => format!(
-            "New pods are killed, out of memory: {} (pod {name}).",
-            count(pod.now.restarts, "restart")
-        ),
-        "Evicted" => format!(
-            "{} evicted (pod {name}): {}",
-            count(pods, "new pod"),
-            sentence_end(&pod.now.message)
-        ),
-        _ => format!(
-            "New pods crash: {} ({reason}, pod {name}).",
-            count(pod.now.restarts, "restart")
-        ),
+        "OOMKilled" => {
+            format!("New pods are killed, out of memory: {} (pod {name}).", count(pod.now.restarts, "restart"))
+        }
+        "Evicted" => format!("{} evicted (pod {name}): {}", count(pods, "new pod"), sentence_end(&pod.now.message)),
+        _ => format!("New pods crash: {} ({reason}, pod {name}).", count(pod.now.restarts, "restart")),
     }
 }
 
 fn sentence_end(text: &str) -> String {
     let text = safe(text.trim());
-    if text.ends_with(['.', '…']) {
-        text
-    } else {
-        format!("{text}.")
-    }
+    if text.ends_with(['.', '…']) { text } else { format!("{text}.") }
 }

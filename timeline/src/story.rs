@@ -56,11 +56,7 @@ pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
     let Some(deployment) = model.deployments.get(&deployment) else {
         return Vec::new();
     };
-    let mut teller = Teller {
-        model,
-        deployment,
-        lines: Vec::new(),
-    };
+    let mut teller = Teller { model, deployment, lines: Vec::new() };
     teller.rollouts();
     teller.scales();
     teller.pods();
@@ -92,9 +88,8 @@ impl Teller<'_> {
                 Trigger::Template => format!("Revision {revision} starts: image {image}."),
                 Trigger::Rollback => {
                     let set = rollout::replica_set(self.model, self.deployment, rollout);
-                    let before = set
-                        .and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision))
-                        .map(|(r, _)| *r);
+                    let before =
+                        set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
                     before.map_or_else(
                         || format!("Rolled back, now revision {revision}."),
                         |before| format!("Rolled back to revision {before}, now {revision}: image {image}."),
@@ -103,11 +98,8 @@ impl Teller<'_> {
             };
             let started = rollout.started_millis.unwrap_or(self.deployment.first_seen_millis);
             // The ReplicaSet and its first replicas are one write, seen milliseconds before the annotation: cause first.
-            let first_step = self
-                .steps_of(revision)
-                .map(|scale| scale.at_millis)
-                .min()
-                .filter(|at| (started - at).abs() < 100);
+            let first_step =
+                self.steps_of(revision).map(|scale| scale.at_millis).min().filter(|at| (started - at).abs() < 100);
             self.tell(first_step.unwrap_or(started).min(started), LineKind::Revision, text);
             if let Some(at) = rollout.completed_millis
                 && trigger != Trigger::Unknown
@@ -158,11 +150,8 @@ impl Teller<'_> {
             };
             let length = rest.iter().take_while(|step| together(step)).count();
             let (instant, later) = rest.split_at(length);
-            let line = if first.cause == ScaleCause::Scaling {
-                self.scaled(instant)
-            } else {
-                self.rolled(instant, &steps)
-            };
+            let line =
+                if first.cause == ScaleCause::Scaling { self.scaled(instant) } else { self.rolled(instant, &steps) };
             self.lines.extend(line);
             rest = later;
         }
@@ -173,14 +162,7 @@ impl Teller<'_> {
         let (_, first) = steps.first()?;
         let parts: Vec<String> = steps
             .iter()
-            .map(|(set, scale)| {
-                format!(
-                    "revision {} {} → {}",
-                    at_revision(set, scale.at_millis),
-                    scale.from,
-                    scale.to
-                )
-            })
+            .map(|(set, scale)| format!("revision {} {} → {}", at_revision(set, scale.at_millis), scale.from, scale.to))
             .collect();
         let tail = if parts.len() > 1 { ", in proportion" } else { "" };
         Some(Line {
@@ -215,16 +197,9 @@ impl Teller<'_> {
         let room = match (grows, shrinks) {
             (true, false) => format!(": {asked} of at most {}", limits.ceiling),
             (false, true) => format!(": at least {} must stay available", limits.floor),
-            _ => format!(
-                ": {asked} of at most {}, at least {} available",
-                limits.ceiling, limits.floor
-            ),
+            _ => format!(": {asked} of at most {}, at least {} available", limits.ceiling, limits.floor),
         };
-        Some(Line {
-            at_millis: first.at_millis,
-            kind: LineKind::Step,
-            text: format!("{text}{room}."),
-        })
+        Some(Line { at_millis: first.at_millis, kind: LineKind::Step, text: format!("{text}{room}.") })
     }
 
     fn asked_after(&self, order: u64, all: &[(&ReplicaSet, &Scale)]) -> u32 {
@@ -232,12 +207,8 @@ impl Teller<'_> {
             .sets_of(self.deployment.uid)
             .map(|set| {
                 let mut mine = all.iter().filter(|(other, _)| other.uid == set.uid);
-                let upto = mine
-                    .clone()
-                    .rfind(|(_, scale)| scale.order <= order)
-                    .map(|(_, scale)| scale.to);
-                upto.or_else(|| mine.next().map(|(_, scale)| scale.from))
-                    .unwrap_or(set.now.counts.wanted)
+                let upto = mine.clone().rfind(|(_, scale)| scale.order <= order).map(|(_, scale)| scale.to);
+                upto.or_else(|| mine.next().map(|(_, scale)| scale.from)).unwrap_or(set.now.counts.wanted)
             })
             .fold(0, u32::saturating_add)
     }
@@ -263,11 +234,7 @@ impl Teller<'_> {
                 self.tell(at, LineKind::Outside, text);
             }
             if let Some(at) = pod.adopted_millis {
-                self.tell(
-                    at,
-                    LineKind::Outside,
-                    format!("Pod {name} adopted again: its labels match."),
-                );
+                self.tell(at, LineKind::Outside, format!("Pod {name} adopted again: its labels match."));
             }
             let Some(at) = ended_at(pod) else { continue };
             match pod.end_reason {
@@ -293,11 +260,7 @@ impl Teller<'_> {
             }
         }
         for (at, pods, node) in lost {
-            self.tell(
-                at,
-                LineKind::Bad,
-                format!("{} written off: node {node} is gone.", count(pods, "pod")),
-            );
+            self.tell(at, LineKind::Bad, format!("{} written off: node {node} is gone.", count(pods, "pod")));
         }
     }
 
@@ -316,11 +279,7 @@ impl Teller<'_> {
                 }
                 Some(RemovedBecause::Deleted) => {
                     let again = set.revision() == self.deployment.now.revision;
-                    let tail = if again {
-                        ": the controller creates it again at once; its pods drain"
-                    } else {
-                        ""
-                    };
+                    let tail = if again { ": the controller creates it again at once; its pods drain" } else { "" };
                     self.tell(at, LineKind::Bad, format!("ReplicaSet {hash} deleted by hand{tail}."));
                 }
                 _ => {}
@@ -331,15 +290,13 @@ impl Teller<'_> {
     fn marks(&mut self) {
         for mark in &self.deployment.marks {
             let (kind, text) = match &mark.kind {
-                MarkKind::Paused => (
-                    LineKind::Outside,
-                    "Paused: changes of the template wait until it is resumed.".to_owned(),
-                ),
+                MarkKind::Paused => {
+                    (LineKind::Outside, "Paused: changes of the template wait until it is resumed.".to_owned())
+                }
                 MarkKind::Resumed => (LineKind::Outside, "Resumed.".to_owned()),
-                MarkKind::Replicas { from, to } => (
-                    LineKind::Outside,
-                    format!("Replicas changed {from} → {to} (not a rollout)."),
-                ),
+                MarkKind::Replicas { from, to } => {
+                    (LineKind::Outside, format!("Replicas changed {from} → {to} (not a rollout)."))
+                }
                 MarkKind::Deleting => (LineKind::Bad, "The Deployment is being deleted.".to_owned()),
             };
             self.tell(mark.at_millis, kind, text);
@@ -351,18 +308,12 @@ impl Teller<'_> {
 }
 
 fn ended_at(pod: &Pod) -> Option<Millis> {
-    pod.states
-        .iter()
-        .find(|(state, _)| matches!(state, PodState::Terminating | PodState::Gone))
-        .map(|(_, at)| *at)
+    pod.states.iter().find(|(state, _)| matches!(state, PodState::Terminating | PodState::Gone)).map(|(_, at)| *at)
 }
 
 /// The revision that a ReplicaSet carried at a time (its annotation arrives a moment after its first replicas).
 fn at_revision(set: &ReplicaSet, at: Millis) -> u64 {
-    let carried = set
-        .revisions
-        .iter()
-        .rev()
-        .find(|(_, since)| since.is_none_or(|since| since <= at + ONE_INSTANT_MILLIS));
+    let carried =
+        set.revisions.iter().rev().find(|(_, since)| since.is_none_or(|since| since <= at + ONE_INSTANT_MILLIS));
     carried.or(set.revisions.first()).map_or(0, |(revision, _)| *revision)
 }

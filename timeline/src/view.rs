@@ -115,14 +115,7 @@ pub fn view(model: &Model, uid: Uid, now_millis: Millis) -> Option<View> {
     let counts = counts(model, deployment, current);
     let limits = budget::limits(&deployment.now.spec);
     let revision = deployment.rollouts.last().map(|r| r.revision);
-    let looked = Looked {
-        model,
-        deployment,
-        current,
-        counts,
-        limits,
-        now_millis,
-    };
+    let looked = Looked { model, deployment, current, counts, limits, now_millis };
     Some(View {
         verdict: looked.verdict(),
         counts,
@@ -145,10 +138,7 @@ pub fn summary(model: &Model, uid: Uid, now_millis: Millis) -> Option<Summary> {
         revision: view.revision,
         images: images(&deployment.now.spec.images),
         verdict: view.verdict,
-        since_millis: deployment
-            .verdicts
-            .last()
-            .map_or(deployment.first_seen_millis, |(at, _)| *at),
+        since_millis: deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),
     })
 }
 
@@ -166,9 +156,7 @@ fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>) 
             _ => counts.not_yet += 1,
         }
     }
-    counts.asked = model
-        .owned_sets(deployment.uid)
-        .fold(0, |sum, set| sum.saturating_add(set.now.counts.wanted));
+    counts.asked = model.owned_sets(deployment.uid).fold(0, |sum, set| sum.saturating_add(set.now.counts.wanted));
     counts
 }
 
@@ -200,18 +188,12 @@ impl Looked<'_> {
     fn verdict(&self) -> Verdict {
         let (spec, counts) = (&self.deployment.now.spec, self.counts);
         let (wanted, available) = (spec.replicas, counts.available);
-        let revision = self
-            .deployment
-            .rollouts
-            .last()
-            .map_or_else(|| "not numbered".to_owned(), |r| r.revision.to_string());
+        let revision =
+            self.deployment.rollouts.last().map_or_else(|| "not numbered".to_owned(), |r| r.revision.to_string());
         if let Some(at) = self.deployment.deleted_millis {
             let left = counts.available + counts.not_yet + counts.terminating;
-            let why = if left > 0 {
-                format!("{} still {} there.", count(left, "pod"), is_are(left))
-            } else {
-                String::new()
-            };
+            let why =
+                if left > 0 { format!("{} still {} there.", count(left, "pod"), is_are(left)) } else { String::new() };
             return say(
                 "Ended",
                 Tone::Quiet,
@@ -220,18 +202,10 @@ impl Looked<'_> {
             );
         }
         if self.deployment.now.deleting {
-            return say(
-                "Being deleted",
-                Tone::Quiet,
-                "This Deployment is being deleted.".into(),
-                String::new(),
-            );
+            return say("Being deleted", Tone::Quiet, "This Deployment is being deleted.".into(), String::new());
         }
         if spec.paused {
-            let sentence = format!(
-                "Paused with revision {revision} at {} of {wanted}.",
-                counts.new_available
-            );
+            let sentence = format!("Paused with revision {revision} at {} of {wanted}.", counts.new_available);
             return say(
                 "Paused",
                 Tone::Busy,
@@ -261,12 +235,7 @@ impl Looked<'_> {
         match kubectl {
             KubectlVerdict::Complete if available < wanted => {
                 let why = self.explain("A replacement is on its way; the revision does not change.");
-                say(
-                    "Recovering",
-                    Tone::Busy,
-                    format!("Revision {revision}: {available} of {wanted} available."),
-                    why,
-                )
+                say("Recovering", Tone::Busy, format!("Revision {revision}: {available} of {wanted} available."), why)
             }
             KubectlVerdict::Complete => say(
                 "Complete",
@@ -275,10 +244,8 @@ impl Looked<'_> {
                 self.leftovers(),
             ),
             KubectlVerdict::DeadlineExceeded => {
-                let sentence = format!(
-                    "Revision {revision} is stuck: {} of {wanted} new pods available.",
-                    counts.new_available
-                );
+                let sentence =
+                    format!("Revision {revision} is stuck: {} of {wanted} new pods available.", counts.new_available);
                 let why = self.explain("Kubernetes keeps trying; it does not roll back by itself.");
                 say("Deadline exceeded", Tone::Bad, sentence, why)
             }
@@ -294,17 +261,9 @@ impl Looked<'_> {
             .filter(|set| self.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.wanted > 0)
             .filter_map(|set| Some(set.revision()?.to_string()))
             .collect();
-        let is_settled = self
-            .deployment
-            .rollouts
-            .last()
-            .is_some_and(|r| r.completed_millis.is_some());
+        let is_settled = self.deployment.rollouts.last().is_some_and(|r| r.completed_millis.is_some());
         let stalled = self.is_stalled(since);
-        let (badge, tone) = if stalled {
-            ("Stalled", Tone::Bad)
-        } else {
-            ("Rolling out", Tone::Busy)
-        };
+        let (badge, tone) = if stalled { ("Stalled", Tone::Bad) } else { ("Rolling out", Tone::Busy) };
         if !old.is_empty() {
             let sentence = format!(
                 "Revision {revision} is replacing revision {}: {} of {wanted} new pods available.",
@@ -339,28 +298,16 @@ impl Looked<'_> {
     }
 
     fn is_stalled(&self, since: Millis) -> bool {
-        let faulty = stall::causes(self.model, self.deployment, self.now_millis)
-            .iter()
-            .any(|cause| cause.is_fault);
+        let faulty = stall::causes(self.model, self.deployment, self.now_millis).iter().any(|cause| cause.is_fault);
         let limits_reached = self.counts.asked >= self.limits.ceiling && self.counts.available <= self.limits.floor;
-        let refused = self
-            .deployment
-            .now
-            .status
-            .replica_failure
-            .as_ref()
-            .is_some_and(|c| c.status == Truth::True);
+        let refused = self.deployment.now.status.replica_failure.as_ref().is_some_and(|c| c.status == Truth::True);
         faulty && (limits_reached || refused) || self.now_millis - self.last_move(since) > QUIET_MILLIS
     }
 
     /// When a pod or a verdict last changed.
     fn last_move(&self, since: Millis) -> Millis {
         let pods = self.model.pods_of_deployment(self.deployment.uid);
-        pods.iter()
-            .map(|pod| pod.since_millis())
-            .max()
-            .unwrap_or(since)
-            .max(since)
+        pods.iter().map(|pod| pod.since_millis()).max().unwrap_or(since).max(since)
     }
 
     /// Causes, then what the budget forbids; `otherwise` when there is neither.
@@ -380,11 +327,7 @@ impl Looked<'_> {
                 is_are(limits.floor)
             ));
         }
-        if said.is_empty() {
-            otherwise.to_owned()
-        } else {
-            said.join(" ")
-        }
+        if said.is_empty() { otherwise.to_owned() } else { said.join(" ") }
     }
 
     fn leftovers(&self) -> String {
@@ -397,29 +340,13 @@ impl Looked<'_> {
             ));
         }
         if self.counts.out_of_rotation > 0 {
-            let verb = if self.counts.out_of_rotation == 1 {
-                "runs"
-            } else {
-                "run"
-            };
-            said.push(format!(
-                "{} {verb} out of rotation.",
-                count(self.counts.out_of_rotation, "pod")
-            ));
+            let verb = if self.counts.out_of_rotation == 1 { "runs" } else { "run" };
+            said.push(format!("{} {verb} out of rotation.", count(self.counts.out_of_rotation, "pod")));
         }
-        if said.is_empty() {
-            "Nothing is moving.".to_owned()
-        } else {
-            said.join(" ")
-        }
+        if said.is_empty() { "Nothing is moving.".to_owned() } else { said.join(" ") }
     }
 }
 
 fn say(badge: &str, tone: Tone, sentence: String, why: String) -> Verdict {
-    Verdict {
-        badge: badge.to_owned(),
-        tone,
-        sentence,
-        why,
-    }
+    Verdict { badge: badge.to_owned(), tone, sentence, why }
 }

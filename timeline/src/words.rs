@@ -9,11 +9,7 @@ const LONGEST_MESSAGE: usize = 200;
 /// "1 pod", "2 pods".
 #[must_use]
 pub fn count(number: u32, noun: &str) -> String {
-    if number == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{number} {noun}s")
-    }
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// "is" or "are".
@@ -46,11 +42,7 @@ pub fn short(name: &str) -> &str {
 /// Images in container order, joined.
 #[must_use]
 pub fn images(images: &[Image]) -> String {
-    images
-        .iter()
-        .map(|image| safe(&image.image))
-        .collect::<Vec<_>>()
-        .join(", ")
+    images.iter().map(|image| safe(&image.image)).collect::<Vec<_>>().join(", ")
 }
 
 /// "1", "1 and 2", "1, 2 and 3".
@@ -68,10 +60,8 @@ pub fn list(items: &[String]) -> String {
 #[must_use]
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LONGEST_MESSAGE + 4));
-    let visible = text
-        .chars()
-        .map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c })
-        .filter(|c| !is_hidden(*c));
+    let visible =
+        text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).filter(|c| !is_hidden(*c));
     for (index, c) in visible.enumerate() {
         if index == LONGEST_MESSAGE {
             out.push('…');
@@ -99,14 +89,9 @@ mod tests {
 
     #[test]
     fn durations_read_like_speech() {
-        let said: Vec<String> = [-5, 940, 9_999, 12_345, 130_000, 11_100_000, 400_000_000]
-            .into_iter()
-            .map(duration)
-            .collect();
-        assert_eq!(
-            said,
-            ["0.0 s", "0.9 s", "9.9 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days"]
-        );
+        let said: Vec<String> =
+            [-5, 940, 9_999, 12_345, 130_000, 11_100_000, 400_000_000].into_iter().map(duration).collect();
+        assert_eq!(said, ["0.0 s", "0.9 s", "9.9 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days"]);
     }
 
     #[test]

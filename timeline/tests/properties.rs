@@ -18,32 +18,10 @@ use timeline::{Fact, Model, Timeline, Uid};
 /// One observation, small enough that runs of them meet each other.
 #[derive(Debug, Clone)]
 enum Event {
-    Deployment {
-        number: u8,
-        revision: u8,
-        replicas: u8,
-        paused: bool,
-        deleting: bool,
-        seen: u8,
-    },
-    ReplicaSet {
-        number: u8,
-        owner: Option<u8>,
-        revision: u8,
-        wanted: u8,
-        min_ready: u8,
-        seen: u8,
-    },
-    Pod {
-        number: u8,
-        owner: Option<u8>,
-        state: u8,
-        seen: u8,
-    },
-    Listed {
-        kind: u8,
-        present: Vec<u8>,
-    },
+    Deployment { number: u8, revision: u8, replicas: u8, paused: bool, deleting: bool, seen: u8 },
+    ReplicaSet { number: u8, owner: Option<u8>, revision: u8, wanted: u8, min_ready: u8, seen: u8 },
+    Pod { number: u8, owner: Option<u8>, state: u8, seen: u8 },
+    Listed { kind: u8, present: Vec<u8> },
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -122,14 +100,7 @@ fn condition(status: Truth, at: i64) -> Condition {
 
 fn fact(event: &Event, at: i64) -> Fact {
     match event {
-        Event::Deployment {
-            number,
-            revision,
-            replicas,
-            paused,
-            deleting,
-            seen: how,
-        } => {
+        Event::Deployment { number, revision, replicas, paused, deleting, seen: how } => {
             let replicas = u32::from(*replicas);
             let mut meta = meta(deployment(*number), format!("web-{number}"), None);
             meta.deletion_at_millis = deleting.then_some(at);
@@ -142,18 +113,12 @@ fn fact(event: &Event, at: i64) -> Fact {
                     restarted_at: None,
                     spec: DeploymentSpec {
                         replicas,
-                        strategy: Update::RollingUpdate {
-                            max_surge: share,
-                            max_unavailable: share,
-                        },
+                        strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },
                         min_ready_seconds: 0,
                         paused: *paused,
                         progress_deadline_seconds: Some(600),
                         revision_history_limit: 1,
-                        images: vec![Image {
-                            container: "web".into(),
-                            image: format!("web:v{revision}"),
-                        }],
+                        images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
                     },
                     status: DeploymentStatus {
                         observed_generation: 1,
@@ -166,14 +131,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 seen(*how),
             )
         }
-        Event::ReplicaSet {
-            number,
-            owner,
-            revision,
-            wanted,
-            min_ready,
-            seen: how,
-        } => Fact::ReplicaSet(
+        Event::ReplicaSet { number, owner, revision, wanted, min_ready, seen: how } => Fact::ReplicaSet(
             Box::new(ReplicaSetFact {
                 meta: meta(replica_set(*number), format!("web-{number}"), owner.map(deployment)),
                 revision: Some(u64::from(*revision)),
@@ -181,25 +139,14 @@ fn fact(event: &Event, at: i64) -> Fact {
                 min_ready_seconds: u32::from(*min_ready),
                 images: Vec::new(),
                 template_hash: number.to_string(),
-                counts: ReplicaSetCounts {
-                    wanted: u32::from(*wanted),
-                    ..Default::default()
-                },
+                counts: ReplicaSetCounts { wanted: u32::from(*wanted), ..Default::default() },
             }),
             seen(*how),
         ),
-        Event::Pod {
-            number,
-            owner,
-            state,
-            seen: how,
-        } => {
+        Event::Pod { number, owner, state, seen: how } => {
             let mut meta = meta(pod(*number), format!("web-{number}"), owner.map(replica_set));
             meta.deletion_at_millis = (*state == 5).then_some(at + 30_000);
-            let waiting = ContainerState::Waiting {
-                reason: "CrashLoopBackOff".into(),
-                message: String::new(),
-            };
+            let waiting = ContainerState::Waiting { reason: "CrashLoopBackOff".into(), message: String::new() };
             let container = match state {
                 0 | 1 => None,
                 4 => Some(waiting),
@@ -215,12 +162,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                     ready: (*state == 3).then(|| condition(Truth::True, at / 1000 * 1000)),
                     scheduled: None,
                     disruption: None,
-                    containers: vec![Container {
-                        name: "web".into(),
-                        role: Role::App,
-                        state: container,
-                        restarts: 0,
-                    }],
+                    containers: vec![Container { name: "web".into(), role: Role::App, state: container, restarts: 0 }],
                 }),
                 seen(*how),
             )
@@ -232,11 +174,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 Kind::ReplicaSet => replica_set(*number),
                 _ => pod(*number),
             };
-            Fact::Listed {
-                kind,
-                namespace: None,
-                present: present.iter().map(uid).collect(),
-            }
+            Fact::Listed { kind, namespace: None, present: present.iter().map(uid).collect() }
         }
     }
 }
@@ -253,12 +191,7 @@ fn play(events: &[Event]) -> (Timeline, Vec<timeline::Change>) {
 }
 
 fn existing(model: &Model) -> Vec<(Uid, PodState)> {
-    model
-        .pods
-        .values()
-        .filter(|pod| pod.gone_millis().is_none())
-        .map(|pod| (pod.uid, pod.state()))
-        .collect()
+    model.pods.values().filter(|pod| pod.gone_millis().is_none()).map(|pod| (pod.uid, pod.state())).collect()
 }
 
 proptest! {

@@ -11,15 +11,7 @@ pub fn print() -> Result<()> {
     let rollcast = build::release()?;
     sh::run(&mut sh::command(
         "cargo",
-        &[
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "server",
-            "--example",
-            "bench_event",
-        ],
+        &["run", "--quiet", "--release", "--package", "server", "--example", "bench_event"],
     ))?;
     if !sh::has("go") {
         sh::say("LEFT OUT: latency on a real control plane (no Go here)");
@@ -33,15 +25,9 @@ pub fn print() -> Result<()> {
     story::Story::named("rolling-one-by-one")?.play(&kubectl, Some(namespace.to_owned()), false)?;
     let server =
         Server::start(sh::command(&rollcast, &["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(&kubeconfig))?;
-    let page = format!(
-        "{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic",
-        server.address
-    );
+    let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
     let mut measure = sh::command("node", &["measure/latency.mjs"]);
-    measure
-        .current_dir(sh::at("end2end"))
-        .arg(&kubeconfig)
-        .args([page.as_str(), namespace]);
+    measure.current_dir(sh::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
     if let Some(chromium) = setup::ensure_browser()? {
         measure.env("CHROMIUM", chromium);
     }

@@ -12,20 +12,14 @@ const DEMO: &str = "server/demo";
 /// Builds page and server; returns the path of the development binary.
 pub fn build() -> Result<PathBuf> {
     page::build()?;
-    sh::run(&mut sh::command(
-        "cargo",
-        &["build", "--package", "server", "--bin", "rollcast"],
-    ))?;
+    sh::run(&mut sh::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
     Ok(sh::at("target/debug/rollcast"))
 }
 
 /// Builds page and server as they are shipped: one file with everything embedded.
 pub fn release() -> Result<PathBuf> {
     page::build()?;
-    sh::run(&mut sh::command(
-        "cargo",
-        &["build", "--release", "--package", "server", "--bin", "rollcast"],
-    ))?;
+    sh::run(&mut sh::command("cargo", &["build", "--release", "--package", "server", "--bin", "rollcast"]))?;
     Ok(sh::at("target/release/rollcast"))
 }
 
@@ -33,10 +27,8 @@ pub fn release() -> Result<PathBuf> {
 pub fn run(arguments: &[String]) -> Result<()> {
     let rollcast = build()?;
     let mut command = sh::command(&rollcast, &[]);
-    let reachable = !arguments.is_empty()
-        || sh::output(&mut sh::command(&rollcast, &["check"]))
-            .inspect_err(why_not)
-            .is_ok();
+    let reachable =
+        !arguments.is_empty() || sh::output(&mut sh::command(&rollcast, &["check"])).inspect_err(why_not).is_ok();
     if !reachable {
         command.args(["replay", "--loop"]).args(demo_recordings()?);
     } else {
@@ -47,9 +39,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 /// The bundled recordings, in the order of their names.
 pub fn demo_recordings() -> Result<Vec<PathBuf>> {
-    let mut recordings: Vec<PathBuf> = std::fs::read_dir(sh::at(DEMO))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
+    let mut recordings: Vec<PathBuf> =
+        std::fs::read_dir(sh::at(DEMO))?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     recordings.sort();
     Ok(recordings)
 }

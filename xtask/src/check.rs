@@ -7,10 +7,7 @@ use crate::{setup, sh};
 /// Runs every check; the first that fails ends it.
 pub fn lint() -> Result<()> {
     sh::run(&mut sh::command("cargo", &["fmt", "--all", "--check"]))?;
-    sh::run(&mut sh::command(
-        "cargo",
-        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
-    ))?;
+    sh::run(&mut sh::command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     setup::ensure_wasm()?;
     // The page's own code is behind another feature; clippy looks at it for the host, where it compiles as well.
     sh::run(&mut sh::command(

@@ -53,19 +53,12 @@ pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Up => {
             cluster.up()?;
-            println!(
-                "The cluster is up. Use it with:\n  export KUBECONFIG={}",
-                cluster.kubeconfig().display()
-            );
+            println!("The cluster is up. Use it with:\n  export KUBECONFIG={}", cluster.kubeconfig().display());
             Ok(())
         }
         Command::Down => cluster.down(),
         Command::Story { name: None, .. } => story::list(),
-        Command::Story {
-            name: Some(name),
-            step_by_step,
-            namespace,
-        } => {
+        Command::Story { name: Some(name), step_by_step, namespace } => {
             let story = story::Story::named(&name)?;
             let kubeconfig = match std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
                 Some(path) => PathBuf::from(path),
@@ -106,9 +99,7 @@ struct Ports {
 impl Cluster {
     /// The cluster of that name, whether it runs or not.
     pub fn named(name: &str) -> Self {
-        Self {
-            folder: sh::at("target/cluster").join(name),
-        }
+        Self { folder: sh::at("target/cluster").join(name) }
     }
 
     /// Its administrator's kubeconfig.
@@ -139,10 +130,7 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(100)); // polling another process
         }
         self.start_rest(&binaries, &ports)?;
-        sh::say(&format!(
-            "the control plane answers after {:.1} s",
-            started.elapsed().as_secs_f32()
-        ));
+        sh::say(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(())
     }
 
@@ -172,13 +160,7 @@ impl Cluster {
     fn answers(&self, binaries: &Binaries) -> bool {
         let mut ready = sh::command(
             &binaries.kubernetes,
-            &[
-                "kubectl",
-                "get",
-                "--raw=/readyz",
-                "--request-timeout=2s",
-                "--kubeconfig",
-            ],
+            &["kubectl", "get", "--raw=/readyz", "--request-timeout=2s", "--kubeconfig"],
         );
         self.kubeconfig().exists() && sh::output(ready.arg(self.kubeconfig())).is_ok_and(|text| text == "ok")
     }
@@ -248,12 +230,7 @@ impl Cluster {
         let (key, authority) = (self.text("pki/service-account.key"), self.text("pki/ca.crt"));
         let port = format!("--secure-port={}", ports.controller_manager);
         manager.extend(credentials);
-        manager.extend([
-            "--leader-elect=false",
-            "--controllers=*,-nodeipam,-route",
-            "--bind-address=127.0.0.1",
-            &port,
-        ]);
+        manager.extend(["--leader-elect=false", "--controllers=*,-nodeipam,-route", "--bind-address=127.0.0.1", &port]);
         manager.extend([
             "--service-account-private-key-file",
             &key,
@@ -275,25 +252,11 @@ impl Cluster {
         self.start(
             "kwok",
             &binaries.kwok,
-            &[
-                "--kubeconfig",
-                &kubeconfig,
-                "--manage-all-nodes=true",
-                "--config",
-                &stages,
-            ],
+            &["--kubeconfig", &kubeconfig, "--manage-all-nodes=true", "--config", &stages],
         )?;
         let mut wait = sh::command(
             &binaries.kubernetes,
-            &[
-                "kubectl",
-                "wait",
-                "--for=condition=Ready",
-                "nodes",
-                "--all",
-                "--timeout=60s",
-                "--kubeconfig",
-            ],
+            &["kubectl", "wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s", "--kubeconfig"],
         );
         sh::output(wait.arg(&kubeconfig))
             .with_context(|| format!("the nodes do not become ready; see {}", self.text("kwok.log")))?;
@@ -301,9 +264,7 @@ impl Cluster {
     }
 
     fn apply(&self, kubernetes: &Path, manifest: &serde_json::Value) -> Result<()> {
-        story::Kubectl::new(kubernetes.to_path_buf())
-            .with(&self.kubeconfig())
-            .apply(manifest)
+        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig()).apply(manifest)
     }
 
     fn start(&self, part: &str, program: &Path, arguments: &[&str]) -> Result<()> {
@@ -349,30 +310,15 @@ impl Drop for Running {
 }
 
 fn is_zombie(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
-        stat.rsplit(')')
-            .next()
-            .is_some_and(|rest| rest.trim_start().starts_with('Z'))
-    })
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
 }
 
 /// Ports that were free a moment ago; all are held until the last is found, so that they differ.
 fn free_ports() -> Result<Ports> {
-    let held: Vec<TcpListener> = (0..5)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect::<Result<_, _>>()?;
-    let ports: Vec<u16> = held
-        .iter()
-        .map(|listener| Ok(listener.local_addr()?.port()))
-        .collect::<std::io::Result<_>>()?;
-    let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = ports[..] else {
-        bail!("not enough ports")
-    };
-    Ok(Ports {
-        etcd,
-        etcd_peers,
-        apiserver,
-        controller_manager,
-        scheduler,
-    })
+    let held: Vec<TcpListener> = (0..5).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    let ports: Vec<u16> =
+        held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<std::io::Result<_>>()?;
+    let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = ports[..] else { bail!("not enough ports") };
+    Ok(Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler })
 }

@@ -63,10 +63,7 @@ pub fn build() -> Result<()> {
         let name = path.file_name().context("a file without a name in public")?;
         let text = std::fs::read_to_string(&path)?;
         let is_script = path.extension().is_some_and(|extension| extension == "js");
-        write(
-            &site.join(name),
-            if is_script { squeezed(&text, &["//"]) } else { text }.as_str(),
-        )?;
+        write(&site.join(name), if is_script { squeezed(&text, &["//"]) } else { text }.as_str())?;
     }
     Ok(())
 }
@@ -75,12 +72,7 @@ pub fn build() -> Result<()> {
 fn bind(wasm: &Path, pkg: &Path) -> Result<()> {
     sh::say("making the page's bindings");
     let mut bindgen = Bindgen::new();
-    bindgen
-        .input_path(wasm)
-        .out_name("rollcast")
-        .web(true)?
-        .typescript(false)
-        .omit_default_module_path(true);
+    bindgen.input_path(wasm).out_name("rollcast").web(true)?.typescript(false).omit_default_module_path(true);
     let made = sh::at("target/page/bindings");
     bindgen.generate(&made)?;
     std::fs::write(
@@ -99,10 +91,7 @@ fn bind(wasm: &Path, pkg: &Path) -> Result<()> {
 fn style() -> Result<String> {
     let mut sheet = String::new();
     for line in std::fs::read_to_string(sh::at("style/main.css"))?.lines() {
-        let Some(name) = line
-            .strip_prefix("@import \"")
-            .and_then(|rest| rest.strip_suffix("\";"))
-        else {
+        let Some(name) = line.strip_prefix("@import \"").and_then(|rest| rest.strip_suffix("\";")) else {
             continue;
         };
         let part = std::fs::read_to_string(sh::at("style").join(name))
@@ -111,14 +100,7 @@ fn style() -> Result<String> {
         sheet.push('\n');
     }
     ensure!(!sheet.is_empty(), "style/main.css imports nothing");
-    for (long, short) in [
-        (" { ", "{"),
-        (" {", "{"),
-        (" }", "}"),
-        (": ", ":"),
-        ("; ", ";"),
-        (" > ", ">"),
-    ] {
+    for (long, short) in [(" { ", "{"), (" {", "{"), (" }", "}"), (": ", ":"), ("; ", ";"), (" > ", ">")] {
         sheet = sheet.replace(long, short);
     }
     Ok(sheet)
@@ -127,10 +109,7 @@ fn style() -> Result<String> {
 /// Without indentation and comment lines: those that begin with one of the marks.
 fn squeezed(text: &str, marks: &[&str]) -> String {
     let is_comment = |line: &str| marks.iter().any(|mark| line.starts_with(mark));
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !is_comment(line));
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -146,12 +125,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
 fn compress(path: &Path) -> Result<()> {
     let bytes = std::fs::read(path)?;
     let mut compressed = Vec::new();
-    let parameters = brotli::enc::BrotliEncoderParams {
-        quality: 11,
-        lgwin: 24,
-        size_hint: bytes.len(),
-        ..Default::default()
-    };
+    let parameters =
+        brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 24, size_hint: bytes.len(), ..Default::default() };
     brotli::BrotliCompress(&mut bytes.as_slice(), &mut compressed, &parameters)?;
     let mut name = path.as_os_str().to_owned();
     name.push(".br");

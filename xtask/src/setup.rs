@@ -33,10 +33,7 @@ fn apt_install(packages: &[&str]) -> bool {
     if !sh::has("apt-get") {
         return false;
     }
-    sh::say(&format!(
-        "installing Debian packages on this machine: {}",
-        packages.join(" ")
-    ));
+    sh::say(&format!("installing Debian packages on this machine: {}", packages.join(" ")));
     let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
     install.extend(packages);
     let quiet = |arguments: &[&str]| {

@@ -8,9 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// The workspace root.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
 /// A path below the workspace root.
@@ -42,16 +40,9 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// Runs a command and returns what it printed, trimmed.
 pub fn output(command: &mut Command) -> Result<String> {
     let line = shown(command);
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot start {line}"))?;
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {line}"))?;
     if !output.status.success() {
-        bail!(
-            "`{line}` failed ({}): {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        bail!("`{line}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -82,8 +73,5 @@ pub fn has(program: &str) -> bool {
 
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }

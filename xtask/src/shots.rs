@@ -8,30 +8,9 @@ use crate::{build, setup, sh};
 /// What is shown: file name, recording, seconds, Deployment, size, theme.
 const MOMENTS: [(&str, &str, &str, &str, &str, &str); 8] = [
     ("rollover-dark", "rollover", "9.5", "web", "1440x900", "dark"),
-    (
-        "rollout-midway-light",
-        "rolling-one-by-one",
-        "9",
-        "basic",
-        "1440x900",
-        "light",
-    ),
-    (
-        "stuck-dark",
-        "failing-rollout-halts-then-undo",
-        "8",
-        "test",
-        "1440x900",
-        "dark",
-    ),
-    (
-        "out-of-rotation-light",
-        "relabel-pod",
-        "7",
-        "nginx",
-        "1440x900",
-        "light",
-    ),
+    ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
+    ("stuck-dark", "failing-rollout-halts-then-undo", "8", "test", "1440x900", "dark"),
+    ("out-of-rotation-light", "relabel-pod", "7", "nginx", "1440x900", "light"),
     ("killed-pod-dark", "kill-pod", "5.5", "nginx", "1440x900", "dark"),
     ("deadline-light", "deadline-exceeded", "24", "web", "1440x900", "light"),
     ("phone-light", "rollout", "14", "nginx", "390x844", "light"),

@@ -9,14 +9,8 @@ use serde_json::json;
 use crate::{build, page, sh};
 
 /// Files of a first visit; the HTML is told apart, it depends on the Deployment.
-const FILES: [&str; 6] = [
-    "pkg/rollcast_bg.wasm",
-    "pkg/rollcast.js",
-    "pkg/rollcast.css",
-    "start.js",
-    "theme.js",
-    "icon.svg",
-];
+const FILES: [&str; 6] =
+    ["pkg/rollcast_bg.wasm", "pkg/rollcast.js", "pkg/rollcast.css", "start.js", "theme.js", "icon.svg"];
 /// The limit for wasm, JavaScript and CSS together, in bytes of brotli.
 const LIMIT: u64 = 150_000;
 const PODS: u32 = 100;
@@ -36,15 +30,10 @@ pub fn print() -> Result<()> {
     let recording = sh::at("target/size.jsonl");
     std::fs::write(&recording, pods(PODS))?;
     let mut server = Server::start(
-        Command::new(&rollcast)
-            .args(["replay", "--listen", "127.0.0.1:0", "--hold-at", "9"])
-            .arg(&recording),
+        Command::new(&rollcast).args(["replay", "--listen", "127.0.0.1:0", "--hold-at", "9"]).arg(&recording),
     )?;
     let resident = server.resident_kib()?;
-    println!(
-        "Idle server with {PODS} pods: {:.1} MB resident (limit 40)",
-        resident as f64 * 1024.0 / 1e6
-    );
+    println!("Idle server with {PODS} pods: {:.1} MB resident (limit 40)", resident as f64 * 1024.0 / 1e6);
     Ok(())
 }
 
@@ -93,21 +82,14 @@ impl Server {
         let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
-        let address = line
-            .split_whitespace()
-            .last()
-            .context("rollcast did not start")?
-            .trim_end_matches('/')
-            .to_owned();
+        let address =
+            line.split_whitespace().last().context("rollcast did not start")?.trim_end_matches('/').to_owned();
         Ok(Self { child, address })
     }
 
     fn resident_kib(&mut self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS:"))
-            .context("no VmRSS")?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
         Ok(line.split_whitespace().nth(1).context("no figure")?.parse()?)
     }
 }

@@ -85,12 +85,7 @@ impl Story {
     /// Reads a story.
     pub fn named(name: &str) -> Result<Self> {
         let path = sh::at(FOLDER).join(format!("{name}.toml"));
-        let known = || {
-            format!(
-                "there is no story {name:?}; there are: {}",
-                names().unwrap_or_default().join(", ")
-            )
-        };
+        let known = || format!("there is no story {name:?}; there are: {}", names().unwrap_or_default().join(", "));
         let text = std::fs::read_to_string(&path).with_context(known)?;
         let mut story: Self = toml::from_str(&text).with_context(|| format!("{} is not a story", path.display()))?;
         story.name = name.to_owned();
@@ -107,16 +102,11 @@ impl Story {
         let mut lines = std::io::stdin().lock().lines();
         for (index, step) in self.step.iter().enumerate() {
             let number = index + 1;
-            println!(
-                "step {number} of {}: {}",
-                self.step.len(),
-                step.say.as_deref().unwrap_or("next")
-            );
+            println!("step {number} of {}: {}", self.step.len(), step.say.as_deref().unwrap_or("next"));
             if step_by_step && lines.next().is_none() {
                 return Ok(());
             }
-            step.run(&kubectl, &mut memory)
-                .with_context(|| format!("story {}, step {number}", self.name))?;
+            step.run(&kubectl, &mut memory).with_context(|| format!("story {}, step {number}", self.name))?;
             println!("done {number}");
         }
         println!("the end of {}", self.name);
@@ -150,10 +140,7 @@ impl Step {
                 if now == *text {
                     break;
                 }
-                ensure!(
-                    started.elapsed() < WAIT_LIMIT,
-                    "waited for {text:?} from `get {arguments}`, it says {now:?}"
-                );
+                ensure!(started.elapsed() < WAIT_LIMIT, "waited for {text:?} from `get {arguments}`, it says {now:?}");
                 std::thread::sleep(Duration::from_millis(150)); // polling another process
             }
         }
@@ -195,9 +182,7 @@ pub fn node(name: &str) -> Value {
 }
 
 fn filled(text: &str, memory: &BTreeMap<String, String>) -> String {
-    memory.iter().fold(text.to_owned(), |text, (name, value)| {
-        text.replace(&format!("<{name}>"), value)
-    })
+    memory.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("<{name}>"), value))
 }
 
 fn filled_manifest(manifest: &Value, memory: &BTreeMap<String, String>) -> Result<Value> {
@@ -205,9 +190,7 @@ fn filled_manifest(manifest: &Value, memory: &BTreeMap<String, String>) -> Resul
 }
 
 fn unique() -> String {
-    let millis = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis());
+    let millis = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
     format!("{:x}", millis & 0xff_ffff)
 }
 
@@ -224,12 +207,7 @@ pub struct Kubectl {
 impl Kubectl {
     /// The kubectl inside the control plane's binary.
     pub fn new(kubernetes: PathBuf) -> Self {
-        Self {
-            program: kubernetes,
-            prefix: Some("kubectl"),
-            kubeconfig: None,
-            namespace: None,
-        }
+        Self { program: kubernetes, prefix: Some("kubectl"), kubeconfig: None, namespace: None }
     }
 
     /// The kubectl of the control plane's version, or the installed one where it cannot be built.
@@ -238,27 +216,16 @@ impl Kubectl {
             return Ok(Self::new(setup::ensure_binaries()?.kubernetes));
         }
         ensure!(sh::has("kubectl"), "stories need kubectl, or Go to build it");
-        Ok(Self {
-            program: "kubectl".into(),
-            prefix: None,
-            kubeconfig: None,
-            namespace: None,
-        })
+        Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
     }
 
     /// The same, pointed at a cluster.
     pub fn with(&self, kubeconfig: &Path) -> Self {
-        Self {
-            kubeconfig: Some(kubeconfig.to_path_buf()),
-            ..self.clone()
-        }
+        Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
     }
 
     fn in_namespace(&self, namespace: &str) -> Self {
-        Self {
-            namespace: Some(namespace.to_owned()),
-            ..self.clone()
-        }
+        Self { namespace: Some(namespace.to_owned()), ..self.clone() }
     }
 
     fn command(&self) -> std::process::Command {

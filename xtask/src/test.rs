@@ -10,11 +10,7 @@ const PARTS: [&str; 3] = ["rust", "page", "cluster"];
 /// Runs the named parts, or all.
 pub fn run(only: &[String]) -> Result<()> {
     for part in only {
-        ensure!(
-            PARTS.contains(&part.as_str()),
-            "there is no part {part:?}; there are: {}",
-            PARTS.join(", ")
-        );
+        ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
     }
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -42,9 +38,7 @@ pub fn run(only: &[String]) -> Result<()> {
     if wants("cluster") {
         match kubeconfig(&mut running)? {
             Some(kubeconfig) => {
-                command
-                    .arg("--project=cluster")
-                    .env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
+                command.arg("--project=cluster").env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
             }
             None if is_ci => bail!(
                 "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"

@@ -63,15 +63,11 @@ pub fn ForbiddenNotes(
 }
 
 fn forbidden(missing: &Forbidden) -> String {
-    let place = missing.namespace.as_ref().map_or_else(
-        || "all namespaces".to_owned(),
-        |namespace| format!("namespace {namespace}"),
-    );
-    let hint = if missing.namespace.is_none() {
-        " Or name the namespaces you may read with --namespace."
-    } else {
-        ""
-    };
+    let place = missing
+        .namespace
+        .as_ref()
+        .map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace {namespace}"));
+    let hint = if missing.namespace.is_none() { " Or name the namespaces you may read with --namespace." } else { "" };
     format!(
         "Rollcast may not {} {} in {place}. Ask for: get, list, watch on {}.{hint}",
         missing.verb, missing.resource, missing.resource

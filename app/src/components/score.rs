@@ -26,13 +26,8 @@ pub fn Score(
 ) -> impl IntoView {
     let height = total_height(&board);
     let view = board.view.clone();
-    let label = text(move || {
-        view.with(|view| {
-            view.as_ref()
-                .map(|view| view.verdict.sentence.clone())
-                .unwrap_or_default()
-        })
-    });
+    let label =
+        text(move || view.with(|view| view.as_ref().map(|view| view.verdict.sentence.clone()).unwrap_or_default()));
     let (axis, base) = (board.axis.clone(), board.base_millis);
     let style = text(move || {
         let axis = axis.get();
@@ -63,9 +58,7 @@ pub fn Score(
 fn total_height(board: &Board) -> Memo<f64> {
     let (board, order, height) = (board.clone(), board.order.clone(), board.height.clone());
     Memo::new(move |_| {
-        let last = order
-            .with(|order| order.last().copied())
-            .and_then(|key| board.band(key));
+        let last = order.with(|order| order.last().copied()).and_then(|key| board.band(key));
         let bottom = last.map_or(0.0, |row| row.place.with(|place| place.top + place.height));
         bottom.max(height.get())
     })

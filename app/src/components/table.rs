@@ -35,12 +35,8 @@ pub(super) fn BandRows(board: Board, key: BandKey) -> impl IntoView {
 #[component]
 pub(super) fn PodRow(board: Board, key: BandKey, uid: Uid) -> impl IntoView {
     let (band, row) = (board.band(key)?.band, board.row(uid)?);
-    let revision = text(move || {
-        band.with(|band| {
-            band.revision
-                .map_or_else(|| "out of rotation".to_owned(), |r| r.to_string())
-        })
-    });
+    let revision =
+        text(move || band.with(|band| band.revision.map_or_else(|| "out of rotation".to_owned(), |r| r.to_string())));
     let cell = |read: fn(&Pod) -> String| {
         let pod = row.pod.clone();
         text(move || pod.with(read))

@@ -86,10 +86,7 @@ impl<S: Screen + 'static> Client<S> {
             Effect::None => {}
             Effect::Connect => self.connect(),
             Effect::Greet => {
-                let hello = ViewerFrame::Hello {
-                    protocol: PROTOCOL,
-                    build: self.build.clone(),
-                };
+                let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: self.build.clone() };
                 self.say(&hello);
                 self.subscribe(self.screen.position());
             }
@@ -117,10 +114,7 @@ impl<S: Screen + 'static> Client<S> {
     }
 
     fn subscribe(&self, since: Option<Position>) {
-        self.say(&ViewerFrame::Subscribe {
-            scope: self.scope.clone(),
-            since,
-        });
+        self.say(&ViewerFrame::Subscribe { scope: self.scope.clone(), since });
     }
 
     fn say(&self, frame: &ViewerFrame) {
@@ -190,23 +184,18 @@ impl<S: Screen + 'static> Client<S> {
 /// Milliseconds since the page began, never going back.
 #[must_use]
 pub fn page_millis() -> f64 {
-    web_sys::window()
-        .and_then(|window| window.performance())
-        .map_or(0.0, |performance| performance.now())
+    web_sys::window().and_then(|window| window.performance()).map_or(0.0, |performance| performance.now())
 }
 
 /// `<html data-live>` tells style sheets and tests whether the page hears from the server.
 fn note_live(is_live: bool) {
-    if let Some(root) = web_sys::window()
-        .and_then(|window| window.document())
-        .and_then(|document| document.document_element())
+    if let Some(root) =
+        web_sys::window().and_then(|window| window.document()).and_then(|document| document.document_element())
     {
         let _ = root.set_attribute("data-live", if is_live { "true" } else { "false" });
     }
 }
 
 fn is_hidden() -> bool {
-    web_sys::window()
-        .and_then(|window| window.document())
-        .is_some_and(|document| document.hidden())
+    web_sys::window().and_then(|window| window.document()).is_some_and(|document| document.hidden())
 }

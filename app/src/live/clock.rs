@@ -19,12 +19,7 @@ impl Clock {
     /// The server's time was this when the page's was that.
     #[must_use]
     pub const fn new(server_millis: Millis, page_millis: f64) -> Self {
-        Self {
-            server_millis: server_millis as f64,
-            at_page_millis: page_millis,
-            speed: 1.0,
-            stopped_at: None,
-        }
+        Self { server_millis: server_millis as f64, at_page_millis: page_millis, speed: 1.0, stopped_at: None }
     }
 
     /// The server told the time. Small jitter of the network is ignored, so that the picture does not jump back.
@@ -48,11 +43,7 @@ impl Clock {
             self.speed = speed;
         }
         let runs = has_link && !matches!(state, ConnectionState::Stale { .. });
-        self.stopped_at = if runs {
-            None
-        } else {
-            self.stopped_at.or(Some(self.running(page_millis)))
-        };
+        self.stopped_at = if runs { None } else { self.stopped_at.or(Some(self.running(page_millis))) };
     }
 
     /// The time to show.
@@ -92,14 +83,7 @@ mod tests {
     #[test]
     fn a_replay_runs_at_its_own_speed() {
         let mut clock = Clock::new(0, 0.0);
-        clock.set_pace(
-            &ConnectionState::Replay {
-                name: "rollout".into(),
-                speed_percent: 400,
-            },
-            true,
-            0.0,
-        );
+        clock.set_pace(&ConnectionState::Replay { name: "rollout".into(), speed_percent: 400 }, true, 0.0);
         assert_eq!(clock.now_millis(1_000.0), 4_000);
     }
 }

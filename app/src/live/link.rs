@@ -89,31 +89,17 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (_, LinkEvent::Opened) => (Live { heard_millis: now }, Effect::Greet),
         (Live { .. }, LinkEvent::Heard) => (Live { heard_millis: now }, Effect::None),
         (Live { .. }, LinkEvent::Closed) => wait(0, now, chance),
-        (Live { heard_millis }, LinkEvent::Tick | LinkEvent::Awake) if now - heard_millis > SILENCE_MILLIS => (
-            Lost {
-                attempt: 0,
-                tried_millis: now,
-            },
-            Effect::Connect,
-        ),
+        (Live { heard_millis }, LinkEvent::Tick | LinkEvent::Awake) if now - heard_millis > SILENCE_MILLIS => {
+            (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
+        }
         (Connecting { attempt } | Lost { attempt, .. }, LinkEvent::Closed) => wait(attempt, now, chance),
         (Lost { attempt, tried_millis }, LinkEvent::Tick) if now - tried_millis > CONNECT_MILLIS => {
             wait(attempt, now, chance)
         }
-        (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => (
-            Lost {
-                attempt,
-                tried_millis: now,
-            },
-            Effect::Connect,
-        ),
-        (Waiting { attempt, .. }, LinkEvent::Awake) => (
-            Lost {
-                attempt,
-                tried_millis: now,
-            },
-            Effect::Connect,
-        ),
+        (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
+            (Lost { attempt, tried_millis: now }, Effect::Connect)
+        }
+        (Waiting { attempt, .. }, LinkEvent::Awake) => (Lost { attempt, tried_millis: now }, Effect::Connect),
         (state, _) => (state, Effect::None),
     }
 }
@@ -121,13 +107,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
 /// Full jitter below a limit that doubles.
 fn wait(attempt: u32, now: f64, chance: f64) -> (LinkState, Effect) {
     let limit = (FIRST_WAIT_MILLIS * f64::from(1u32 << attempt.min(10))).min(MAX_WAIT_MILLIS);
-    (
-        LinkState::Waiting {
-            attempt: attempt + 1,
-            retry_millis: now + limit * chance.clamp(0.05, 1.0),
-        },
-        Effect::None,
-    )
+    (LinkState::Waiting { attempt: attempt + 1, retry_millis: now + limit * chance.clamp(0.05, 1.0) }, Effect::None)
 }
 
 #[cfg(test)]
@@ -140,9 +120,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..6 {
             state = step(state, LinkEvent::Closed, now, 1.0).0;
-            let LinkState::Waiting { retry_millis, .. } = state else {
-                panic!("{state:?}")
-            };
+            let LinkState::Waiting { retry_millis, .. } = state else { panic!("{state:?}") };
             waits.push(retry_millis - now);
             now = retry_millis;
             let (next, effect) = step(state, LinkEvent::Tick, now, 1.0);
@@ -150,10 +128,7 @@ mod tests {
             state = next;
         }
         assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
-        assert_eq!(
-            step(state, LinkEvent::Opened, now, 1.0),
-            (LinkState::Live { heard_millis: now }, Effect::Greet)
-        );
+        assert_eq!(step(state, LinkEvent::Opened, now, 1.0), (LinkState::Live { heard_millis: now }, Effect::Greet));
     }
 
     #[test]
@@ -165,19 +140,10 @@ mod tests {
 
     #[test]
     fn waking_up_does_not_wait() {
-        let waiting = LinkState::Waiting {
-            attempt: 5,
-            retry_millis: 9_000.0,
-        };
+        let waiting = LinkState::Waiting { attempt: 5, retry_millis: 9_000.0 };
         assert_eq!(
             step(waiting, LinkEvent::Awake, 1.0, 0.5),
-            (
-                LinkState::Lost {
-                    attempt: 5,
-                    tried_millis: 1.0
-                },
-                Effect::Connect
-            )
+            (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, Effect::Connect)
         );
     }
 }

@@ -41,18 +41,12 @@ impl DeploymentScreen {
         let copy = Copy {
             model: snapshot.model,
             deployment: snapshot.deployment,
-            position: Some(Position {
-                epoch: snapshot.epoch,
-                seq: snapshot.seq,
-            }),
+            position: Some(Position { epoch: snapshot.epoch, seq: snapshot.seq }),
             clock: Clock::new(snapshot.now_millis, page_millis()),
             is_linked: true,
             looked_again_at: page_millis(),
         };
-        let screen = Self {
-            board,
-            copy: RefCell::new(copy),
-        };
+        let screen = Self { board, copy: RefCell::new(copy) };
         screen.set_pace(page_millis());
         screen
     }
@@ -60,10 +54,7 @@ impl DeploymentScreen {
     fn set_pace(&self, page_millis: f64) {
         let mut copy = self.copy.borrow_mut();
         let is_linked = copy.is_linked;
-        let state = self
-            .board
-            .connection
-            .with_untracked(|connection| connection.state.clone());
+        let state = self.board.connection.with_untracked(|connection| connection.state.clone());
         copy.clock.set_pace(&state, is_linked, page_millis);
     }
 
@@ -75,10 +66,7 @@ impl DeploymentScreen {
         } else {
             copy.clock.hear(snapshot.now_millis, page_millis);
         }
-        copy.position = Some(Position {
-            epoch: snapshot.epoch,
-            seq: snapshot.seq,
-        });
+        copy.position = Some(Position { epoch: snapshot.epoch, seq: snapshot.seq });
         copy.deployment = snapshot.deployment;
         copy.model = snapshot.model;
         let now_millis = copy.clock.now_millis(page_millis);
@@ -92,10 +80,7 @@ impl DeploymentScreen {
             return Ask::Snapshot;
         };
         copy.clock.hear(delta.now_millis, page_millis);
-        copy.position = Some(Position {
-            seq: delta.to.max(position.seq),
-            ..position
-        });
+        copy.position = Some(Position { seq: delta.to.max(position.seq), ..position });
         let mut pods = BTreeSet::new();
         for change in &delta.changes {
             copy.model.apply_change(change);
@@ -121,29 +106,17 @@ impl DeploymentScreen {
     /// Fits the picture to the window of the browser.
     fn measure(&self) {
         let Some(window) = web_sys::window() else { return };
-        let Some(element) = window
-            .document()
-            .and_then(|document| document.get_element_by_id("bands"))
-        else {
+        let Some(element) = window.document().and_then(|document| document.get_element_by_id("bands")) else {
             return;
         };
         let Ok(element) = element.dyn_into::<web_sys::HtmlElement>() else {
             return;
         };
         let place = element.get_bounding_client_rect();
-        self.board
-            .axis
-            .update_untracked(|axis| axis.width = place.width().max(1.0));
-        let inner = window
-            .inner_height()
-            .ok()
-            .and_then(|height| height.as_f64())
-            .unwrap_or(900.0);
+        self.board.axis.update_untracked(|axis| axis.width = place.width().max(1.0));
+        let inner = window.inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(900.0);
         let scrolled = window.scroll_y().unwrap_or(0.0);
-        set_if_new(
-            &self.board.height,
-            (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT).round(),
-        );
+        set_if_new(&self.board.height, (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT).round());
     }
 }
 
@@ -196,19 +169,8 @@ impl Screen for DeploymentScreen {
         };
         let axis = self.board.axis.get_untracked();
         let off = wanted - axis.window_millis;
-        let window_millis = if off.abs() < 50.0 {
-            wanted
-        } else {
-            axis.window_millis + off * ZOOM_STEP
-        };
-        set_if_new(
-            &self.board.axis,
-            Axis {
-                now_millis,
-                window_millis,
-                width: axis.width,
-            },
-        );
+        let window_millis = if off.abs() < 50.0 { wanted } else { axis.window_millis + off * ZOOM_STEP };
+        set_if_new(&self.board.axis, Axis { now_millis, window_millis, width: axis.width });
         set_if_new(&self.board.second, now_millis.div_euclid(1000));
         set_if_new(&self.board.ticks, scale::ticks(now_millis, window_millis, axis.width));
     }

@@ -25,11 +25,7 @@ impl Socket {
     /// Opens a socket to this page's server.
     pub(super) fn open(on: impl Fn(SocketEvent) + Clone + 'static) -> Option<Self> {
         let location = web_sys::window()?.location();
-        let scheme = if location.protocol().ok()? == "https:" {
-            "wss"
-        } else {
-            "ws"
-        };
+        let scheme = if location.protocol().ok()? == "https:" { "wss" } else { "ws" };
         let socket = WebSocket::new(&format!("{scheme}://{}/api/v1/stream", location.host().ok()?)).ok()?;
         socket.set_binary_type(BinaryType::Arraybuffer);
         let (on_open, on_frame, on_close) = (on.clone(), on.clone(), on);
@@ -45,12 +41,7 @@ impl Socket {
         socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
         socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
         socket.set_onclose(Some(closed.as_ref().unchecked_ref()));
-        Some(Self {
-            socket,
-            _opened: opened,
-            _message: message,
-            _closed: closed,
-        })
+        Some(Self { socket, _opened: opened, _message: message, _closed: closed })
     }
 
     pub(super) fn send(&self, frame: &ViewerFrame) {

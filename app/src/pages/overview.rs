@@ -89,10 +89,7 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
     }
     impl Screen for ListScreen {
         fn link(&self, state: LinkState, _: f64) {
-            set_if_new(
-                &self.is_linked,
-                matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. }),
-            );
+            set_if_new(&self.is_linked, matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. }));
         }
         fn frames(&self, frames: Vec<ServerFrame>, _: f64) -> Ask {
             for frame in frames {

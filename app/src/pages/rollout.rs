@@ -59,11 +59,7 @@ fn go_live(board: &Board, payload: DeploymentPayload) {
     let board = board.clone();
     // After hydration: the first frame must not change what the server rendered while it is being taken over.
     request_animation_frame(move || {
-        let scope = Scope::Deployment {
-            cluster: payload.cluster,
-            namespace: payload.namespace,
-            name: payload.name,
-        };
+        let scope = Scope::Deployment { cluster: payload.cluster, namespace: payload.namespace, name: payload.name };
         let screen = crate::live::screen::DeploymentScreen::new(board, payload.snapshot);
         client::start(screen, scope, payload.build);
     });

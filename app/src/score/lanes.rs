@@ -68,25 +68,14 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         })
         .collect();
     let mut bands: Vec<Band> = order::by(bands, |band| {
-        (
-            i64::from(band.is_current),
-            u128::from(band.revision.map_or(0, |revision| revision + 1)),
-        )
+        (i64::from(band.is_current), u128::from(band.revision.map_or(0, |revision| revision + 1)))
     });
     let out = sorted(model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
-        let visible_since = pod
-            .adopted_millis
-            .filter(|_| !pod.is_out_of_rotation())
-            .or(pod.gone_millis());
+        let visible_since = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation()).or(pod.gone_millis());
         pod.released_millis.is_some() && visible_since.is_none_or(|until| until > from_millis)
     }));
     if !out.is_empty() {
-        let span = |pod: &Pod| {
-            (
-                pod.released_millis.unwrap_or_default(),
-                pod.adopted_millis.or(pod.gone_millis()),
-            )
-        };
+        let span = |pod: &Pod| (pod.released_millis.unwrap_or_default(), pod.adopted_millis.or(pod.gone_millis()));
         let (pods, slots) = slotted(&out, span);
         bands.push(Band {
             replica_set: None,
@@ -108,11 +97,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
 /// Stacks the bands into `height` pixels as far as rows can shrink.
 #[must_use]
 pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
-    let rows: f64 = bands
-        .iter()
-        .map(|band| f64::from(band.slots.max(1)))
-        .sum::<f64>()
-        .max(1.0);
+    let rows: f64 = bands.iter().map(|band| f64::from(band.slots.max(1))).sum::<f64>().max(1.0);
     let fixed = bands.len() as f64 * (2.0 * BAND_PADDING + BAND_GAP);
     let row = ((height - fixed) / rows).clamp(FLATTEST_ROW, TALLEST_ROW);
     let mut top = 0.0;
@@ -121,12 +106,7 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
         .map(|band| {
             let content =
                 (f64::from(band.slots.max(1)) * row).max(if band.replica_set.is_some() { 56.0 } else { 24.0 });
-            let place = Place {
-                top,
-                height: content + 2.0 * BAND_PADDING,
-                row,
-                first: top + BAND_PADDING,
-            };
+            let place = Place { top, height: content + 2.0 * BAND_PADDING, row, first: top + BAND_PADDING };
             top += place.height + BAND_GAP;
             place
         })
@@ -151,46 +131,29 @@ fn sorted<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
 }
 
 fn in_view(pod: &Pod, from_millis: Millis) -> bool {
-    let left = pod
-        .gone_millis()
-        .or(pod.released_millis.filter(|_| pod.is_out_of_rotation()));
+    let left = pod.gone_millis().or(pod.released_millis.filter(|_| pod.is_out_of_rotation()));
     left.is_none_or(|at| at + REST_MILLIS > from_millis)
 }
 
 /// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.
 fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) -> Band {
     let span = |pod: &Pod| {
-        let left = pod
-            .gone_millis()
-            .or(pod.released_millis.filter(|_| pod.is_out_of_rotation()));
+        let left = pod.gone_millis().or(pod.released_millis.filter(|_| pod.is_out_of_rotation()));
         (pod.first_seen_millis(), left)
     };
     let (mut placed, _) = slotted(pods, span);
-    let seen: std::collections::BTreeSet<Uid> = pods
-        .iter()
-        .filter(|pod| in_view(pod, from_millis))
-        .map(|pod| pod.uid)
-        .collect();
+    let seen: std::collections::BTreeSet<Uid> =
+        pods.iter().filter(|pod| in_view(pod, from_millis)).map(|pod| pod.uid).collect();
     placed.retain(|(uid, _)| seen.contains(uid));
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
     let mine = |pod: &&&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
     Band {
         replica_set: Some(set.uid),
         revision: set.revision(),
-        was: set
-            .revisions
-            .iter()
-            .rev()
-            .skip(1)
-            .map(|(revision, _)| *revision)
-            .collect(),
+        was: set.revisions.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
         images: words::images(&set.images),
         hash: words::safe(&set.template_hash),
-        wanted: if set.removed_millis.is_some() {
-            0
-        } else {
-            set.now.counts.wanted
-        },
+        wanted: if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted },
         available: pods.iter().filter(mine).count() as u32,
         is_current,
         is_removed: set.removed_millis.is_some(),
@@ -244,15 +207,9 @@ mod tests {
 
     #[test]
     fn a_slot_is_kept_until_its_pod_is_gone_and_then_used_again() {
-        let pods = [
-            pod(1, 0, Some(1000)),
-            pod(2, 10, None),
-            pod(3, 1500, None),
-            pod(4, 2000, None),
-        ];
-        let (placed, slots) = slotted(&pods.iter().collect::<Vec<_>>(), |pod| {
-            (pod.first_seen_millis(), pod.gone_millis())
-        });
+        let pods = [pod(1, 0, Some(1000)), pod(2, 10, None), pod(3, 1500, None), pod(4, 2000, None)];
+        let (placed, slots) =
+            slotted(&pods.iter().collect::<Vec<_>>(), |pod| (pod.first_seen_millis(), pod.gone_millis()));
         let slots_of: Vec<u32> = placed.iter().map(|(_, slot)| *slot).collect();
         assert_eq!((slots_of, slots), (vec![0, 1, 2, 0], 3));
     }

@@ -45,10 +45,7 @@ pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> 
     let step = STEPS.into_iter().find(|step| seconds / step <= most).unwrap_or(600) * 1000;
     let from = now_millis - window_millis as i64;
     let first = from.div_euclid(step) * step;
-    (0..)
-        .map(|index| first + index * step)
-        .take_while(|at| *at <= now_millis + step)
-        .collect()
+    (0..).map(|index| first + index * step).take_while(|at| *at <= now_millis + step).collect()
 }
 
 /// Time of day in UTC, "14:02:05".

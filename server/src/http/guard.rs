@@ -15,11 +15,7 @@ use crate::state::Rollcast;
 
 /// Refuses strange hosts and adds the headers that every answer carries.
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, request: Request, next: Next) -> Response {
-    let host = request
-        .headers()
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default();
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !is_known(host, &rollcast.allowed_hosts) {
         let host = timeline::words::safe(host);
         let text = format!(
@@ -45,11 +41,7 @@ pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
         return true;
     };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let authority = origin
-        .to_str()
-        .ok()
-        .and_then(|origin| origin.split_once("://"))
-        .map(|(_, authority)| authority);
+    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
     authority.is_some() && authority == host
 }
 
@@ -70,21 +62,10 @@ mod tests {
     #[test]
     fn addresses_localhost_and_allowed_names_are_known() {
         let allowed = vec!["rollcast.example.com".to_owned()];
-        for host in [
-            "127.0.0.1:7440",
-            "localhost",
-            "[::1]:7440",
-            "192.168.1.4:80",
-            "Rollcast.Example.com",
-        ] {
+        for host in ["127.0.0.1:7440", "localhost", "[::1]:7440", "192.168.1.4:80", "Rollcast.Example.com"] {
             assert!(is_known(host, &allowed), "{host}");
         }
-        for host in [
-            "",
-            "evil.example.com:7440",
-            "127.0.0.1.evil.example.com",
-            "localhost.evil.com:1",
-        ] {
+        for host in ["", "evil.example.com:7440", "127.0.0.1.evil.example.com", "localhost.evil.com:1"] {
             assert!(!is_known(host, &allowed), "{host}");
         }
     }
@@ -99,12 +80,7 @@ mod tests {
         };
         assert!(is_same_origin(&headers(None)));
         assert!(is_same_origin(&headers(Some("http://127.0.0.1:7440"))));
-        for origin in [
-            "http://evil.example",
-            "null",
-            "http://127.0.0.1:7441",
-            "http://127.0.0.1",
-        ] {
+        for origin in ["http://evil.example", "null", "http://127.0.0.1:7441", "http://127.0.0.1"] {
             assert!(!is_same_origin(&headers(Some(origin))), "{origin}");
         }
     }

@@ -15,40 +15,16 @@ use crate::state::Rollcast;
 type PerCluster = (&'static str, &'static str, fn(&Handle) -> &AtomicU64);
 
 const PER_CLUSTER: [PerCluster; 8] = [
-    (
-        "rollcast_list_requests_total",
-        "Lists started at the API server.",
-        |hub| &hub.sources().lists,
-    ),
-    (
-        "rollcast_watch_requests_total",
-        "Watches started at the API server.",
-        |hub| &hub.sources().watches,
-    ),
-    (
-        "rollcast_request_failures_total",
-        "Lists and watches that failed.",
-        |hub| &hub.sources().failures,
-    ),
-    ("rollcast_watch_events_total", "Watch events received.", |hub| {
-        &hub.sources().events
+    ("rollcast_list_requests_total", "Lists started at the API server.", |hub| &hub.sources().lists),
+    ("rollcast_watch_requests_total", "Watches started at the API server.", |hub| &hub.sources().watches),
+    ("rollcast_request_failures_total", "Lists and watches that failed.", |hub| &hub.sources().failures),
+    ("rollcast_watch_events_total", "Watch events received.", |hub| &hub.sources().events),
+    ("rollcast_malformed_objects_total", "Objects skipped because they could not be decoded.", |hub| {
+        &hub.sources().malformed
     }),
-    (
-        "rollcast_malformed_objects_total",
-        "Objects skipped because they could not be decoded.",
-        |hub| &hub.sources().malformed,
-    ),
-    ("rollcast_facts_total", "Facts applied to the timeline.", |hub| {
-        &hub.counters().facts
-    }),
-    ("rollcast_changes_total", "Changes that facts made.", |hub| {
-        &hub.counters().changes
-    }),
-    (
-        "rollcast_frames_encoded_total",
-        "Frames encoded for viewers, each once.",
-        |hub| &hub.counters().frames,
-    ),
+    ("rollcast_facts_total", "Facts applied to the timeline.", |hub| &hub.counters().facts),
+    ("rollcast_changes_total", "Changes that facts made.", |hub| &hub.counters().changes),
+    ("rollcast_frames_encoded_total", "Frames encoded for viewers, each once.", |hub| &hub.counters().frames),
 ];
 
 pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> impl IntoResponse {
@@ -56,12 +32,7 @@ pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> impl IntoR
     for (name, help, read) in PER_CLUSTER {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
         for hub in rollcast.clusters.values() {
-            let _ = writeln!(
-                text,
-                "{name}{{cluster=\"{}\"}} {}",
-                label(hub.name()),
-                read(hub).load(Ordering::Relaxed)
-            );
+            let _ = writeln!(text, "{name}{{cluster=\"{}\"}} {}", label(hub.name()), read(hub).load(Ordering::Relaxed));
         }
     }
     let _ = writeln!(
@@ -70,12 +41,7 @@ pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> impl IntoR
     );
     for hub in rollcast.clusters.values() {
         let stale = matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
-        let _ = writeln!(
-            text,
-            "rollcast_cluster_stale{{cluster=\"{}\"}} {}",
-            label(hub.name()),
-            u8::from(stale)
-        );
+        let _ = writeln!(text, "rollcast_cluster_stale{{cluster=\"{}\"}} {}", label(hub.name()), u8::from(stale));
     }
     let viewers = rollcast.viewers.load(Ordering::Relaxed);
     let _ = writeln!(
@@ -88,10 +54,7 @@ pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> impl IntoR
         text,
         "# HELP {name} Viewers that lagged and were given a fresh snapshot.\n# TYPE {name} counter\n{name} {resyncs}"
     );
-    (
-        [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
-        text,
-    )
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
 }
 
 fn label(value: &str) -> String {

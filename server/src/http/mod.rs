@@ -20,15 +20,9 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     Router::new()
         .route("/", get(pages::overview))
-        .route(
-            "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}",
-            get(pages::deployment),
-        )
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(pages::deployment))
         .route("/api/v1/deployments", get(api::deployments))
-        .route(
-            "/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline",
-            get(api::timeline),
-        )
+        .route("/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline", get(api::timeline))
         .route("/api/v1/stream", get(stream::upgrade))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

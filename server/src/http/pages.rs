@@ -10,10 +10,7 @@ use axum::response::{IntoResponse, Response};
 use crate::state::Rollcast;
 
 pub(super) async fn overview(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
-    let payload = Payload::Overview {
-        build: rollcast.build.to_owned(),
-        clusters: rollcast.lists(),
-    };
+    let payload = Payload::Overview { build: rollcast.build.to_owned(), clusters: rollcast.lists() };
     render(&rollcast, payload, StatusCode::OK, request).await
 }
 
@@ -31,20 +28,10 @@ pub(super) async fn deployment(
     let Ok(snapshot) = hub.page(&namespace, &name).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
-    let status = if snapshot.deployment.is_some() {
-        StatusCode::OK
-    } else {
-        StatusCode::NOT_FOUND
-    };
+    let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
     let build = rollcast.build.to_owned();
-    let payload = Payload::Deployment(Box::new(DeploymentPayload {
-        build,
-        cluster,
-        namespace,
-        name,
-        connection,
-        snapshot,
-    }));
+    let payload =
+        Payload::Deployment(Box::new(DeploymentPayload { build, cluster, namespace, name, connection, snapshot }));
     render(&rollcast, payload, status, request).await
 }
 
@@ -57,13 +44,7 @@ pub(super) async fn not_found(rollcast: Arc<Rollcast>, request: Request) -> Resp
 async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
     let path = timeline::words::safe(request.uri().path());
     let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
-    render(
-        rollcast,
-        Payload::NotFound { path, why, instead },
-        StatusCode::NOT_FOUND,
-        request,
-    )
-    .await
+    render(rollcast, Payload::NotFound { path, why, instead }, StatusCode::NOT_FOUND, request).await
 }
 
 async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
@@ -72,8 +53,6 @@ async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, reque
     let handler = leptos_axum::render_app_async_with_context(|| {}, shell);
     let mut response = handler(request).await;
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

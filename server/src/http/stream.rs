@@ -21,11 +21,7 @@ pub(super) async fn upgrade(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if !guard::is_same_origin(&headers) {
-        return (
-            StatusCode::FORBIDDEN,
-            "The stream may only be opened by Rollcast's own pages.\n",
-        )
-            .into_response();
+        return (StatusCode::FORBIDDEN, "The stream may only be opened by Rollcast's own pages.\n").into_response();
     }
     upgrade
         .max_message_size(MAX_VIEWER_FRAME)

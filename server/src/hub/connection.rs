@@ -26,40 +26,28 @@ impl Watches {
 
     /// One word for all: the worst wins, except that what is forbidden does not spoil the rest.
     pub(super) fn connection(&self) -> Connection {
-        let forbidden = self
-            .health
-            .iter()
-            .filter_map(|((kind, namespace), health)| match health {
-                Health::Forbidden { verb } => Some(Forbidden {
-                    verb: (*verb).to_owned(),
-                    resource: kind.resource().to_owned(),
-                    namespace: namespace.clone(),
-                }),
-                _ => None,
-            });
+        let forbidden = self.health.iter().filter_map(|((kind, namespace), health)| match health {
+            Health::Forbidden { verb } => Some(Forbidden {
+                verb: (*verb).to_owned(),
+                resource: kind.resource().to_owned(),
+                namespace: namespace.clone(),
+            }),
+            _ => None,
+        });
         let stale = self.health.values().filter_map(|health| match health {
-            Health::Stale {
-                since_millis,
-                retry_at_millis,
-                why,
-            } => Some((*since_millis, Some(*retry_at_millis), why.clone())),
+            Health::Stale { since_millis, retry_at_millis, why } => {
+                Some((*since_millis, Some(*retry_at_millis), why.clone()))
+            }
             _ => None,
         });
         let silent = self.silent.clone().map(|(since, why)| (since, None, why));
         let state = match stale.chain(silent).min_by_key(|(since, ..)| *since) {
-            Some((since_millis, retry_at_millis, why)) => ConnectionState::Stale {
-                since_millis,
-                retry_at_millis,
-                why,
-            },
+            Some((since_millis, retry_at_millis, why)) => ConnectionState::Stale { since_millis, retry_at_millis, why },
             None if self.health.values().any(|health| *health == Health::Connecting) => ConnectionState::Connecting,
             None if self.health.is_empty() => ConnectionState::Connecting,
             None => ConnectionState::Live,
         };
-        Connection {
-            state,
-            forbidden: forbidden.collect(),
-        }
+        Connection { state, forbidden: forbidden.collect() }
     }
 }
 
@@ -68,11 +56,7 @@ mod tests {
     use super::*;
 
     fn stale(since_millis: Millis) -> Health {
-        Health::Stale {
-            since_millis,
-            retry_at_millis: since_millis + 5,
-            why: "refused".into(),
-        }
+        Health::Stale { since_millis, retry_at_millis: since_millis + 5, why: "refused".into() }
     }
 
     #[test]
@@ -85,26 +69,15 @@ mod tests {
         assert_eq!(connection.state, ConnectionState::Live);
         assert_eq!(
             connection.forbidden,
-            [Forbidden {
-                verb: "list".into(),
-                resource: "events".into(),
-                namespace: None
-            }]
+            [Forbidden { verb: "list".into(), resource: "events".into(), namespace: None }]
         );
         watches.note(Kind::Pod, None, stale(20));
         watches.note_answer(Some((10, "silent".into())));
         assert_eq!(
             watches.connection().state,
-            ConnectionState::Stale {
-                since_millis: 10,
-                retry_at_millis: None,
-                why: "silent".into()
-            }
+            ConnectionState::Stale { since_millis: 10, retry_at_millis: None, why: "silent".into() }
         );
         watches.note_answer(None);
-        assert!(matches!(
-            watches.connection().state,
-            ConnectionState::Stale { since_millis: 20, .. }
-        ));
+        assert!(matches!(watches.connection().state, ConnectionState::Stale { since_millis: 20, .. }));
     }
 }

@@ -97,30 +97,12 @@ pub type List = Arc<ClusterList>;
 type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 
 enum Command {
-    Subscribe {
-        namespace: String,
-        name: String,
-        since: Option<Position>,
-        reply: oneshot::Sender<Subscription>,
-    },
-    Page {
-        namespace: String,
-        name: String,
-        reply: oneshot::Sender<Snapshot>,
-    },
+    Subscribe { namespace: String, name: String, since: Option<Position>, reply: oneshot::Sender<Subscription> },
+    Page { namespace: String, name: String, reply: oneshot::Sender<Snapshot> },
     Read(Job),
-    Observe {
-        at_millis: Millis,
-        fact: Option<Box<Fact>>,
-    },
-    Restart {
-        clock: ReplayClock,
-        state: ConnectionState,
-    },
-    SetClock {
-        clock: ReplayClock,
-        state: ConnectionState,
-    },
+    Observe { at_millis: Millis, fact: Option<Box<Fact>> },
+    Restart { clock: ReplayClock, state: ConnectionState },
+    SetClock { clock: ReplayClock, state: ConnectionState },
 }
 
 /// What a reader sees of a hub.
@@ -154,26 +136,13 @@ impl Handle {
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
         let (events, event_inbox) = mpsc::channel(source::QUEUE);
         let (connection, connection_out) = signal::channel(Connection::default());
-        let empty = ClusterList {
-            cluster: name.to_string(),
-            connection: Connection::default(),
-            deployments: Vec::new(),
-        };
+        let empty =
+            ClusterList { cluster: name.to_string(), connection: Connection::default(), deployments: Vec::new() };
         let (list, list_out) = signal::channel(Arc::new(empty));
         let counters = Arc::new(HubCounters::default());
         let hub = task::Hub::new(name.clone(), connection, list, counters.clone());
         tokio::spawn(hub.run(event_inbox, command_inbox));
-        (
-            Self {
-                name,
-                commands,
-                connection: connection_out,
-                list: list_out,
-                counters,
-                sources,
-            },
-            events,
-        )
+        (Self { name, commands, connection: connection_out, list: list_out, counters, sources }, events)
     }
 
     /// Name of the cluster.
@@ -216,13 +185,7 @@ impl Handle {
         name: &str,
         since: Option<Position>,
     ) -> Result<Subscription, HubEnded> {
-        self.ask(|reply| Command::Subscribe {
-            namespace: namespace.into(),
-            name: name.into(),
-            since,
-            reply,
-        })
-        .await
+        self.ask(|reply| Command::Subscribe { namespace: namespace.into(), name: name.into(), since, reply }).await
     }
 
     /// Everything about a Deployment, for one page.
@@ -230,12 +193,7 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn page(&self, namespace: &str, name: &str) -> Result<Snapshot, HubEnded> {
-        self.ask(|reply| Command::Page {
-            namespace: namespace.into(),
-            name: name.into(),
-            reply,
-        })
-        .await
+        self.ask(|reply| Command::Page { namespace: namespace.into(), name: name.into(), reply }).await
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.
@@ -259,11 +217,7 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn observe(&self, at_millis: Millis, fact: Option<Fact>) -> Result<(), HubEnded> {
-        self.tell(Command::Observe {
-            at_millis,
-            fact: fact.map(Box::new),
-        })
-        .await
+        self.tell(Command::Observe { at_millis, fact: fact.map(Box::new) }).await
     }
 
     /// Forgets everything and starts over with a replay's clock.

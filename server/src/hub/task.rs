@@ -117,41 +117,21 @@ impl Hub {
 
     fn event(&mut self, event: SourceEvent) {
         match event {
-            SourceEvent::Reset {
-                kind,
-                namespace,
-                objects,
-                at_millis,
-            } => {
+            SourceEvent::Reset { kind, namespace, objects, at_millis } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
                 for object in objects {
                     if let Ok(Some(fact)) = object.fact(Seen::InList) {
                         self.observe(at_millis, fact);
                     }
                 }
-                self.observe(
-                    at_millis,
-                    Fact::Listed {
-                        kind,
-                        namespace,
-                        present,
-                    },
-                );
+                self.observe(at_millis, Fact::Listed { kind, namespace, present });
             }
-            SourceEvent::Object {
-                object,
-                seen,
-                at_millis,
-            } => {
+            SourceEvent::Object { object, seen, at_millis } => {
                 if let Ok(Some(fact)) = object.fact(seen) {
                     self.observe(at_millis, fact);
                 }
             }
-            SourceEvent::Health {
-                kind,
-                namespace,
-                health,
-            } => {
+            SourceEvent::Health { kind, namespace, health } => {
                 self.watches.note(kind, namespace, health);
                 self.tell_connection();
             }
@@ -232,11 +212,8 @@ impl Hub {
     fn send_list(&self) {
         let mut deployments: Vec<Summary> = self.summaries.values().cloned().collect();
         deployments.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
-        let list = ClusterList {
-            cluster: self.name.to_string(),
-            connection: self.connection.borrow().clone(),
-            deployments,
-        };
+        let list =
+            ClusterList { cluster: self.name.to_string(), connection: self.connection.borrow().clone(), deployments };
         self.list.send_if_modified(|known| {
             let changed = **known != list;
             if changed {
@@ -248,19 +225,13 @@ impl Hub {
 
     /// Sentences such as "not ready since 20 s" change by time alone.
     fn look_again(&mut self) {
-        let busy = self
-            .summaries
-            .values()
-            .filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
+        let busy = self.summaries.values().filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
         self.outdated.extend(busy.map(|summary| summary.uid));
     }
 
     fn tell_connection(&self) {
         let connection = match &self.replay {
-            Some(state) => Connection {
-                state: state.clone(),
-                forbidden: Vec::new(),
-            },
+            Some(state) => Connection { state: state.clone(), forbidden: Vec::new() },
             None => self.watches.connection(),
         };
         let changed = self.connection.send_if_modified(|known| {
@@ -275,12 +246,7 @@ impl Hub {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Subscribe {
-                namespace,
-                name,
-                since,
-                reply,
-            } => {
+            Command::Subscribe { namespace, name, since, reply } => {
                 let subscription = self.subscribe(namespace, name, since);
                 let _ = reply.send(subscription); // the asker may have left
             }
@@ -293,10 +259,7 @@ impl Hub {
                 now_millis: self.clock.now_millis(),
                 looking_since_millis: self.looking_since_millis,
             }),
-            Command::Observe {
-                at_millis,
-                fact: Some(fact),
-            } => self.observe(at_millis, *fact),
+            Command::Observe { at_millis, fact: Some(fact) } => self.observe(at_millis, *fact),
             Command::Observe { at_millis, fact: None } => {
                 self.note_time(at_millis);
                 let changes = self.timeline.tick(at_millis);
@@ -335,12 +298,7 @@ impl Hub {
         let now_millis = self.clock.now_millis();
         let (first, encoded) = match since.filter(|_| fits) {
             Some(at) => {
-                let nothing = Delta {
-                    from: at.seq,
-                    to: seq,
-                    now_millis,
-                    changes: Vec::new(),
-                };
+                let nothing = Delta { from: at.seq, to: seq, now_millis, changes: Vec::new() };
                 (topic::encode(&ServerFrame::Delta(nothing)).unwrap_or_default(), 1)
             }
             None => topic.snapshot(|| self.snapshot(&key.0, &key.1)),
@@ -348,11 +306,7 @@ impl Hub {
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
         self.topics.insert(key, topic);
-        Subscription {
-            first,
-            frames,
-            now_millis,
-        }
+        Subscription { first, frames, now_millis }
     }
 
     fn snapshot(&self, namespace: &str, name: &str) -> Snapshot {

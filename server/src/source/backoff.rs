@@ -42,11 +42,7 @@ impl Bucket {
     /// A full bucket.
     #[must_use]
     pub const fn new(burst: u32, earn: Duration) -> Self {
-        Self {
-            burst,
-            earn,
-            full_at: Duration::ZERO,
-        }
+        Self { burst, earn, full_at: Duration::ZERO }
     }
 
     /// Takes a token at `now` (time since start) and returns how long to wait for it.

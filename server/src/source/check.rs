@@ -17,11 +17,8 @@ pub struct Found {
 /// Asks a cluster for one object of each kind.
 pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String]) -> Found {
     let mut found = Found::default();
-    let scopes: Vec<Option<&str>> = if namespaces.is_empty() {
-        vec![None]
-    } else {
-        namespaces.iter().map(|name| Some(name.as_str())).collect()
-    };
+    let scopes: Vec<Option<&str>> =
+        if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|name| Some(name.as_str())).collect() };
     for namespace in scopes {
         let place = namespace.map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"));
         for kind in kinds {

@@ -70,11 +70,7 @@ pub async fn targets(kubeconfig: Option<&Path>, contexts: &[String]) -> Result<V
     let mut targets = Vec::new();
     for name in wanted {
         if !known.contains(&name) {
-            let known = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known.join(", ")
-            };
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(TargetError::Context { name, known });
         }
         targets.push(target(config.clone(), name).await?);
@@ -99,14 +95,10 @@ fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), Targe
     let path = named.unwrap_or_else(|| std::env::var("KUBECONFIG").unwrap_or_else(|_| "~/.kube/config".into()));
     match read {
         Ok(config) => Ok((config, path)),
-        Err(KubeconfigError::ReadConfig(why, path)) => Err(TargetError::File {
-            path: path.display().to_string(),
-            why: why.to_string(),
-        }),
-        Err(why) => Err(TargetError::File {
-            path,
-            why: timeline::words::safe(&why.to_string()),
-        }),
+        Err(KubeconfigError::ReadConfig(why, path)) => {
+            Err(TargetError::File { path: path.display().to_string(), why: why.to_string() })
+        }
+        Err(why) => Err(TargetError::File { path, why: timeline::words::safe(&why.to_string()) }),
     }
 }
 
@@ -116,16 +108,10 @@ fn in_cluster() -> Result<Target, TargetError> {
 }
 
 async fn target(config: Kubeconfig, name: String) -> Result<Target, TargetError> {
-    let options = KubeConfigOptions {
-        context: Some(name.clone()),
-        ..Default::default()
-    };
+    let options = KubeConfigOptions { context: Some(name.clone()), ..Default::default() };
     match kube::Config::from_custom_kubeconfig(config, &options).await {
         Ok(config) => client(name, config),
-        Err(why) => Err(TargetError::Unusable {
-            name,
-            why: why.to_string(),
-        }),
+        Err(why) => Err(TargetError::Unusable { name, why: why.to_string() }),
     }
 }
 
@@ -143,15 +129,7 @@ fn client(name: String, config: kube::Config) -> Result<Target, TargetError> {
     let address = config.cluster_url.to_string();
     let namespace = config.default_namespace.clone();
     match client_for(config) {
-        Ok(client) => Ok(Target {
-            name,
-            address,
-            client,
-            namespace,
-        }),
-        Err(why) => Err(TargetError::Unusable {
-            name,
-            why: why.to_string(),
-        }),
+        Ok(client) => Ok(Target { name, address, client, namespace }),
+        Err(why) => Err(TargetError::Unusable { name, why: why.to_string() }),
     }
 }

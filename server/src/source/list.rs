@@ -35,16 +35,10 @@ struct PageMeta {
 pub(super) async fn list(cluster: &Cluster, kind: Kind, namespace: Option<&str>) -> Result<Listed, RequestError> {
     Counters::add(&cluster.counters.lists);
     let collection = request::collection(kind, namespace);
-    let mut listed = Listed {
-        resource_version: String::new(),
-        objects: Vec::new(),
-    };
+    let mut listed = Listed { resource_version: String::new(), objects: Vec::new() };
     let mut next: Option<String> = None;
     loop {
-        let after = next
-            .as_deref()
-            .map(|token| format!("&continue={}", encoded(token)))
-            .unwrap_or_default();
+        let after = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
         let path = format!("{collection}?limit={}{after}", cluster.pace.page_size);
         let body = request::read(request::get(&cluster.client, &path).await?).await?;
         let page: Page<'_> = serde_json::from_slice(&body)?;

@@ -26,15 +26,11 @@ pub(super) async fn run(cluster: Cluster, silent: signal::Sender<bool>) {
         let event = match why {
             None => {
                 last_answer = (Instant::now(), now_millis());
-                silent
-                    .send_replace(false)
-                    .then_some(SourceEvent::Answers { silent: None })
+                silent.send_replace(false).then_some(SourceEvent::Answers { silent: None })
             }
             Some(why) if last_answer.0.elapsed() >= cluster.pace.silence => {
                 silent.send_replace(true);
-                Some(SourceEvent::Answers {
-                    silent: Some((last_answer.1, why)),
-                })
+                Some(SourceEvent::Answers { silent: Some((last_answer.1, why)) })
             }
             Some(_) => None,
         };

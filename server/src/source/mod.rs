@@ -180,11 +180,8 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     let (silent, is_silent) = signal::channel(false);
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
     tokio::spawn(liveness::run(cluster.clone(), silent).instrument(span.clone()));
-    let scopes: Vec<Option<String>> = if namespaces.is_empty() {
-        vec![None]
-    } else {
-        namespaces.iter().cloned().map(Some).collect()
-    };
+    let scopes: Vec<Option<String>> =
+        if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());

@@ -49,23 +49,14 @@ pub enum ReplayError {
 /// # Errors
 /// When the file cannot be read or no line of it can be used.
 pub fn read(path: &Path) -> Result<Recording, ReplayError> {
-    let text = std::fs::read(path).map_err(|error| ReplayError::File {
-        path: path.into(),
-        error,
-    })?;
+    let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
     let recording = Recording::read(&String::from_utf8_lossy(&text));
     for bad in &recording.bad_lines {
         tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
     }
     if recording.observed.is_empty() {
-        let first = recording
-            .bad_lines
-            .first()
-            .map_or_else(String::new, |bad| format!(" ({bad})"));
-        return Err(ReplayError::Empty {
-            path: path.into(),
-            first,
-        });
+        let first = recording.bad_lines.first().map_or_else(String::new, |bad| format!(" ({bad})"));
+        return Err(ReplayError::Empty { path: path.into(), first });
     }
     Ok(recording)
 }
@@ -73,10 +64,8 @@ pub fn read(path: &Path) -> Result<Recording, ReplayError> {
 /// Plays a recording into a hub. Returns when it is over, or never if it repeats.
 pub async fn play(hub: Handle, name: String, recording: Recording, style: Style) {
     let Some((from, to)) = recording.span() else { return };
-    let state = |speed: f64| ConnectionState::Replay {
-        name: name.clone(),
-        speed_percent: (speed * 100.0).round() as u32,
-    };
+    let state =
+        |speed: f64| ConnectionState::Replay { name: name.clone(), speed_percent: (speed * 100.0).round() as u32 };
     loop {
         let held = style.hold_at_millis.map(|offset| from + offset);
         let clock = ReplayClock {
@@ -105,11 +94,7 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style)
         }
         tokio::time::sleep(REST).await;
         if !style.repeat {
-            let end = ReplayClock {
-                start_millis: to + REST.as_millis() as i64,
-                started: Instant::now(),
-                speed: 0.0,
-            };
+            let end = ReplayClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
             let _ = hub.set_clock(end, state(0.0)).await;
             return;
         }

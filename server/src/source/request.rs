@@ -61,10 +61,7 @@ pub(super) async fn get(client: &kube::Client, path: &str) -> Result<Body, Reque
         .header(http::header::ACCEPT, "application/json")
         .body(Body::empty())
         .map_err(|error| RequestError::Unreachable(error.to_string()))?;
-    let response = client
-        .send(request)
-        .await
-        .map_err(|error| RequestError::Unreachable(sentence(&error)))?;
+    let response = client.send(request).await.map_err(|error| RequestError::Unreachable(sentence(&error)))?;
     let status = response.status();
     if status.is_success() {
         return Ok(response.into_body());
@@ -74,10 +71,7 @@ pub(super) async fn get(client: &kube::Client, path: &str) -> Result<Body, Reque
     struct Status {
         message: Option<String>,
     }
-    let message = serde_json::from_slice::<Status>(&body)
-        .ok()
-        .and_then(|status| status.message)
-        .unwrap_or_default();
+    let message = serde_json::from_slice::<Status>(&body).ok().and_then(|status| status.message).unwrap_or_default();
     let message = timeline::words::safe(&message);
     Err(match status {
         StatusCode::FORBIDDEN => RequestError::Forbidden(message),
@@ -90,10 +84,7 @@ pub(super) async fn get(client: &kube::Client, path: &str) -> Result<Body, Reque
 /// Reads a whole body.
 pub(super) async fn read(body: Body) -> Result<Vec<u8>, RequestError> {
     let limited = http_body_util::Limited::new(body, MAX_BODY);
-    let collected = limited
-        .collect()
-        .await
-        .map_err(|error| RequestError::Unreachable(error.to_string()))?;
+    let collected = limited.collect().await.map_err(|error| RequestError::Unreachable(error.to_string()))?;
     Ok(collected.to_bytes().to_vec())
 }
 

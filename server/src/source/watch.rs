@@ -130,14 +130,11 @@ impl Watch {
                 self.backoff.reset();
                 let at_millis = self.word();
                 let (kind, namespace) = (self.kind, self.namespace.clone());
-                self.send(SourceEvent::Reset {
-                    kind,
-                    namespace,
-                    objects: listed.objects,
-                    at_millis,
-                })
-                .await?;
-                self.tell(Health::Live).await?;
+                self.send(SourceEvent::Reset { kind, namespace, objects: listed.objects, at_millis }).await?;
+                // Where lists are allowed and watches are not, only a watch that works says that all is well.
+                if self.health != Some(Health::Forbidden { verb: "watch" }) {
+                    self.tell(Health::Live).await?;
+                }
                 Ok(Some(listed.resource_version))
             }
             Err(error) => {
@@ -164,11 +161,7 @@ impl Watch {
                 Ok(Some(position))
             }
             Ended::Closed => {
-                self.failed_watch(
-                    position,
-                    RequestError::Unreachable("the server closes watches at once".into()),
-                )
-                .await
+                self.failed_watch(position, RequestError::Unreachable("the server closes watches at once".into())).await
             }
             Ended::Failed(error) => self.failed_watch(position, error).await,
         }
@@ -212,9 +205,7 @@ impl Watch {
                 Ok(0) => return Ok(Ended::Closed),
                 Ok(_) => {}
                 Err(error) => {
-                    return Ok(Ended::Failed(RequestError::Unreachable(format!(
-                        "the watch broke: {error}"
-                    ))));
+                    return Ok(Ended::Failed(RequestError::Unreachable(format!("the watch broke: {error}"))));
                 }
             }
             if let Some(ended) = self.line(&line, position).await? {
@@ -259,12 +250,7 @@ impl Watch {
                     position.clone_from(version);
                 }
                 self.backoff.reset();
-                self.send(SourceEvent::Object {
-                    object,
-                    seen,
-                    at_millis,
-                })
-                .await?;
+                self.send(SourceEvent::Object { object, seen, at_millis }).await?;
             }
             Err(error) => list::skipped(&self.cluster, &error),
         }
@@ -288,12 +274,7 @@ impl Watch {
             tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; trying again");
             let since_millis = *self.last_word.get_or_insert(now);
             let retry_at_millis = now + i64::try_from(wait.as_millis()).unwrap_or(0);
-            self.tell(Health::Stale {
-                since_millis,
-                retry_at_millis,
-                why: error.to_string(),
-            })
-            .await?;
+            self.tell(Health::Stale { since_millis, retry_at_millis, why: error.to_string() }).await?;
         }
         tokio::time::sleep(wait).await;
         Ok(())
@@ -315,12 +296,7 @@ impl Watch {
             return Ok(());
         }
         self.health = Some(health.clone());
-        self.send(SourceEvent::Health {
-            kind: self.kind,
-            namespace: self.namespace.clone(),
-            health,
-        })
-        .await
+        self.send(SourceEvent::Health { kind: self.kind, namespace: self.namespace.clone(), health }).await
     }
 
     async fn send(&self, event: SourceEvent) -> Result<(), HubGone> {

@@ -86,11 +86,7 @@ impl FakeApi {
     pub fn put(&self, object: Value) {
         let (kind, uid) = key(&object);
         let mut world = self.world.lock().unwrap();
-        let event = if world.objects.contains_key(&(kind.clone(), uid.clone())) {
-            "MODIFIED"
-        } else {
-            "ADDED"
-        };
+        let event = if world.objects.contains_key(&(kind.clone(), uid.clone())) { "MODIFIED" } else { "ADDED" };
         let object = world.stamp(object);
         world.objects.insert((kind.clone(), uid), object.clone());
         self.tell(&mut world, kind, json!({ "type": event, "object": object }).to_string());
@@ -102,11 +98,7 @@ impl FakeApi {
         let mut world = self.world.lock().unwrap();
         let last = world.objects.remove(&(kind.clone(), uid)).expect("deletes what exists");
         let last = world.stamp(last);
-        self.tell(
-            &mut world,
-            kind,
-            json!({ "type": "DELETED", "object": last }).to_string(),
-        );
+        self.tell(&mut world, kind, json!({ "type": "DELETED", "object": last }).to_string());
     }
 
     fn tell(&self, world: &mut World, kind: String, line: String) {
@@ -126,13 +118,7 @@ impl FakeApi {
 
     /// The next request of that verb for that resource gets this.
     pub fn fault(&self, verb: Verb, resource: &str, fault: Fault) {
-        self.world
-            .lock()
-            .unwrap()
-            .faults
-            .entry((verb as u8, resource.to_owned()))
-            .or_default()
-            .push_back(fault);
+        self.world.lock().unwrap().faults.entry((verb as u8, resource.to_owned())).or_default().push_back(fault);
     }
 
     /// Every request of that verb for that resource gets this, until it is lifted.
@@ -151,24 +137,12 @@ impl FakeApi {
 
     /// Requests so far of a verb for a resource.
     pub fn requests(&self, verb: Verb, resource: &str) -> usize {
-        self.world
-            .lock()
-            .unwrap()
-            .requests
-            .iter()
-            .filter(|(_, v, r)| *v == verb && r.ends_with(resource))
-            .count()
+        self.world.lock().unwrap().requests.iter().filter(|(_, v, r)| *v == verb && r.ends_with(resource)).count()
     }
 
     /// All list and watch requests so far.
     pub fn all_requests(&self) -> usize {
-        self.world
-            .lock()
-            .unwrap()
-            .requests
-            .iter()
-            .filter(|(_, verb, _)| *verb != Verb::Version)
-            .count()
+        self.world.lock().unwrap().requests.iter().filter(|(_, verb, _)| *verb != Verb::Version).count()
     }
 }
 
@@ -181,10 +155,7 @@ impl World {
 
     fn take_fault(&mut self, verb: Verb, resource: &str) -> Option<Fault> {
         let key = (verb as u8, resource.to_owned());
-        self.faults
-            .get_mut(&key)
-            .and_then(VecDeque::pop_front)
-            .or_else(|| self.standing.get(&key).cloned())
+        self.faults.get_mut(&key).and_then(VecDeque::pop_front).or_else(|| self.standing.get(&key).cloned())
     }
 }
 
@@ -204,22 +175,14 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     } else {
         Verb::List
     };
-    let asked = |name: &str| {
-        query
-            .split('&')
-            .find_map(|part| part.strip_prefix(&format!("{name}=")))
-            .map(str::to_owned)
-    };
+    let asked =
+        |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
     let (fault, items, version, past, events) = {
         let mut world = api.world.lock().unwrap();
         world.requests.push((Instant::now(), verb, path.clone()));
         let namespace = path.split("namespaces/").nth(1).and_then(|rest| rest.split('/').next());
         let in_scope = |object: &&Value| namespace.is_none_or(|ns| object["metadata"]["namespace"] == ns);
-        let mine = world
-            .objects
-            .iter()
-            .filter(|((kind, _), _)| *kind == resource)
-            .map(|(_, object)| object);
+        let mine = world.objects.iter().filter(|((kind, _), _)| *kind == resource).map(|(_, object)| object);
         let items: Vec<Value> = mine.filter(in_scope).cloned().collect();
         let since: u64 = asked("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or(0);
         let past: Vec<String> = world
@@ -228,13 +191,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
             .filter(|(at, kind, _)| *at > since && *kind == resource)
             .map(|(.., line)| line.clone())
             .collect();
-        (
-            world.take_fault(verb, &resource),
-            items,
-            world.version,
-            past,
-            api.events.subscribe(),
-        )
+        (world.take_fault(verb, &resource), items, world.version, past, api.events.subscribe())
     };
     match fault {
         Some(Fault::Status(code)) => {
@@ -256,11 +213,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
 /// Pages of two, so that every longer list is paged.
 fn page(items: &[Value], version: u64, after: Option<String>) -> Value {
     let from: usize = after.and_then(|token| token.parse().ok()).unwrap_or(0);
-    let next = if from + 2 < items.len() {
-        (from + 2).to_string()
-    } else {
-        String::new()
-    };
+    let next = if from + 2 < items.len() { (from + 2).to_string() } else { String::new() };
     let items: Vec<&Value> = items.iter().skip(from).take(2).collect();
     json!({ "metadata": { "resourceVersion": version.to_string(), "continue": next }, "items": items })
 }
@@ -272,24 +225,19 @@ fn watch(
     hang_up: broadcast::Receiver<()>,
 ) -> Response {
     let past = futures::stream::iter(past);
-    let live = futures::stream::unfold(
-        (resource, events, hang_up),
-        |(resource, mut events, mut hang_up)| async move {
-            loop {
-                tokio::select! {
-                    event = events.recv() => match event {
-                        Ok((kind, line)) if kind == resource => return Some((line, (resource, events, hang_up))),
-                        Ok(_) => {}
-                        Err(_) => return None,
-                    },
-                    _ = hang_up.recv() => return None,
-                }
+    let live = futures::stream::unfold((resource, events, hang_up), |(resource, mut events, mut hang_up)| async move {
+        loop {
+            tokio::select! {
+                event = events.recv() => match event {
+                    Ok((kind, line)) if kind == resource => return Some((line, (resource, events, hang_up))),
+                    Ok(_) => {}
+                    Err(_) => return None,
+                },
+                _ = hang_up.recv() => return None,
             }
-        },
-    );
-    let lines = past
-        .chain(live)
-        .map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(line + "\n")));
+        }
+    });
+    let lines = past.chain(live).map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(line + "\n")));
     Body::from_stream(lines).into_response()
 }
 
@@ -331,15 +279,8 @@ impl Watched {
     /// Names and states of all pods that exist, in order.
     pub async fn pods(&self) -> Vec<(String, &'static str)> {
         let pods = self.hub.read(|reader| {
-            let exist = reader
-                .timeline
-                .model()
-                .pods
-                .values()
-                .filter(|pod| pod.gone_millis().is_none());
-            exist
-                .map(|pod| (pod.name.clone(), pod.state().name()))
-                .collect::<Vec<_>>()
+            let exist = reader.timeline.model().pods.values().filter(|pod| pod.gone_millis().is_none());
+            exist.map(|pod| (pod.name.clone(), pod.state().name())).collect::<Vec<_>>()
         });
         let mut pods = pods.await.unwrap();
         pods.sort();
@@ -349,11 +290,7 @@ impl Watched {
     /// Waits until the pods that exist are these.
     pub async fn until_pods(&self, names: &[&str]) {
         until(&format!("pods {names:?}"), async || {
-            self.pods()
-                .await
-                .iter()
-                .map(|(name, _)| name.as_str())
-                .eq(names.iter().copied())
+            self.pods().await.iter().map(|(name, _)| name.as_str()).eq(names.iter().copied())
         })
         .await;
     }

@@ -41,32 +41,15 @@ struct Viewer {
 
 impl Viewer {
     async fn open(address: std::net::SocketAddr) -> Self {
-        let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream"))
-            .await
-            .unwrap();
-        let scope = Scope::Deployment {
-            cluster: "fake".into(),
-            namespace: "shop".into(),
-            name: "web".into(),
-        };
+        let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
+        let scope = Scope::Deployment { cluster: "fake".into(), namespace: "shop".into(), name: "web".into() };
         for frame in [
-            ViewerFrame::Hello {
-                protocol: PROTOCOL,
-                build: "build".into(),
-            },
+            ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
             ViewerFrame::Subscribe { scope, since: None },
         ] {
-            socket
-                .send(Message::Binary(frame::encode(&frame).unwrap().into()))
-                .await
-                .unwrap();
+            socket.send(Message::Binary(frame::encode(&frame).unwrap().into())).await.unwrap();
         }
-        Self {
-            socket,
-            copy: Model::default(),
-            seq: 0,
-            bytes: Vec::new(),
-        }
+        Self { socket, copy: Model::default(), seq: 0, bytes: Vec::new() }
     }
 
     /// Takes frames until the copy satisfies a condition.
@@ -108,11 +91,7 @@ async fn a_viewers_copy_equals_the_servers_after_snapshot_and_deltas() {
     site.api.delete(&pod(10, 2, "web-a"));
     viewer
         .until("the last", |model| {
-            has("web-39")(model)
-                && model
-                    .pods
-                    .values()
-                    .any(|pod| pod.name == "web-a" && pod.gone_millis().is_some())
+            has("web-39")(model) && model.pods.values().any(|pod| pod.name == "web-a" && pod.gone_millis().is_some())
         })
         .await;
     let ours = site.watched.hub.page("shop", "web").await.unwrap().model;
@@ -130,13 +109,7 @@ async fn fifty_viewers_add_no_request_to_the_cluster_and_every_frame_is_encoded_
     for viewer in &mut viewers {
         viewer.until("snapshot", has("web-a")).await;
     }
-    let frames = || {
-        site.watched
-            .hub
-            .counters()
-            .frames
-            .load(std::sync::atomic::Ordering::Relaxed)
-    };
+    let frames = || site.watched.hub.counters().frames.load(std::sync::atomic::Ordering::Relaxed);
     let encoded = frames();
     site.api.put(pod(11, 2, "web-b"));
     for viewer in &mut viewers {
@@ -146,10 +119,7 @@ async fn fifty_viewers_add_no_request_to_the_cluster_and_every_frame_is_encoded_
     assert_eq!(frames() - encoded, 1, "one change, one frame, fifty viewers");
     assert_eq!(site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed), 50);
     drop(viewers);
-    until("viewers leave", async || {
-        site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed) == 0
-    })
-    .await;
+    until("viewers leave", async || site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed) == 0).await;
 }
 
 /// A text that must never leave the API server's answer.
@@ -172,19 +142,13 @@ async fn nothing_of_a_pods_environment_arguments_or_managed_fields_survives() {
     loaded["spec"]["containers"][0]["command"] = json!([SECRET]);
     let object = server::translate::Object::decode(timeline::fact::Kind::Pod, &loaded.to_string()).unwrap();
     let recorded = object.to_json().unwrap();
-    assert!(
-        recorded.contains("web-b") && !recorded.contains(SECRET),
-        "recording: {recorded}"
-    );
+    assert!(recorded.contains("web-b") && !recorded.contains(SECRET), "recording: {recorded}");
     let fact = format!("{:?}", object.fact(timeline::fact::Seen::InWatch).unwrap());
     assert!(!fact.contains(SECRET), "fact: {fact}");
     site.api.put(loaded);
     viewer.until("delta", has("web-b")).await;
     assert!(!String::from_utf8_lossy(&viewer.bytes).contains(SECRET), "frames");
-    until("listed", async || {
-        get(site.address, "api/v1/deployments").await.contains("web:v1")
-    })
-    .await;
+    until("listed", async || get(site.address, "api/v1/deployments").await.contains("web:v1")).await;
     for path in [
         "clusters/fake/namespaces/shop/deployments/web",
         "api/v1/clusters/fake/namespaces/shop/deployments/web/timeline",
@@ -206,10 +170,6 @@ async fn get(address: std::net::SocketAddr, path: &str) -> String {
     let mut text = Vec::new();
     stream.read_to_end(&mut text).await.unwrap();
     let text = String::from_utf8_lossy(&text).into_owned();
-    assert!(
-        text.starts_with("HTTP/1.1 200"),
-        "{path}: {}",
-        text.lines().next().unwrap_or_default()
-    );
+    assert!(text.starts_with("HTTP/1.1 200"), "{path}: {}", text.lines().next().unwrap_or_default());
     text
 }

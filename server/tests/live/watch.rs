@@ -85,18 +85,11 @@ async fn watches_that_end_at_once_do_not_make_us_hammer_the_server() {
 #[tokio::test]
 async fn a_truncated_line_loses_nothing() {
     let api = shop().await;
-    api.fault(
-        Verb::Watch,
-        "pods",
-        Fault::Say(r#"{"type":"MODIFIED","object":{"metadata":{"na"#.into()),
-    );
+    api.fault(Verb::Watch, "pods", Fault::Say(r#"{"type":"MODIFIED","object":{"metadata":{"na"#.into()));
     let watched = Watched::start(&api, &[], quick);
     api.put(pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
-    until("counted", async || {
-        watched.counters.failures.load(Ordering::Relaxed) >= 1
-    })
-    .await;
+    until("counted", async || watched.counters.failures.load(Ordering::Relaxed) >= 1).await;
 }
 
 #[tokio::test]
@@ -110,10 +103,7 @@ async fn server_errors_are_waited_out() {
     watched.until_pods(&["web-a", "web-b"]).await;
     api.put(pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
-    assert!(
-        api.requests(Verb::List, "pods") >= 5,
-        "repeated failures of the watch list again"
-    );
+    assert!(api.requests(Verb::List, "pods") >= 5, "repeated failures of the watch list again");
 }
 
 #[tokio::test]
@@ -126,16 +116,30 @@ async fn a_forbidden_kind_is_named_while_the_others_go_on_and_recovers_when_gran
     until("forbidden", async || !connection().forbidden.is_empty()).await;
     let missing = &connection().forbidden[0];
     assert_eq!(
-        (
-            missing.verb.as_str(),
-            missing.resource.as_str(),
-            missing.namespace.as_deref()
-        ),
+        (missing.verb.as_str(), missing.resource.as_str(), missing.namespace.as_deref()),
         ("list", "replicasets.apps", Some("shop"))
     );
     assert_eq!(connection().state, ConnectionState::Live);
     api.stand(Verb::List, "replicasets", None);
     until("granted", async || connection().forbidden.is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_watch_that_is_forbidden_stays_named_while_lists_are_allowed() {
+    let api = shop().await;
+    api.stand(Verb::Watch, "pods", Some(Fault::Status(403)));
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let mut connection = watched.hub.connection();
+    connection.wait_for(|connection| !connection.forbidden.is_empty()).await.unwrap();
+    let lists = api.requests(Verb::List, "pods");
+    until("more lists", async || {
+        assert_eq!(watched.hub.connection().borrow().forbidden[0].verb, "watch");
+        api.requests(Verb::List, "pods") > lists + 2
+    })
+    .await;
+    api.stand(Verb::Watch, "pods", None);
+    connection.wait_for(|connection| connection.forbidden.is_empty()).await.unwrap();
 }
 
 #[tokio::test]
@@ -164,15 +168,7 @@ async fn what_a_relist_lacks_is_gone_and_a_name_with_a_new_uid_is_another_pod() 
     watched.until_pods(&["web-a"]).await;
     let lanes = watched
         .hub
-        .read(|reader| {
-            reader
-                .timeline
-                .model()
-                .pods
-                .values()
-                .filter(|pod| pod.name == "web-a")
-                .count()
-        })
+        .read(|reader| reader.timeline.model().pods.values().filter(|pod| pod.name == "web-a").count())
         .await
         .unwrap();
     assert_eq!(lanes, 2, "same name, two lives");

@@ -10,12 +10,7 @@ use crate::{Change, Millis, Uid};
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
         let uid = fact.meta.uid;
-        if self
-            .model
-            .deployments
-            .get(&uid)
-            .is_some_and(|known| known.deleted_millis.is_some())
-        {
+        if self.model.deployments.get(&uid).is_some_and(|known| known.deleted_millis.is_some()) {
             return;
         }
         if seen == Seen::Deleted {
@@ -130,12 +125,8 @@ impl Timeline {
 
     /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.
     pub(super) fn note_peaks(&mut self, deployment: Uid) {
-        let open = self
-            .model
-            .deployments
-            .get(&deployment)
-            .and_then(|d| d.rollouts.last())
-            .is_some_and(Rollout::is_open);
+        let open =
+            self.model.deployments.get(&deployment).and_then(|d| d.rollouts.last()).is_some_and(Rollout::is_open);
         if !open {
             return;
         }
@@ -175,17 +166,10 @@ impl Timeline {
 fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {
     let mut marks = Vec::new();
     if before.spec.paused != after.spec.paused {
-        marks.push(if after.spec.paused {
-            MarkKind::Paused
-        } else {
-            MarkKind::Resumed
-        });
+        marks.push(if after.spec.paused { MarkKind::Paused } else { MarkKind::Resumed });
     }
     if before.spec.replicas != after.spec.replicas {
-        marks.push(MarkKind::Replicas {
-            from: before.spec.replicas,
-            to: after.spec.replicas,
-        });
+        marks.push(MarkKind::Replicas { from: before.spec.replicas, to: after.spec.replicas });
     }
     if after.deleting && !before.deleting {
         marks.push(MarkKind::Deleting);

@@ -18,18 +18,10 @@ impl Timeline {
         let ends = seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some();
         // A pod that is known was owned by its last owner until now; deciding comes before anything else moves.
         let end_reason = match self.model.pods.get(&uid) {
-            Some(pod) => (ends && pod.end_reason.is_none())
-                .then(|| self.end_reason(Some(fact), pod.owner))
-                .flatten(),
+            Some(pod) => (ends && pod.end_reason.is_none()).then(|| self.end_reason(Some(fact), pod.owner)).flatten(),
             None => None,
         };
-        let mut touched: Vec<Uid> = self
-            .model
-            .pods
-            .get(&uid)
-            .and_then(|pod| pod.owner)
-            .into_iter()
-            .collect();
+        let mut touched: Vec<Uid> = self.model.pods.get(&uid).and_then(|pod| pod.owner).into_iter().collect();
         if seen != Seen::Deleted {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
@@ -116,9 +108,7 @@ impl Timeline {
     /// The end reason of a pod that was new in this very fact.
     fn late_end_reason(&self, uid: Uid, fact: &PodFact, ends: bool) -> Option<EndReason> {
         let pod = self.model.pods.get(&uid)?;
-        (ends && pod.end_reason.is_none())
-            .then(|| self.end_reason(Some(fact), pod.owner))
-            .flatten()
+        (ends && pod.end_reason.is_none()).then(|| self.end_reason(Some(fact), pod.owner)).flatten()
     }
 
     /// Why a pod goes, by what is known at this moment; the pod still counts among its ReplicaSet's living ones.
@@ -143,11 +133,7 @@ impl Timeline {
             return Some(EndReason::ReplicaSetDeleted);
         }
         let (living, _) = self.living.get(&owner).copied().unwrap_or_default();
-        Some(if set.now.counts.wanted < living {
-            EndReason::ScaledDown
-        } else {
-            EndReason::DeletedByHand
-        })
+        Some(if set.now.counts.wanted < living { EndReason::ScaledDown } else { EndReason::DeletedByHand })
     }
 
     /// Keeps the counts of living pods, and the peaks of the rollouts they belong to.
@@ -163,13 +149,8 @@ impl Timeline {
                 *count = count.saturating_add_signed(step);
             }
         }
-        let deployments: Vec<Uid> = touched
-            .iter()
-            .filter_map(|set| self.model.replica_sets.get(set)?.owner)
-            .collect();
-        deployments
-            .into_iter()
-            .for_each(|deployment| self.note_peaks(deployment));
+        let deployments: Vec<Uid> = touched.iter().filter_map(|set| self.model.replica_sets.get(set)?.owner).collect();
+        deployments.into_iter().for_each(|deployment| self.note_peaks(deployment));
     }
 }
 

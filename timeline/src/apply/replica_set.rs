@@ -72,14 +72,7 @@ impl Timeline {
     fn note_scale(&mut self, at: Millis, uid: Uid, from: u32, to: u32, cause: ScaleCause) {
         let owner = self.model.replica_sets.get(&uid).and_then(|set| set.owner);
         if let Some(deployment) = owner.filter(|_| from != to) {
-            let scale = Scale {
-                at_millis: at,
-                order: self.seq,
-                deployment,
-                from,
-                to,
-                cause,
-            };
+            let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };
             self.emit(Change::Scale(uid, scale));
         }
     }

@@ -22,17 +22,11 @@ pub struct Binaries {
 
 /// Builds what is missing or older than its sources.
 pub fn ensure_binaries() -> Result<Binaries> {
-    ensure!(
-        sh::has("go"),
-        "the control plane is built with Go 1.26 or newer, which is not on the PATH"
-    );
+    ensure!(sh::has("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
     let folder = sh::at("target/cluster/bin");
     std::fs::create_dir_all(&folder)?;
-    let binaries = Binaries {
-        kubernetes: folder.join("rollcast-cluster"),
-        etcd: folder.join("etcd"),
-        kwok: folder.join("kwok"),
-    };
+    let binaries =
+        Binaries { kubernetes: folder.join("rollcast-cluster"), etcd: folder.join("etcd"), kwok: folder.join("kwok") };
     let modules = sh::at("end2end/cluster");
     let sources = ["main.go", "certificates.go", "go.mod", "go.sum"].map(|file| modules.join(file));
     if is_older(&binaries.kubernetes, &sources) {
@@ -52,10 +46,7 @@ pub fn ensure_binaries() -> Result<Binaries> {
         )?;
     }
     let etcd = modules.join("etcd");
-    if is_older(
-        &binaries.etcd,
-        &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file)),
-    ) {
+    if is_older(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
         sh::say("building etcd");
         sh::run(
             sh::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"])

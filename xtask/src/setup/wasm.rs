@@ -27,11 +27,7 @@ impl Toolchain {
         let mut flags = Vec::new();
         let home = std::env::var("HOME").unwrap_or_default();
         let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
-        for registry in std::fs::read_dir(format!("{cargo_home}/registry/src"))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
+        for registry in std::fs::read_dir(format!("{cargo_home}/registry/src")).into_iter().flatten().flatten() {
             flags.push(format!("--remap-path-prefix={}/=", registry.path().display()));
         }
         flags.push(format!("--remap-path-prefix={}/=", sh::root().display()));
@@ -72,13 +68,8 @@ pub fn ensure_wasm() -> Result<Toolchain> {
 }
 
 fn installed() -> bool {
-    sh::output(&mut sh::command("rustc", &["--print", "sysroot"])).is_ok_and(|sysroot| {
-        Path::new(&sysroot)
-            .join("lib/rustlib")
-            .join(TARGET)
-            .join("lib")
-            .exists()
-    })
+    sh::output(&mut sh::command("rustc", &["--print", "sysroot"]))
+        .is_ok_and(|sysroot| Path::new(&sysroot).join("lib/rustlib").join(TARGET).join("lib").exists())
 }
 
 fn sources() -> Result<PathBuf> {
@@ -96,10 +87,7 @@ fn debian(sysroot: PathBuf) -> Result<Toolchain> {
     if !sh::has("wasm-ld-14") {
         super::apt_install(&["lld-14"]);
     }
-    Ok(Toolchain::Debian {
-        sysroot,
-        linker: PathBuf::from("wasm-ld-14"),
-    })
+    Ok(Toolchain::Debian { sysroot, linker: PathBuf::from("wasm-ld-14") })
 }
 
 /// Builds std for wasm32 into `sysroot`, about a minute.
@@ -114,15 +102,7 @@ fn build_std(sysroot: &Path) -> Result<()> {
     sh::run(
         sh::command(
             DEBIAN_CARGO,
-            &[
-                "build",
-                "--release",
-                "--target",
-                TARGET,
-                "--features",
-                "compiler-builtins-mem",
-                "--manifest-path",
-            ],
+            &["build", "--release", "--target", TARGET, "--features", "compiler-builtins-mem", "--manifest-path"],
         )
         .arg(library.join("sysroot/Cargo.toml"))
         .env("RUSTC_BOOTSTRAP", "1")
@@ -136,10 +116,7 @@ fn build_std(sysroot: &Path) -> Result<()> {
     let built = work.join("target").join(TARGET).join("release/deps");
     for entry in std::fs::read_dir(&built).with_context(|| format!("no standard library in {}", built.display()))? {
         let path = entry?.path();
-        if let Some(name) = path
-            .file_name()
-            .filter(|_| path.extension().is_some_and(|e| e == "rlib"))
-        {
+        if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == "rlib")) {
             std::fs::copy(&path, libraries.join(name))?;
         }
     }

@@ -21,22 +21,14 @@ pub fn Bars(board: Board) -> impl IntoView {
     let view_box = text(move || {
         let axis = axis.get();
         let (now, window) = ((axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0);
-        format!(
-            "{} 0 {} {}",
-            thousandths(now - window),
-            thousandths(window),
-            fixed(height.get())
-        )
+        format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height.get()))
     });
     // Patterns are drawn in pixels: undo the stretch of the view box.
     let turned = |degrees: i32| {
         let axis = board.axis.clone();
         text(move || {
             let axis = axis.get();
-            format!(
-                "scale({} 1) rotate({degrees})",
-                thousandths(axis.window_millis / 1000.0 / axis.width)
-            )
+            format!("scale({} 1) rotate({degrees})", thousandths(axis.window_millis / 1000.0 / axis.width))
         })
     };
     view! {
@@ -65,14 +57,7 @@ pub(in crate::components) fn BandBars(board: Board, key: BandKey) -> impl IntoVi
         None => text(|| "band out".to_owned()),
         Some(_) => {
             let band = row.band.clone();
-            text(move || {
-                if band.with(|band| band.is_current) {
-                    "band current"
-                } else {
-                    "band"
-                }
-                .to_owned()
-            })
+            text(move || if band.with(|band| band.is_current) { "band current" } else { "band" }.to_owned())
         }
     };
     let place = row.place.clone();
@@ -135,12 +120,7 @@ fn Bar(name: &'static str, from: f64, to: Option<f64>, height: Memo<f64>) -> imp
 pub(super) fn slot_y(row: &BandRow, uid: Uid) -> Memo<f64> {
     let (band, place) = (row.band.clone(), row.place.clone());
     Memo::new(move |_| {
-        let slot = band.with(|band| {
-            band.pods
-                .iter()
-                .find(|(known, _)| *known == uid)
-                .map_or(0, |(_, slot)| *slot)
-        });
+        let slot = band.with(|band| band.pods.iter().find(|(known, _)| *known == uid).map_or(0, |(_, slot)| *slot));
         place.with(|place| place.first - place.top + (f64::from(slot) + 0.5) * place.row)
     })
 }
@@ -160,11 +140,7 @@ fn segments(pod: &Pod) -> Vec<Segment> {
     for ((state, from), to) in pod.states.iter().zip(ends) {
         if *state == PodState::Gone {
             if !pod.is_out_of_rotation() {
-                segments.push(Segment {
-                    name: "gone",
-                    from: *from,
-                    to: Some(*from),
-                });
+                segments.push(Segment { name: "gone", from: *from, to: Some(*from) });
             }
             continue;
         }
@@ -173,28 +149,16 @@ fn segments(pod: &Pod) -> Vec<Segment> {
             None => segments.push(Segment { name, from: *from, to }),
             Some(out) => {
                 if *from < out {
-                    segments.push(Segment {
-                        name,
-                        from: *from,
-                        to: Some(to.map_or(out, |to| to.min(out))),
-                    });
+                    segments.push(Segment { name, from: *from, to: Some(to.map_or(out, |to| to.min(out))) });
                 }
                 if let Some(back) = out_to.filter(|back| to.is_none_or(|to| to > *back)) {
-                    segments.push(Segment {
-                        name,
-                        from: (*from).max(back),
-                        to,
-                    });
+                    segments.push(Segment { name, from: (*from).max(back), to });
                 }
             }
         }
     }
     if let Some(out) = out_from {
-        segments.push(Segment {
-            name: "gone",
-            from: out,
-            to: Some(out),
-        });
+        segments.push(Segment { name: "gone", from: out, to: Some(out) });
     }
     segments
 }
@@ -202,10 +166,6 @@ fn segments(pod: &Pod) -> Vec<Segment> {
 /// A pod's bar in the band "Out of rotation".
 fn outside(pod: &Pod) -> Vec<Segment> {
     let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
-    let segment = |from| Segment {
-        name: "outside",
-        from,
-        to: back.or(pod.gone_millis()),
-    };
+    let segment = |from| Segment { name: "outside", from, to: back.or(pod.gone_millis()) };
     pod.released_millis.map(segment).into_iter().collect()
 }

@@ -11,13 +11,7 @@ pub(in crate::components) fn Beside(board: Board, key: BandKey) -> impl IntoView
     let row = board.band(key)?;
     let (band, place) = (row.band, row.place);
     let style = text(move || {
-        place.with(|place| {
-            format!(
-                "transform:translateY({}px);height:{}px",
-                fixed(place.top),
-                fixed(place.height)
-            )
-        })
+        place.with(|place| format!("transform:translateY({}px);height:{}px", fixed(place.top), fixed(place.height)))
     });
     let with = |read: fn(&crate::score::lanes::Band) -> String| {
         let band = band.clone();
@@ -30,17 +24,10 @@ pub(in crate::components) fn Beside(board: Board, key: BandKey) -> impl IntoView
         (_, Some(revision)) => revision.to_string(),
         _ => "?".to_owned(),
     });
-    let title = if is_out {
-        text(|| "Out of rotation".to_owned())
-    } else {
-        revision
-    };
+    let title = if is_out { text(|| "Out of rotation".to_owned()) } else { revision };
     let was = with(|band| match band.was.as_slice() {
         [] => String::new(),
-        was => format!(
-            " was {}",
-            was.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-        ),
+        was => format!(" was {}", was.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     });
     let counts = with(|band| match band.replica_set {
         None => "labels no longer match".to_owned(),

@@ -31,12 +31,8 @@ pub fn Heads(board: Board) -> impl IntoView {
 pub(in crate::components) fn BandHeads(board: Board, key: BandKey) -> impl IntoView {
     let row = board.band(key)?;
     let band = row.band.clone();
-    let revision = text(move || {
-        band.with(|band| {
-            band.revision
-                .map_or_else(|| "out".to_owned(), |revision| revision.to_string())
-        })
-    });
+    let revision =
+        text(move || band.with(|band| band.revision.map_or_else(|| "out".to_owned(), |revision| revision.to_string())));
     Some(view! {
         <g class="band-heads" data-revision=revision style=super::top_of(&row)>
             <Pods board key part=Part::Heads/>
