@@ -8,9 +8,8 @@ use serde_json::json;
 
 use crate::{build, page, sh};
 
-/// Files of a first visit; the HTML is told apart, it depends on the Deployment.
-const FILES: [&str; 6] =
-    ["pkg/rollcast_bg.wasm", "pkg/rollcast.js", "pkg/rollcast.css", "start.js", "theme.js", "icon.svg"];
+/// Wasm, JavaScript and CSS of a first visit. The HTML depends on the Deployment.
+const FILES: [&str; 5] = ["pkg/rollcast_bg.wasm", "pkg/rollcast.js", "pkg/rollcast.css", "start.js", "theme.js"];
 /// The limit for wasm, JavaScript and CSS together, in bytes of brotli.
 const LIMIT: u64 = 150_000;
 const PODS: u32 = 100;
