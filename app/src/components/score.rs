@@ -64,8 +64,9 @@ fn total_height(board: &Board) -> Memo<f64> {
     })
 }
 
-/// Moves a band's group to the band's upper edge.
+/// Moves a band's group to the band's upper edge. An attribute, not a style: while a style sheet moves a group of the
+/// stretched picture, browsers draw it once in the picture's coarse units and blow that up.
 fn top_of(row: &BandRow) -> Signal<String> {
     let place = row.place.clone();
-    text(move || place.with(|place| format!("transform:translateY({}px)", fixed(place.top))))
+    text(move || place.with(|place| format!("translate(0 {})", fixed(place.top))))
 }

@@ -15,6 +15,8 @@ use super::link::LinkState;
 use crate::board::{Axis, Board, set_if_new};
 use crate::score::scale;
 
+/// The window of the browser is measured, and sentences that tell a duration are written again, this often.
+const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 /// How much of the way to its new width the window goes in one frame.
 const ZOOM_STEP: f64 = 0.12;
 /// Room that is left below the bands, in pixels.
@@ -34,6 +36,7 @@ struct Copy {
     clock: Clock,
     is_linked: bool,
     looked_again_at: f64,
+    measured_at: f64,
 }
 
 impl DeploymentScreen {
@@ -45,6 +48,7 @@ impl DeploymentScreen {
             clock: Clock::new(snapshot.now_millis, page_millis()),
             is_linked: true,
             looked_again_at: page_millis(),
+            measured_at: f64::NEG_INFINITY,
         };
         let screen = Self { board, copy: RefCell::new(copy) };
         screen.set_pace(page_millis());
@@ -157,8 +161,11 @@ impl Screen for DeploymentScreen {
     }
 
     fn animate(&self, page_millis: f64) {
-        if page_millis - self.copy.borrow().looked_again_at > 1_000.0 {
+        if page_millis - self.copy.borrow().measured_at > LOOK_AGAIN_MILLIS {
+            self.copy.borrow_mut().measured_at = page_millis;
             self.measure();
+        }
+        if page_millis - self.copy.borrow().looked_again_at > LOOK_AGAIN_MILLIS {
             self.derive(page_millis); // sentences that tell a duration, bars that left the picture
         }
         let (now_millis, wanted) = {

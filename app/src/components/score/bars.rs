@@ -62,7 +62,7 @@ pub(in crate::components) fn BandBars(board: Board, key: BandKey) -> impl IntoVi
     };
     let place = row.place.clone();
     Some(view! {
-        <g class=class style=super::top_of(&row) data-testid="band">
+        <g class=class transform=super::top_of(&row) data-testid="band">
             <rect class="ground" x="-10000000" width="20000000" y="0" height=text(move || place.with(|place| fixed(place.height)))/>
             <Pods board key part=Part::Bars/>
         </g>
@@ -79,7 +79,7 @@ pub(in crate::components) fn PodBars(board: Board, key: BandKey, uid: Uid) -> im
     let segments = move || pod.with(|pod| if key.is_some() { segments(pod) } else { outside(pod) });
     let x = move |at: Millis| board.x(at);
     Some(view! {
-        <g class="pod" style=text(move || format!("transform:translateY({}px)", fixed(y.get())))>
+        <g class="pod" transform=text(move || format!("translate(0 {})", fixed(y.get())))>
             <For each=segments key=|segment| (segment.name, segment.from, segment.to) let:segment>
                 <Bar name=segment.name from=x(segment.from) to=segment.to.map(&x) height/>
             </For>

@@ -34,7 +34,7 @@ pub(in crate::components) fn BandHeads(board: Board, key: BandKey) -> impl IntoV
     let revision =
         text(move || band.with(|band| band.revision.map_or_else(|| "out".to_owned(), |revision| revision.to_string())));
     Some(view! {
-        <g class="band-heads" data-revision=revision style=super::top_of(&row)>
+        <g class="band-heads" data-revision=revision transform=super::top_of(&row)>
             <Pods board key part=Part::Heads/>
         </g>
     })
@@ -96,7 +96,7 @@ pub(in crate::components) fn Head(board: Board, key: BandKey, uid: Uid) -> impl 
     Some(view! {
         <g
             class=class
-            style=text(move || format!("transform:translateY({}px)", fixed(y.get())))
+            transform=text(move || format!("translate(0 {})", fixed(y.get())))
             data-testid="pod"
             data-pod=name
             data-state=text(move || state.get().name().to_owned())
