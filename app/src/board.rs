@@ -68,8 +68,6 @@ pub struct Board {
     pub place: Arc<Place>,
     /// The verdict line; `None` while there is no such Deployment.
     pub view: ArcRwSignal<Option<View>>,
-    /// When the Deployment was deleted.
-    pub deleted_millis: ArcRwSignal<Option<Millis>>,
     /// The bands, in order.
     pub order: ArcRwSignal<Vec<BandKey>>,
     /// The story, oldest first.
@@ -104,7 +102,6 @@ impl Board {
         let window_millis = scale::window_millis(deployment, now_millis);
         let board = Self {
             view: ArcRwSignal::new(None),
-            deleted_millis: ArcRwSignal::new(None),
             order: ArcRwSignal::new(Vec::new()),
             story: ArcRwSignal::new(Vec::new()),
             connection: ArcRwSignal::new(payload.connection.clone()),
@@ -154,7 +151,6 @@ impl Board {
     pub fn derive(&self, model: &Model, deployment: Option<Uid>, now_millis: Millis) {
         let known = deployment.and_then(|uid| model.deployments.get(&uid));
         set_if_new(&self.view, deployment.and_then(|uid| view::view(model, uid, now_millis)));
-        set_if_new(&self.deleted_millis, known.and_then(|d| d.deleted_millis));
         set_if_new(&self.story, deployment.map(|uid| story::story(model, uid)).unwrap_or_default());
         let from = now_millis - self.axis.with_untracked(|axis| axis.window_millis) as Millis;
         let bands = known.map(|d| lanes::bands(model, d, from)).unwrap_or_default();

@@ -143,6 +143,18 @@ async fn a_watch_that_is_forbidden_stays_named_while_lists_are_allowed() {
 }
 
 #[tokio::test]
+async fn refused_credentials_are_said_in_a_sentence() {
+    let api = shop().await;
+    api.stand(Verb::List, "pods", Some(Fault::Status(401)));
+    let watched = Watched::start(&api, &[], quick);
+    let mut connection = watched.hub.connection();
+    let refused = |connection: &timeline::frame::Connection| matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains("the credentials were refused; they may have expired"));
+    connection.wait_for(refused).await.unwrap();
+    api.stand(Verb::List, "pods", None);
+    watched.until_pods(&["web-a", "web-b"]).await;
+}
+
+#[tokio::test]
 async fn a_namespace_is_all_that_is_asked_for_when_it_is_all_that_is_named() {
     let api = shop().await;
     let mut other = pod(30, 2, "other");
