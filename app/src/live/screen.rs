@@ -117,7 +117,8 @@ impl DeploymentScreen {
             return;
         };
         let place = element.get_bounding_client_rect();
-        self.board.axis.update_untracked(|axis| axis.width = place.width().max(1.0));
+        let axis = self.board.axis.get_untracked();
+        set_if_new(&self.board.axis, Axis { width: place.width().max(1.0), ..axis });
         let inner = window.inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(900.0);
         let scrolled = window.scroll_y().unwrap_or(0.0);
         set_if_new(&self.board.height, (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT).round());
