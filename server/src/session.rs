@@ -132,23 +132,29 @@ async fn follow(
             let mut connection = hub.connection();
             let now = connection.borrow_and_update().clone();
             send_frame(out, &ServerFrame::Connection { cluster: cluster.clone(), connection: now }).await?;
-            let subscription = hub.subscribe(&namespace, &name, since).await.map_err(|_| End::Broken)?;
-            send(out, subscription.first).await?;
-            send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
-            Ok((
-                Following::Deployment { hub, namespace, name, frames: subscription.frames },
-                Some((cluster, connection)),
-            ))
+            Ok((listen(out, hub, namespace, name, since).await?, Some((cluster, connection))))
         }
     }
 }
 
 /// The viewer lagged: drops what it missed and sends everything anew.
 async fn resume(out: &mut (impl Sink<Message> + Unpin), following: Following) -> Result<Following, End> {
-    let Following::Deployment { hub, namespace, name, .. } = following else {
-        return Ok(following);
-    };
-    let subscription = hub.subscribe(&namespace, &name, None).await.map_err(|_| End::Broken)?;
+    match following {
+        Following::Deployment { hub, namespace, name, .. } => listen(out, hub, namespace, name, None).await,
+        other => Ok(other),
+    }
+}
+
+/// Brings the viewer to where a Deployment stands, and listens for what comes after. The heartbeat tells the time: a shared
+/// snapshot may carry an older one.
+async fn listen(
+    out: &mut (impl Sink<Message> + Unpin),
+    hub: Handle,
+    namespace: String,
+    name: String,
+    since: Option<Position>,
+) -> Result<Following, End> {
+    let subscription = hub.subscribe(&namespace, &name, since).await.map_err(|_| End::Broken)?;
     send(out, subscription.first).await?;
     send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
     Ok(Following::Deployment { hub, namespace, name, frames: subscription.frames })

@@ -6,9 +6,10 @@ use crate::budget::{self, Limits};
 use crate::fact::Truth;
 use crate::model::{Deployment, ReplicaSet};
 use crate::phase::PodState;
+use crate::stall::{self, Cause};
 use crate::verdict::{self, KubectlVerdict};
 use crate::words::{count, duration, images, is_are, list};
-use crate::{Millis, Model, Uid, rollout, stall};
+use crate::{Millis, Model, Uid, rollout};
 
 /// The controller is silent when it has not seen a spec for this long.
 const SILENT_MILLIS: Millis = 5_000;
@@ -234,7 +235,7 @@ impl Looked<'_> {
         }
         match kubectl {
             KubectlVerdict::Complete if available < wanted => {
-                let why = self.explain("A replacement is on its way; the revision does not change.");
+                let why = self.explain(self.causes(), "A replacement is on its way; the revision does not change.");
                 say("Recovering", Tone::Busy, format!("Revision {revision}: {available} of {wanted} available."), why)
             }
             KubectlVerdict::Complete => say(
@@ -246,7 +247,7 @@ impl Looked<'_> {
             KubectlVerdict::DeadlineExceeded => {
                 let sentence =
                     format!("Revision {revision} is stuck: {} of {wanted} new pods available.", counts.new_available);
-                let why = self.explain("Kubernetes keeps trying; it does not roll back by itself.");
+                let why = self.explain(self.causes(), "Kubernetes keeps trying; it does not roll back by itself.");
                 say("Deadline exceeded", Tone::Bad, sentence, why)
             }
             _ => self.under_way(&revision, since),
@@ -262,7 +263,8 @@ impl Looked<'_> {
             .filter_map(|set| Some(set.revision()?.to_string()))
             .collect();
         let is_settled = self.deployment.rollouts.last().is_some_and(|r| r.completed_millis.is_some());
-        let stalled = self.is_stalled(since);
+        let causes = self.causes();
+        let stalled = self.is_stalled(&causes, since);
         let (badge, tone) = if stalled { ("Stalled", Tone::Bad) } else { ("Rolling out", Tone::Busy) };
         if !old.is_empty() {
             let sentence = format!(
@@ -274,10 +276,13 @@ impl Looked<'_> {
                 badge,
                 tone,
                 sentence,
-                self.explain(&format!(
-                    "Next: when a new pod becomes available, an old one may go (floor {}).",
-                    self.limits.floor
-                )),
+                self.explain(
+                    causes,
+                    &format!(
+                        "Next: when a new pod becomes available, an old one may go (floor {}).",
+                        self.limits.floor
+                    ),
+                ),
             );
         }
         let sentence = format!("Revision {revision}: {} of {wanted} available.", counts.available);
@@ -290,18 +295,26 @@ impl Looked<'_> {
                 badge,
                 tone,
                 sentence,
-                self.explain("A replacement is on its way; the revision does not change."),
+                self.explain(causes, "A replacement is on its way; the revision does not change."),
             );
         }
         let badge = if stalled { badge } else { "Starting" };
-        say(badge, tone, sentence, self.explain(""))
+        say(badge, tone, sentence, self.explain(causes, ""))
     }
 
-    fn is_stalled(&self, since: Millis) -> bool {
-        let faulty = stall::causes(self.model, self.deployment, self.now_millis).iter().any(|cause| cause.is_fault);
-        let limits_reached = self.counts.asked >= self.limits.ceiling && self.counts.available <= self.limits.floor;
+    fn causes(&self) -> Vec<Cause> {
+        stall::causes(self.model, self.deployment, self.now_millis)
+    }
+
+    /// The ceiling and the floor of the budget are both reached.
+    const fn at_limits(&self) -> bool {
+        self.counts.asked >= self.limits.ceiling && self.counts.available <= self.limits.floor
+    }
+
+    fn is_stalled(&self, causes: &[Cause], since: Millis) -> bool {
+        let faulty = causes.iter().any(|cause| cause.is_fault);
         let refused = self.deployment.now.status.replica_failure.as_ref().is_some_and(|c| c.status == Truth::True);
-        faulty && (limits_reached || refused) || self.now_millis - self.last_move(since) > QUIET_MILLIS
+        faulty && (self.at_limits() || refused) || self.now_millis - self.last_move(since) > QUIET_MILLIS
     }
 
     /// When a pod or a verdict last changed.
@@ -311,15 +324,11 @@ impl Looked<'_> {
     }
 
     /// Causes, then what the budget forbids; `otherwise` when there is neither.
-    fn explain(&self, otherwise: &str) -> String {
-        let mut said: Vec<String> = stall::causes(self.model, self.deployment, self.now_millis)
-            .into_iter()
-            .take(2)
-            .map(|cause| cause.sentence)
-            .collect();
+    fn explain(&self, causes: Vec<Cause>, otherwise: &str) -> String {
+        let mut said: Vec<String> = causes.into_iter().take(2).map(|cause| cause.sentence).collect();
         let (asked, available, limits) = (self.counts.asked, self.counts.available, self.limits);
         let has_old = self.current.is_some_and(|current| current.now.counts.wanted < asked);
-        if has_old && asked >= limits.ceiling && available <= limits.floor {
+        if has_old && self.at_limits() {
             said.push(format!(
                 "Neither side may move: {asked} of at most {} pods exist, {available} of at least {} {} available.",
                 limits.ceiling,

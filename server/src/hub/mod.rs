@@ -113,8 +113,6 @@ pub struct Reader<'h> {
     pub observed: Option<(Millis, Millis)>,
     /// The hub's clock.
     pub now_millis: Millis,
-    /// Since when it looks.
-    pub looking_since_millis: Millis,
 }
 
 /// The way to a hub.

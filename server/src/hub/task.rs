@@ -253,12 +253,9 @@ impl Hub {
             Command::Page { namespace, name, reply } => {
                 let _ = reply.send(self.snapshot(&namespace, &name));
             }
-            Command::Read(job) => job(&Reader {
-                timeline: &self.timeline,
-                observed: self.observed,
-                now_millis: self.clock.now_millis(),
-                looking_since_millis: self.looking_since_millis,
-            }),
+            Command::Read(job) => {
+                job(&Reader { timeline: &self.timeline, observed: self.observed, now_millis: self.clock.now_millis() })
+            }
             Command::Observe { at_millis, fact: Some(fact) } => self.observe(at_millis, *fact),
             Command::Observe { at_millis, fact: None } => {
                 self.note_time(at_millis);
