@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use leptos::prelude::*;
-use timeline::frame::{Connection, ConnectionState};
+use timeline::frame::{Connection, ConnectionState, Said};
 use timeline::model::Pod;
-use timeline::story::{self, Line};
-use timeline::view::{self, View};
+use timeline::story::Line;
+use timeline::view::View;
 use timeline::{Millis, Model, Uid};
 
 use crate::live::link::LinkState;
@@ -120,8 +120,15 @@ impl Board {
                 name: payload.name.clone(),
             }),
         };
+        board.say(&snapshot.said);
         board.show(model, snapshot.deployment, now_millis);
         board
+    }
+
+    /// Shows what the server says.
+    pub fn say(&self, said: &Said) {
+        set_if_new(&self.view, said.view.clone());
+        set_if_new(&self.story, said.story.clone());
     }
 
     /// Shows a model anew.
@@ -150,8 +157,6 @@ impl Board {
     /// Derives everything that is more than one pod.
     pub fn derive(&self, model: &Model, deployment: Option<Uid>, now_millis: Millis) {
         let known = deployment.and_then(|uid| model.deployments.get(&uid));
-        set_if_new(&self.view, deployment.and_then(|uid| view::view(model, uid, now_millis)));
-        set_if_new(&self.story, deployment.map(|uid| story::story(model, uid)).unwrap_or_default());
         let from = now_millis - self.axis.with_untracked(|axis| axis.window_millis) as Millis;
         let bands = known.map(|d| lanes::bands(model, d, from)).unwrap_or_default();
         let height = self.height.get_untracked();

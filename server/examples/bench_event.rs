@@ -94,7 +94,7 @@ fn main() {
         let changes = timeline.apply(turn as i64 + 2, fact);
         let applied = Instant::now();
         if !changes.is_empty() {
-            let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes };
+            let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes, news: None };
             bytes += frame::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
             frames += 1;
         }

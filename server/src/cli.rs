@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use timeline::Retention;
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
@@ -40,6 +42,33 @@ pub struct Clusters {
     pub context: Vec<String>,
 }
 
+/// How much history is kept.
+#[derive(Debug, Args)]
+pub struct History {
+    /// Forget what ended longer ago, for example 90m, 24h or 7d
+    #[arg(long, env = "ROLLCAST_HISTORY_AGE", default_value = "24h", value_parser = duration, value_name = "TIME")]
+    pub history_age: Duration,
+    /// Pods that are gone to remember per Deployment; those of the last 15 minutes always are
+    #[arg(long, env = "ROLLCAST_HISTORY_PODS", default_value_t = Retention::default().gone_pods, value_name = "N")]
+    pub history_pods: usize,
+    /// Rollouts to remember per Deployment
+    #[arg(long, env = "ROLLCAST_HISTORY_ROLLOUTS", default_value_t = Retention::default().rollouts, value_name = "N")]
+    pub history_rollouts: usize,
+}
+
+impl History {
+    /// As the timeline takes it.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        Retention {
+            age_millis: i64::try_from(self.history_age.as_millis()).unwrap_or(i64::MAX),
+            gone_pods: self.history_pods,
+            rollouts: self.history_rollouts.max(1),
+            ..Retention::default()
+        }
+    }
+}
+
 /// Where to serve.
 #[derive(Debug, Args)]
 pub struct Listen {
@@ -60,6 +89,9 @@ pub struct Serve {
     /// Namespace to watch, repeatable; without it, all of them. Needs permission in these namespaces only
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
+    /// How much history is kept.
+    #[command(flatten)]
+    pub history: History,
     /// Where to serve.
     #[command(flatten)]
     pub listen: Listen,
@@ -119,5 +151,35 @@ fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(speed) if speed.is_finite() && (0.01..=1000.0).contains(&speed) => Ok(speed),
         _ => Err("must be a number from 0.01 to 1000".to_owned()),
+    }
+}
+
+/// A number with a unit: s, m, h or d.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
+    let split = text.char_indices().next_back().map_or(0, |(index, _)| index);
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(duration("90m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(duration("7d"), Ok(Duration::from_secs(604_800)));
+        for wrong in ["", "10", "m", "1.5h", "-3s", "10 m", "3µ", "99999999999999999999s", "18446744073709551615d"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
     }
 }

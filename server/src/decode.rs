@@ -56,8 +56,6 @@ object! {
         creation_timestamp: Option<String>,
         /// RFC 3339, end of the grace period.
         deletion_timestamp: Option<String>,
-        /// Grace period.
-        deletion_grace_period_seconds: Option<i64>,
         /// Labels, only the ones of [`LABELS`].
         labels: Kept<Labels>,
         /// Annotations, only the ones of [`ANNOTATIONS`].
@@ -240,6 +238,8 @@ object! {
         restart_count: Option<i64>,
         /// State.
         state: ContainerState,
+        /// How it ended last.
+        last_state: ContainerState,
     }
     /// `state` of a container: one of them is set.
     ContainerState {
@@ -285,14 +285,19 @@ object! {
         r#type: String,
         /// How often.
         count: Option<i64>,
-        /// RFC 3339.
-        first_timestamp: Option<String>,
+        /// How often, as newer clients write it.
+        series: Option<EventSeries>,
         /// RFC 3339.
         last_timestamp: Option<String>,
         /// RFC 3339 with microseconds.
         event_time: Option<String>,
-        /// Who says it.
-        reporting_component: String,
+    }
+    /// `series` of an Event.
+    EventSeries {
+        /// How often.
+        count: Option<i64>,
+        /// RFC 3339 with microseconds.
+        last_observed_time: Option<String>,
     }
     /// What an Event is about.
     ObjectReference {

@@ -23,6 +23,9 @@ pub struct Line<'a> {
     pub kind: std::borrow::Cow<'a, str>,
     /// What kind of observation.
     pub r#type: LineType,
+    /// Of LIST_DONE, for a list after the first: since when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blind_since_millis: Option<Millis>,
     /// The object; of LIST_DONE and BOOKMARK only its resourceVersion.
     #[serde(borrow)]
     pub object: &'a RawValue,
@@ -79,7 +82,7 @@ impl Recording {
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut recording = Self::default();
-        let mut listing = BTreeMap::new();
+        let mut listing = Listing::default();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             match read_line(line, &mut listing) {
                 Ok(observed) => recording.observed.push(observed),
@@ -113,21 +116,23 @@ impl Recording {
 /// UIDs written before, which tells ADDED from MODIFIED.
 #[must_use]
 pub fn lines(event: SourceEvent, known: &mut BTreeSet<Uid>) -> Vec<String> {
-    let line = |at_millis: Millis, kind: Kind, r#type: LineType, object: String| {
+    let line = |at_millis: Millis, kind: Kind, r#type: LineType, blind_since_millis: Option<Millis>, object: String| {
         let object = RawValue::from_string(object).ok()?;
         serde_json::to_string(&Line {
             observed_at_millis: at_millis,
             kind: kind.name().into(),
             r#type,
+            blind_since_millis,
             object: &object,
         })
         .ok()
     };
     match event {
-        SourceEvent::Reset { kind, objects, at_millis, .. } => {
+        SourceEvent::Reset { kind, objects, at_millis, blind_since_millis, .. } => {
             known.extend(objects.iter().filter_map(|object| object.uid().ok()));
-            let listed = objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, object.to_json()?));
-            let done = line(at_millis, kind, LineType::ListDone, "{}".to_owned());
+            let listed =
+                objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, None, object.to_json()?));
+            let done = line(at_millis, kind, LineType::ListDone, blind_since_millis, "{}".to_owned());
             listed.chain(done).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
@@ -136,23 +141,51 @@ pub fn lines(event: SourceEvent, known: &mut BTreeSet<Uid>) -> Vec<String> {
                 (_, true) => LineType::Added,
                 (_, false) => LineType::Modified,
             };
-            object.to_json().and_then(|json| line(at_millis, object.kind(), r#type, json)).into_iter().collect()
+            object.to_json().and_then(|json| line(at_millis, object.kind(), r#type, None, json)).into_iter().collect()
         }
         SourceEvent::Health { .. } | SourceEvent::Answers { .. } => Vec::new(),
     }
 }
 
-fn read_line(line: &str, listing: &mut BTreeMap<Kind, Vec<Uid>>) -> Result<Observed, Unusable> {
+/// What was read of the lists so far.
+#[derive(Default)]
+struct Listing {
+    /// UIDs of the list that is being read.
+    present: BTreeMap<Kind, Vec<Uid>>,
+    /// The last word of each kind that was listed before, bookmarks included.
+    last_word: BTreeMap<Kind, Millis>,
+    /// Since when nobody looked, for a list after the first.
+    blind_since: BTreeMap<Kind, Millis>,
+}
+
+impl Listing {
+    /// Takes note of a line: a list after the first ends a time in which nobody looked.
+    fn hear(&mut self, kind: Kind, r#type: LineType, at_millis: Millis) {
+        match (r#type, self.last_word.get(&kind).copied()) {
+            (LineType::Listed | LineType::ListDone, Some(last)) => {
+                self.blind_since.entry(kind).or_insert(last);
+            }
+            (LineType::Listed, None) => return, // the first list is not complete yet
+            _ => {}
+        }
+        self.last_word.insert(kind, at_millis);
+    }
+}
+
+fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
     let line: Line<'_> = serde_json::from_str(line)?;
     let at_millis = line.observed_at_millis;
     let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind) else {
         return Ok(Observed { at_millis, fact: None });
     };
+    listing.hear(kind, line.r#type, at_millis);
     let seen = match line.r#type {
         LineType::Bookmark => return Ok(Observed { at_millis, fact: None }),
         LineType::ListDone => {
-            let present = listing.remove(&kind).unwrap_or_default();
-            return Ok(Observed { at_millis, fact: Some(Fact::Listed { kind, namespace: None, present }) });
+            let present = listing.present.remove(&kind).unwrap_or_default();
+            let blind_since_millis = line.blind_since_millis.or(listing.blind_since.remove(&kind));
+            let fact = Fact::Listed { kind, namespace: None, present, blind_since_millis };
+            return Ok(Observed { at_millis, fact: Some(fact) });
         }
         LineType::Listed => Seen::InList,
         LineType::Added | LineType::Modified => Seen::InWatch,
@@ -160,7 +193,7 @@ fn read_line(line: &str, listing: &mut BTreeMap<Kind, Vec<Uid>>) -> Result<Obser
     };
     let object = Object::decode(kind, line.object.get())?;
     if seen == Seen::InList {
-        listing.entry(kind).or_default().push(object.uid()?);
+        listing.present.entry(kind).or_default().push(object.uid()?);
     }
     Ok(Observed { at_millis, fact: object.fact(seen)? })
 }

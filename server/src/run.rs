@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use timeline::document;
 use timeline::fact::Kind;
+use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -20,7 +20,7 @@ use crate::state::Rollcast;
 use crate::{assets, http};
 
 /// Kinds that are watched for the pages.
-const WATCHED: [Kind; 3] = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod];
+const WATCHED: [Kind; 4] = Kind::ALL;
 
 /// Runs a command to its end.
 ///
@@ -43,7 +43,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let mut hubs = Vec::new();
     for target in targets {
         let counters = Arc::new(Counters::default());
-        let (hub, events) = Handle::start(&target.name, counters.clone());
+        let (hub, events) = Handle::start(&target.name, counters.clone(), arguments.history.retention());
         announce(&target, &arguments.namespace);
         let cluster = cluster(target, events, viewers.clone(), counters);
         source::start(&cluster, &WATCHED, &arguments.namespace);
@@ -66,7 +66,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     };
     let mut hubs = Vec::new();
     for (name, recording) in recordings {
-        let (hub, _) = Handle::start(&name, Arc::default());
+        let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
         tokio::spawn(replay::play(hub.clone(), name, recording, style));
         hubs.push(hub);
     }

@@ -1,8 +1,8 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
 use timeline::fact::{
-    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind,
-    Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact, Exit, Image,
+    IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
 };
 use timeline::{Fact, Millis, Uid};
 
@@ -96,7 +96,7 @@ impl Object {
         self.meta().uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
     }
 
-    /// The fact that it states. Events state none: they illustrate and never drive.
+    /// The fact that it states. An Event that is about nothing with a UID states none.
     ///
     /// # Errors
     /// When the object has no identity.
@@ -105,7 +105,7 @@ impl Object {
             Self::Deployment(o) => Some(Fact::Deployment(Box::new(deployment(*o)?), seen)),
             Self::ReplicaSet(o) => Some(Fact::ReplicaSet(Box::new(replica_set(*o)?), seen)),
             Self::Pod(o) => Some(Fact::Pod(Box::new(pod(*o)?), seen)),
-            Self::Event(_) => None,
+            Self::Event(o) => event(*o)?.map(|fact| Fact::Event(Box::new(fact))),
         })
     }
 }
@@ -119,7 +119,6 @@ fn meta(meta: decode::Meta, controller_kind: &str) -> Result<Meta, Unusable> {
         name: meta.name,
         created_at_millis: meta.creation_timestamp.as_deref().and_then(millis).unwrap_or(0),
         deletion_at_millis: meta.deletion_timestamp.as_deref().and_then(millis),
-        deletion_grace_seconds: meta.deletion_grace_period_seconds.map(number),
         generation: meta.generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
     })
 }
@@ -129,7 +128,6 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let annotation = |key| object.metadata.annotations.get(key);
     Ok(DeploymentFact {
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
-        change_cause: annotation(CHANGE_CAUSE).map(str::to_owned),
         restarted_at: spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
         spec: DeploymentSpec {
             replicas: spec.replicas.map_or(1, number),
@@ -148,7 +146,6 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
             ready: status.ready_replicas.map_or(0, number),
             available: status.available_replicas.map_or(0, number),
             progressing: condition(&status.conditions, "Progressing"),
-            availability: condition(&status.conditions, "Available"),
             replica_failure: condition(&status.conditions, "ReplicaFailure"),
         },
         meta: meta(object.metadata, "")?,
@@ -160,6 +157,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
     Ok(ReplicaSetFact {
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
         desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
+        change_cause: annotation(CHANGE_CAUSE).map(str::to_owned),
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
         images: images(object.spec.template.spec.containers),
         template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
@@ -210,14 +208,42 @@ fn container(name: String, role: Role, statuses: &[decode::ContainerStatus]) -> 
             Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: waiting.message.clone() })
         }
         decode::ContainerState { terminated: Some(ended), .. } => Some(ContainerState::Terminated {
-            exit_code: ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0),
+            exit_code: exit_code(ended),
             reason: ended.reason.clone(),
             message: ended.message.clone(),
         }),
         decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
         _ => None,
     });
-    Container { name, role, state, restarts: status.and_then(|s| s.restart_count).map_or(0, number) }
+    let ended = status.and_then(|status| status.last_state.terminated.as_ref());
+    let last_exit = ended
+        .filter(|ended| ended.exit_code != Some(0))
+        .map(|ended| Exit { code: exit_code(ended), reason: ended.reason.clone() });
+    Container { name, role, state, restarts: status.and_then(|s| s.restart_count).map_or(0, number), last_exit }
+}
+
+fn exit_code(ended: &decode::Terminated) -> i32 {
+    ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
+}
+
+fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
+    let uid = object.metadata.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?;
+    let Some(about) = object.involved_object.uid.as_deref().and_then(|uid| uid.parse().ok()) else {
+        return Ok(None); // about a Node, which is named by its name, or about nothing
+    };
+    let series = object.series.unwrap_or_default();
+    let last = series.last_observed_time.or(object.last_timestamp).or(object.event_time);
+    Ok(Some(EventFact {
+        uid,
+        about,
+        about_kind: object.involved_object.kind,
+        about_name: object.involved_object.name,
+        reason: object.reason,
+        message: object.message,
+        is_warning: object.r#type == "Warning",
+        count: series.count.or(object.count).map_or(1, number),
+        last_millis: last.as_deref().and_then(millis),
+    }))
 }
 
 fn strategy(strategy: &decode::Strategy) -> Strategy {

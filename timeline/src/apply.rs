@@ -2,15 +2,21 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set` and `pod` derive; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `note` derive, `forget` lets go; this file owns the state that only the deriving side needs.
 
 mod deployment;
+mod forget;
+mod note;
 mod pod;
 mod replica_set;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fact::{Fact, Kind};
+pub use forget::Retention;
+
+use crate::clock::Skew;
+use crate::fact::{Fact, Kind, Meta, Seen};
+use crate::model::Gap;
 use crate::phase::PodState;
 use crate::{Change, Millis, Model, Uid};
 
@@ -26,6 +32,11 @@ pub struct Timeline {
     due: BTreeSet<(Millis, Uid)>,
     /// Pods per ReplicaSet: (without, with) deletion timestamp. Only pods that exist and that it controls.
     living: BTreeMap<Uid, (u32, u32)>,
+    /// Ends that another kind's stream may still explain better.
+    settling: Vec<pod::Settling>,
+    /// Events about objects that are not known yet.
+    early_notes: note::Early,
+    skew: Skew,
     changes: Vec<Change>,
 }
 
@@ -48,15 +59,42 @@ impl Timeline {
         self.seq
     }
 
+    /// How much later our clock is than the API server's, in milliseconds, as far as arrivals tell; 0 while unknown.
+    #[must_use]
+    pub fn skew_millis(&self) -> Millis {
+        self.skew.millis()
+    }
+
     /// Takes one fact that arrived at `at_millis` and returns what it changed, in order. A fact that says nothing new
     /// changes nothing. Arrival times must not go back.
     pub fn apply(&mut self, at_millis: Millis, fact: Fact) -> Vec<Change> {
         self.count_ready_pods(at_millis);
+        self.settling.retain(|end| end.until_millis >= at_millis);
         match fact {
-            Fact::Deployment(fact, seen) => self.deployment(at_millis, *fact, seen),
-            Fact::ReplicaSet(fact, seen) => self.replica_set(at_millis, *fact, seen),
-            Fact::Pod(fact, seen) => self.pod(at_millis, &fact, seen),
-            Fact::Listed { kind, namespace, present } => self.listed(at_millis, kind, namespace, &present),
+            Fact::Deployment(fact, seen) => {
+                self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);
+                let uid = fact.meta.uid;
+                self.deployment(at_millis, *fact, seen);
+                self.settle_ends();
+                self.take_early_notes(uid);
+            }
+            Fact::ReplicaSet(fact, seen) => {
+                self.note_arrival(at_millis, &fact.meta, seen, Kind::ReplicaSet);
+                let uid = fact.meta.uid;
+                self.replica_set(at_millis, *fact, seen);
+                self.settle_ends();
+                self.take_early_notes(uid);
+            }
+            Fact::Pod(fact, seen) => {
+                self.note_arrival(at_millis, &fact.meta, seen, Kind::Pod);
+                self.pod(at_millis, &fact, seen);
+                self.take_early_notes(fact.meta.uid);
+            }
+            Fact::Event(fact) => self.event(at_millis, *fact),
+            Fact::Listed { kind, namespace, present, blind_since_millis } => {
+                self.blind(at_millis, namespace.as_deref(), blind_since_millis);
+                self.listed(at_millis, kind, namespace, &present, blind_since_millis.is_some());
+            }
         }
         std::mem::take(&mut self.changes)
     }
@@ -83,6 +121,18 @@ impl Timeline {
         !self.listed.iter().any(|(k, scope)| *k == kind && scope.as_deref().is_none_or(|s| s == namespace))
     }
 
+    /// An object that was made while we watched tells how far the clocks are apart.
+    fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen, kind: Kind) {
+        let is_known = match kind {
+            Kind::Deployment => self.model.deployments.contains_key(&meta.uid),
+            Kind::ReplicaSet => self.model.replica_sets.contains_key(&meta.uid),
+            _ => self.model.pods.contains_key(&meta.uid),
+        };
+        if seen == Seen::InWatch && !is_known {
+            self.skew.note(at_millis, meta.created_at_millis);
+        }
+    }
+
     fn count_ready_pods(&mut self, now_millis: Millis) {
         while let Some((at, uid)) = self.due.first().copied().filter(|(at, _)| *at <= now_millis) {
             self.due.remove(&(at, uid));
@@ -94,7 +144,26 @@ impl Timeline {
         }
     }
 
-    fn listed(&mut self, at_millis: Millis, kind: Kind, namespace: Option<String>, present: &[Uid]) {
+    /// Nobody looked for a while: every Deployment in scope that exists has a gap.
+    fn blind(&mut self, at_millis: Millis, namespace: Option<&str>, since_millis: Option<Millis>) {
+        let Some(since) = since_millis.filter(|since| *since < at_millis) else {
+            return;
+        };
+        let in_scope = |other: &str| namespace.is_none_or(|scope| scope == other);
+        let known = self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
+        let gaps: Vec<(Uid, Gap)> = known
+            .map(|d| (d.uid, Gap { from_millis: since.max(d.first_seen_millis), to_millis: at_millis }))
+            .filter(|(uid, gap)| {
+                let last = self.model.deployments.get(uid).and_then(|d| d.gaps.last());
+                last.is_none_or(|last| last.from_millis > gap.from_millis || last.to_millis < gap.to_millis)
+            })
+            .collect();
+        for (uid, gap) in gaps {
+            self.emit(Change::Gap(uid, gap));
+        }
+    }
+
+    fn listed(&mut self, at_millis: Millis, kind: Kind, namespace: Option<String>, present: &[Uid], was_blind: bool) {
         let present: BTreeSet<Uid> = present.iter().copied().collect();
         let in_scope = |other: &str| namespace.as_deref().is_none_or(|scope| scope == other);
         match kind {
@@ -114,7 +183,7 @@ impl Timeline {
                 let missing =
                     self.model.pods.values().filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
                 let missing: Vec<Uid> = missing.map(|p| p.uid).filter(|uid| !present.contains(uid)).collect();
-                missing.into_iter().for_each(|uid| self.pod_gone(at_millis, uid, None));
+                missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, was_blind));
             }
             Kind::Event => {}
         }

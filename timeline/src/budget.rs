@@ -1,11 +1,17 @@
-//! The rolling-update arithmetic: percentages to integers, ceiling and floor.
+//! The rolling-update arithmetic: percentages to integers, ceiling and floor, and what the controller may do next.
 //!
-//! Source: `util/deployment_util.go` of the Deployment controller (MaxSurge, MaxUnavailable, ResolveFenceposts).
+//! Source: `util/deployment_util.go` (MaxSurge, MaxUnavailable, ResolveFenceposts, NewRSNewReplicas), `rolling.go` and
+//! `recreate.go` of the Deployment controller. All sums are of `spec.replicas` and `status.availableReplicas` of the
+//! ReplicaSets: pods that terminate count nowhere.
 
-use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
+use serde::{Deserialize, Serialize};
+
+use crate::fact::{DeploymentSpec, IntOrPercent, ReplicaSetCounts, Strategy};
+use crate::model::{Deployment, Model, ReplicaSet};
+use crate::{order, rollout};
 
 /// What a Deployment's strategy allows, in pods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Pods above `spec.replicas` that may be asked for.
     pub max_surge: u32,
@@ -45,12 +51,128 @@ fn resolve(value: IntOrPercent, of: u32, up: bool) -> u32 {
     }
 }
 
+/// The ReplicaSets of a Deployment, as the controller counts them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// The one that carries the Deployment's revision.
+    pub new: Option<ReplicaSetCounts>,
+    /// The others, the oldest first.
+    pub old: Vec<ReplicaSetCounts>,
+    /// Sum of `spec.replicas`.
+    pub asked: u32,
+    /// Sum of `status.availableReplicas`.
+    pub available: u32,
+}
+
+impl Sums {
+    /// Counts the ReplicaSets that `deployment` controls.
+    #[must_use]
+    pub fn of(model: &Model, deployment: &Deployment) -> Self {
+        let new = rollout::current_set(model, deployment).map(|set| set.uid);
+        let sets: Vec<&ReplicaSet> =
+            order::by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
+        let mut sums = Self::default();
+        for set in sets {
+            let counts = set.now.counts;
+            sums.asked = sums.asked.saturating_add(counts.wanted);
+            sums.available = sums.available.saturating_add(counts.available);
+            if Some(set.uid) == new {
+                sums.new = Some(counts);
+            } else {
+                sums.old.push(counts);
+            }
+        }
+        sums
+    }
+
+    /// Replicas that the old ReplicaSets still ask for.
+    #[must_use]
+    pub fn old_asked(&self) -> u32 {
+        self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.wanted))
+    }
+}
+
+/// What the Deployment controller does when it looks at these counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing: every old ReplicaSet is empty and the new one has what it should have.
+    Nothing,
+    /// Nothing, until it is resumed.
+    Paused,
+    /// There is no ReplicaSet for the template yet.
+    CreateSet,
+    /// Ask for this many more new pods.
+    AddNew(u32),
+    /// The new ReplicaSet has more than the Deployment asks for.
+    RemoveNew(u32),
+    /// Take down old pods: first those that are not available, then others as far as the floor allows.
+    RemoveOld {
+        /// Not available ones.
+        unhealthy: u32,
+        /// Available ones.
+        healthy: u32,
+    },
+    /// Wait until more new pods are available: until then no old one may go.
+    WaitForNew {
+        /// New pods that were asked for and are not available.
+        missing: u32,
+    },
+    /// Recreate: wait until the old pods are gone.
+    WaitForOldGone,
+}
+
+/// What the controller may do next. Availability is what the ReplicaSets report: it may be a moment behind the pods.
+#[must_use]
+pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
+    if spec.paused {
+        return Next::Paused;
+    }
+    let old = sums.old_asked();
+    let Some(new) = sums.new else {
+        return if spec.strategy == Strategy::Recreate && old > 0 { Next::WaitForOldGone } else { Next::CreateSet };
+    };
+    if spec.strategy == Strategy::Recreate {
+        if old > 0 {
+            return Next::RemoveOld { unhealthy: 0, healthy: old };
+        }
+        return match spec.replicas.cmp(&new.wanted) {
+            std::cmp::Ordering::Greater => Next::AddNew(spec.replicas - new.wanted),
+            std::cmp::Ordering::Less => Next::RemoveNew(new.wanted - spec.replicas),
+            std::cmp::Ordering::Equal => Next::Nothing,
+        };
+    }
+    let limits = limits(spec);
+    if new.wanted > spec.replicas {
+        return Next::RemoveNew(new.wanted - spec.replicas);
+    }
+    let add = (spec.replicas - new.wanted).min(limits.ceiling.saturating_sub(sums.asked));
+    if add > 0 {
+        return Next::AddNew(add);
+    }
+    if old == 0 {
+        return Next::Nothing;
+    }
+    let missing = new.wanted.saturating_sub(new.available);
+    // Signed: a ReplicaSet that was just scaled down may report more available pods than it asks for.
+    let budget = i64::from(sums.asked) - i64::from(limits.floor) - (i64::from(new.wanted) - i64::from(new.available));
+    let budget = u32::try_from(budget.max(0)).unwrap_or(u32::MAX);
+    if budget == 0 {
+        return Next::WaitForNew { missing };
+    }
+    // An old ReplicaSet may report more pods than it asks for while they drain.
+    let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.wanted.saturating_sub(old.available)));
+    let unhealthy = sick.min(budget);
+    let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
+    if unhealthy + healthy == 0 { Next::WaitForNew { missing } } else { Next::RemoveOld { unhealthy, healthy } }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use IntOrPercent::{Int, Percent};
 
-    fn resolved(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> (u32, u32) {
-        let spec = DeploymentSpec {
+    fn spec(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> DeploymentSpec {
+        DeploymentSpec {
             replicas,
             strategy: Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable },
             min_ready_seconds: 0,
@@ -58,14 +180,16 @@ mod tests {
             progress_deadline_seconds: None,
             revision_history_limit: 10,
             images: Vec::new(),
-        };
-        let limits = limits(&spec);
+        }
+    }
+
+    fn resolved(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> (u32, u32) {
+        let limits = limits(&spec(replicas, surge, unavailable));
         (limits.max_surge, limits.max_unavailable)
     }
 
     #[test]
     fn surge_is_rounded_up_and_unavailable_down() {
-        use IntOrPercent::{Int, Percent};
         assert_eq!(resolved(4, Percent(25), Percent(25)), (1, 1));
         assert_eq!(resolved(3, Percent(25), Percent(25)), (1, 0));
         assert_eq!(resolved(10, Percent(25), Percent(25)), (3, 2));
@@ -73,5 +197,46 @@ mod tests {
         assert_eq!(resolved(2, Int(1), Int(9)), (1, 2));
         assert_eq!(resolved(0, Percent(25), Percent(25)), (0, 0));
         assert_eq!(resolved(u32::MAX, Percent(400), Percent(100)).1, u32::MAX);
+    }
+
+    /// (asked for, available) of the new ReplicaSet and of the old ones.
+    fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
+        let counts = |(wanted, available): (u32, u32)| ReplicaSetCounts { wanted, available, ..Default::default() };
+        let all = || std::iter::once(new).chain(old.iter().copied());
+        Sums {
+            new: Some(counts(new)),
+            old: old.iter().copied().map(counts).collect(),
+            asked: all().map(|(wanted, _)| wanted).sum(),
+            available: all().map(|(_, available)| available).sum(),
+        }
+    }
+
+    #[test]
+    fn a_rollout_of_four_goes_up_and_down_within_its_budget() {
+        let spec = spec(4, Percent(25), Percent(25));
+        let next = |new, old| next(&spec, &sums(new, old));
+        assert_eq!(next((1, 0), &[(4, 4)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+        assert_eq!(next((1, 0), &[(3, 3)]), Next::AddNew(1));
+        assert_eq!(next((2, 0), &[(3, 3)]), Next::WaitForNew { missing: 2 });
+        assert_eq!(next((2, 1), &[(3, 3)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+        assert_eq!(next((4, 4), &[(0, 0)]), Next::Nothing);
+        assert_eq!(next((5, 5), &[(0, 0)]), Next::RemoveNew(1));
+    }
+
+    #[test]
+    fn old_pods_that_do_not_work_go_first() {
+        let spec = spec(10, Int(2), Int(2));
+        // 12 asked for, floor 8, one new one missing: three may go, two of which do not work.
+        assert_eq!(next(&spec, &sums((2, 1), &[(4, 2), (6, 6)])), Next::RemoveOld { unhealthy: 2, healthy: 1 });
+    }
+
+    #[test]
+    fn recreate_takes_everything_down_first() {
+        let mut spec = spec(3, Int(1), Int(0));
+        spec.strategy = Strategy::Recreate;
+        assert_eq!(next(&spec, &sums((0, 0), &[(3, 3)])), Next::RemoveOld { unhealthy: 0, healthy: 3 });
+        assert_eq!(next(&spec, &sums((0, 0), &[(0, 0)])), Next::AddNew(3));
+        spec.paused = true;
+        assert_eq!(next(&spec, &sums((0, 0), &[(0, 0)])), Next::Paused);
     }
 }

@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Deployment, DeploymentNow, EndReason, Mark, Model, Pod, PodNow, RemovedBecause, ReplicaSet, ReplicaSetNow, Rollout,
-    Scale,
+    Deployment, DeploymentNow, EndReason, Gap, Mark, Model, Note, Pod, PodNow, RemovedBecause, ReplicaSet,
+    ReplicaSetNow, Rollout, Scale,
 };
 use crate::phase::PodState;
 use crate::verdict::KubectlVerdict;
@@ -19,18 +19,22 @@ pub enum Change {
     Deployment(Box<Deployment>),
     /// Its spec or status changed.
     DeploymentNow(Uid, Box<DeploymentNow>),
-    /// The rollout at this index started or changed.
+    /// The rollout at this index started or changed; forgotten ones count.
     Rollout(Uid, u32, Box<Rollout>),
     /// A mark was made.
     Mark(Uid, Mark),
     /// The kubectl verdict changed.
     Verdict(Uid, Millis, KubectlVerdict),
+    /// Nobody looked for a while. Joined with the last gap when they touch.
+    Gap(Uid, Gap),
+    /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
+    Note(Uid, Box<Note>),
     /// It was deleted.
     DeploymentDeleted(Uid, Millis),
     /// A ReplicaSet appeared, or is sent whole.
     ReplicaSet(Box<ReplicaSet>),
     /// Its spec or status changed.
-    ReplicaSetNow(Uid, ReplicaSetNow),
+    ReplicaSetNow(Uid, Box<ReplicaSetNow>),
     /// Another Deployment controls it, or none.
     ReplicaSetOwner(Uid, Option<Uid>),
     /// It carries another revision.
@@ -49,8 +53,21 @@ pub enum Change {
     PodReleased(Uid, Millis),
     /// A ReplicaSet took it up again.
     PodAdopted(Uid, Uid, Millis),
-    /// Why it goes or went.
+    /// Why it goes or went. May be said again, better, within a moment.
     PodEnds(Uid, EndReason),
+    /// Old history is let go of; of the named Deployment, or of what belongs to none.
+    Forget(Option<Uid>, Box<Forgotten>),
+}
+
+/// What is let go of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forgotten {
+    /// What a Deployment's lists say of the time before; `None` takes the Deployment out whole.
+    pub before_millis: Option<Millis>,
+    /// Pods taken out.
+    pub pods: Vec<Uid>,
+    /// ReplicaSets taken out.
+    pub sets: Vec<Uid>,
 }
 
 /// The object that a change is about.
@@ -62,6 +79,8 @@ pub enum Subject {
     ReplicaSet(Uid),
     /// A Pod.
     Pod(Uid),
+    /// Things that belong to no Deployment.
+    Nothing,
 }
 
 impl Change {
@@ -74,6 +93,9 @@ impl Change {
             | Self::Rollout(uid, ..)
             | Self::Mark(uid, _)
             | Self::Verdict(uid, ..)
+            | Self::Gap(uid, _)
+            | Self::Note(uid, _)
+            | Self::Forget(Some(uid), _)
             | Self::DeploymentDeleted(uid, _) => Subject::Deployment(*uid),
             Self::ReplicaSet(set) => Subject::ReplicaSet(set.uid),
             Self::ReplicaSetNow(uid, _)
@@ -87,6 +109,7 @@ impl Change {
             | Self::PodReleased(uid, _)
             | Self::PodAdopted(uid, ..)
             | Self::PodEnds(uid, _) => Subject::Pod(*uid),
+            Self::Forget(None, _) => Subject::Nothing,
         }
     }
 }
@@ -94,7 +117,11 @@ impl Change {
 impl Model {
     /// Applies one change. A change about an object that the model does not hold changes nothing.
     pub fn apply_change(&mut self, change: &Change) {
+        if let Change::Forget(deployment, what) = change {
+            return self.forget(*deployment, what);
+        }
         match change.subject() {
+            Subject::Nothing => {}
             Subject::Deployment(uid) => {
                 if let Change::Deployment(whole) = change {
                     self.deployments.insert(uid, (**whole).clone());
@@ -132,13 +159,78 @@ impl Model {
     }
 }
 
+impl Model {
+    fn forget(&mut self, deployment: Option<Uid>, what: &Forgotten) {
+        what.pods.iter().for_each(|uid| self.remove_pod(*uid));
+        what.sets.iter().for_each(|uid| self.remove_set(*uid));
+        let Some(uid) = deployment else { return };
+        let Some(before) = what.before_millis else {
+            self.deployments.remove(&uid);
+            return;
+        };
+        let sets: Vec<Uid> = self.sets_of(uid).map(|set| set.uid).collect();
+        for set in sets {
+            for pod in self.pods_of(set).map(|pod| pod.uid).collect::<Vec<_>>() {
+                if let Some(pod) = self.pods.get_mut(&pod) {
+                    forget_states(pod, before);
+                }
+            }
+            if let Some(set) = self.replica_sets.get_mut(&set) {
+                set.scales.retain(|scale| scale.at_millis >= before);
+            }
+        }
+        if let Some(deployment) = self.deployments.get_mut(&uid) {
+            forget_lists(deployment, before);
+        }
+    }
+}
+
+/// A rollout reigns until the next one starts; the state at `before` stays known.
+fn forget_lists(deployment: &mut Deployment, before: Millis) {
+    let is_over = |next: &Rollout| next.started_millis.is_some_and(|at| at < before);
+    let over = deployment.rollouts.iter().skip(1).take_while(|next| is_over(next)).count();
+    deployment.rollouts.drain(..over);
+    deployment.rollouts_forgotten += over as u32;
+    let old = deployment.verdicts.iter().skip(1).take_while(|(at, _)| *at < before).count();
+    deployment.verdicts.drain(..old);
+    deployment.marks.retain(|mark| mark.at_millis >= before);
+    deployment.gaps.retain(|gap| gap.to_millis >= before);
+    deployment.notes.retain(|note| note.at_millis >= before);
+    deployment.kept_since_millis = Some(deployment.kept_since_millis.map_or(before, |known| known.max(before)));
+}
+
+/// The first state stays (it is when the pod was first seen), and the one that it was in at `before`.
+fn forget_states(pod: &mut Pod, before: Millis) {
+    let old = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count();
+    if old > 0 {
+        pod.states.drain(1..=old);
+    }
+    pod.states.dedup_by_key(|(state, _)| *state);
+}
+
 fn change_deployment(deployment: &mut Deployment, change: &Change) {
     match change {
         Change::DeploymentNow(_, now) => deployment.now = (**now).clone(),
-        Change::Rollout(_, index, rollout) => match deployment.rollouts.get_mut(*index as usize) {
-            Some(known) => *known = (**rollout).clone(),
-            None => deployment.rollouts.push((**rollout).clone()),
+        Change::Rollout(_, index, rollout) => {
+            let index = index.saturating_sub(deployment.rollouts_forgotten);
+            match deployment.rollouts.get_mut(index as usize) {
+                Some(known) => *known = (**rollout).clone(),
+                None => deployment.rollouts.push((**rollout).clone()),
+            }
+        }
+        Change::Gap(_, gap) => match deployment.gaps.last_mut() {
+            Some(last) if gap.from_millis <= last.to_millis => {
+                last.from_millis = last.from_millis.min(gap.from_millis);
+                last.to_millis = last.to_millis.max(gap.to_millis);
+            }
+            _ => deployment.gaps.push(*gap),
         },
+        Change::Note(_, note) => {
+            deployment.notes.retain(|known| known.uid != note.uid);
+            let surplus = (deployment.notes.len() + 1).saturating_sub(Note::MOST);
+            deployment.notes.drain(..surplus);
+            deployment.notes.push((**note).clone());
+        }
         Change::Mark(_, mark) => deployment.marks.push(mark.clone()),
         Change::Verdict(_, at, verdict) => deployment.verdicts.push((*at, *verdict)),
         Change::DeploymentDeleted(_, at) => deployment.deleted_millis = Some(*at),
@@ -148,7 +240,7 @@ fn change_deployment(deployment: &mut Deployment, change: &Change) {
 
 fn change_replica_set(set: &mut ReplicaSet, change: &Change) {
     match change {
-        Change::ReplicaSetNow(_, now) => set.now = *now,
+        Change::ReplicaSetNow(_, now) => set.now = (**now).clone(),
         Change::ReplicaSetOwner(_, owner) => {
             set.owner = *owner;
             set.owners.extend(owner.filter(|owner| !set.owners.contains(owner)));

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use crate::fact::Image;
-use crate::model::{Deployment, EndReason, MarkKind, Model, Pod, RemovedBecause, ReplicaSet, ScaleCause};
+use crate::model::{Deployment, EndReason, MarkKind, Model, Note, Pod, RemovedBecause, ReplicaSet, ScaleCause};
 use crate::phase::PodState;
 use crate::rollout::{self, Outcome, Trigger};
 use crate::verdict::KubectlVerdict;
@@ -39,6 +39,9 @@ struct DeploymentDocument {
     pods: Vec<PodDocument>,
     marks: Vec<MarkDocument>,
     verdicts: Vec<VerdictDocument>,
+    gaps: Vec<GapDocument>,
+    events: Vec<EventDocument>,
+    kept_since_millis: Option<Millis>,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,6 +116,24 @@ struct VerdictDocument {
     verdict: KubectlVerdict,
 }
 
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GapDocument {
+    from_millis: Millis,
+    to_millis: Millis,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EventDocument {
+    at_millis: Millis,
+    kind: String,
+    name: String,
+    reason: String,
+    message: String,
+    count: u32,
+}
+
 /// Writes the document of everything in the model, observed from and to the given times.
 #[must_use]
 pub fn document(model: &Model, from: Option<Millis>, to: Option<Millis>) -> Document {
@@ -175,6 +196,13 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
             .iter()
             .map(|(at_millis, verdict)| VerdictDocument { at_millis: *at_millis, verdict: *verdict })
             .collect(),
+        gaps: deployment
+            .gaps
+            .iter()
+            .map(|gap| GapDocument { from_millis: gap.from_millis, to_millis: gap.to_millis })
+            .collect(),
+        events: deployment.notes.iter().map(of_note).collect(),
+        kept_since_millis: deployment.kept_since_millis,
     }
 }
 
@@ -223,6 +251,18 @@ fn of_pod(pod: &Pod) -> PodDocument {
         released_millis: pod.released_millis,
         adopted_millis: pod.adopted_millis,
         end_reason: pod.end_reason,
+    }
+}
+
+fn of_note(note: &Note) -> EventDocument {
+    let (kind, name) = note.about.clone();
+    EventDocument {
+        at_millis: note.at_millis,
+        kind,
+        name,
+        reason: note.reason.clone(),
+        message: note.message.clone(),
+        count: note.count,
     }
 }
 

@@ -56,6 +56,8 @@ pub enum Fact {
     ReplicaSet(Box<ReplicaSetFact>, Seen),
     /// A Pod as it is now.
     Pod(Box<PodFact>, Seen),
+    /// An Event. It illustrates the story and never drives it.
+    Event(Box<EventFact>),
     /// A list of one kind is complete: known objects of that kind that are not in `present` are gone.
     Listed {
         /// Kind that was listed.
@@ -64,6 +66,8 @@ pub enum Fact {
         namespace: Option<String>,
         /// The UIDs that the list held.
         present: Vec<Uid>,
+        /// For another list after the first: nobody looked from then until now, so what happened is not known.
+        blind_since_millis: Option<Millis>,
     },
 }
 
@@ -91,8 +95,6 @@ pub struct Meta {
     pub created_at_millis: Millis,
     /// `metadata.deletionTimestamp`: when the grace period ends.
     pub deletion_at_millis: Option<Millis>,
-    /// `metadata.deletionGracePeriodSeconds`.
-    pub deletion_grace_seconds: Option<u32>,
     /// The owner with `controller: true`, if it is of the kind that we follow for this object.
     pub controller: Option<Uid>,
     /// `metadata.generation`.
@@ -164,8 +166,6 @@ pub struct DeploymentFact {
     pub meta: Meta,
     /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
     pub revision: Option<u64>,
-    /// Annotation `kubernetes.io/change-cause`.
-    pub change_cause: Option<String>,
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
     pub restarted_at: Option<String>,
     /// `spec`, reduced.
@@ -208,8 +208,6 @@ pub struct DeploymentStatus {
     pub available: u32,
     /// Condition `Progressing`.
     pub progressing: Option<Condition>,
-    /// Condition `Available`.
-    pub availability: Option<Condition>,
     /// Condition `ReplicaFailure`.
     pub replica_failure: Option<Condition>,
 }
@@ -223,6 +221,8 @@ pub struct ReplicaSetFact {
     pub revision: Option<u64>,
     /// Annotation `deployment.kubernetes.io/desired-replicas`: the Deployment's replicas when it last scaled this one.
     pub desired_replicas: Option<u32>,
+    /// Annotation `kubernetes.io/change-cause`, which the controller copies from the Deployment.
+    pub change_cause: Option<String>,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: u32,
     /// The template's containers.
@@ -295,6 +295,17 @@ pub struct Container {
     pub state: Option<ContainerState>,
     /// `restartCount`.
     pub restarts: u32,
+    /// How it ended last, when that was not well.
+    pub last_exit: Option<Exit>,
+}
+
+/// How a container ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// Exit code.
+    pub code: i32,
+    /// Why (Error, OOMKilled, …); empty when absent.
+    pub reason: String,
 }
 
 /// What part a container has in its pod.
@@ -329,4 +340,27 @@ pub enum ContainerState {
         /// More words; empty when absent.
         message: String,
     },
+}
+
+/// An Event (`v1`), reduced. Events come seconds late, are folded and dropped: texts to show, nothing to derive from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventFact {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// The UID of what it is about.
+    pub about: Uid,
+    /// Kind of what it is about, as Kubernetes spells it.
+    pub about_kind: String,
+    /// Name of what it is about.
+    pub about_name: String,
+    /// `reason`.
+    pub reason: String,
+    /// `message`.
+    pub message: String,
+    /// `type` is Warning.
+    pub is_warning: bool,
+    /// How often it happened.
+    pub count: u32,
+    /// When it last happened, by the clock of who says it; `None` when it does not tell.
+    pub last_millis: Option<Millis>,
 }

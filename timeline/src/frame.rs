@@ -12,11 +12,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::view::Summary;
+use crate::story::Line;
+use crate::view::{Summary, View};
 use crate::{Change, Millis, Model, Uid};
 
 /// Version of the frames. Another version cannot be read.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
@@ -113,6 +114,51 @@ pub struct Snapshot {
     pub looking_since_millis: Millis,
     /// The Deployment, its ReplicaSets and their Pods.
     pub model: Model,
+    /// What is said of it.
+    pub said: Said,
+}
+
+/// What the server says of a Deployment: said where the cluster's time is known, once for all viewers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// The verdict and the figures; `None` when there is no such Deployment.
+    pub view: Option<View>,
+    /// The story, oldest first.
+    pub story: Vec<Line>,
+}
+
+impl Said {
+    /// Takes what is said anew.
+    pub fn hear(&mut self, news: News) {
+        if let Some(view) = news.view {
+            self.view = Some(*view);
+        }
+        if let Some((kept, lines)) = news.story {
+            self.story.truncate(kept as usize);
+            self.story.extend(lines);
+        }
+    }
+
+    /// What a viewer who knows `before` must hear; `None` when it is the same.
+    #[must_use]
+    pub fn news_since(&self, before: &Self) -> Option<News> {
+        let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();
+        let is_same = kept == self.story.len() && kept == before.story.len();
+        let news = News {
+            view: self.view.clone().filter(|_| self.view != before.view).map(Box::new),
+            story: (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec())),
+        };
+        (news != News::default()).then_some(news)
+    }
+}
+
+/// What is said anew.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct News {
+    /// The verdict and the figures.
+    pub view: Option<Box<View>>,
+    /// How many lines of the story stay, and the ones that follow them.
+    pub story: Option<(u32, Vec<Line>)>,
 }
 
 /// Changes of one scope.
@@ -126,6 +172,8 @@ pub struct Delta {
     pub now_millis: Millis,
     /// What changed, in order.
     pub changes: Vec<Change>,
+    /// What is said anew.
+    pub news: Option<News>,
 }
 
 /// One cluster's part of the list.

@@ -14,6 +14,7 @@
 pub mod apply;
 pub mod budget;
 pub mod change;
+pub mod clock;
 pub mod document;
 pub mod fact;
 pub mod frame;
@@ -22,13 +23,14 @@ pub mod model;
 pub mod order;
 pub mod phase;
 pub mod rollout;
+pub mod say;
 pub mod stall;
 pub mod story;
 pub mod verdict;
 pub mod view;
 pub mod words;
 
-pub use apply::Timeline;
+pub use apply::{Retention, Timeline};
 pub use change::Change;
 pub use fact::Fact;
 pub use id::Uid;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{DeploymentSpec, DeploymentStatus, Image, ReplicaSetCounts};
+use crate::fact::{DeploymentSpec, DeploymentStatus, Exit, Image, ReplicaSetCounts};
 use crate::phase::PodState;
 use crate::verdict::KubectlVerdict;
 use crate::{Change, Millis, Uid, order};
@@ -54,6 +54,47 @@ pub struct Deployment {
     pub marks: Vec<Mark>,
     /// What `kubectl rollout status` would have computed, where it changed.
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
+    /// Stretches of time in which nobody looked, in order, not touching each other.
+    pub gaps: Vec<Gap>,
+    /// Warning Events about it and what belongs to it, by arrival.
+    pub notes: Vec<Note>,
+    /// History before this time is not kept; `None` while everything seen is still there.
+    pub kept_since_millis: Option<Millis>,
+    /// How many rollouts were forgotten; they came before the first one that is kept.
+    pub rollouts_forgotten: u32,
+}
+
+/// A stretch of time in which nobody looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The last word before it.
+    pub from_millis: Millis,
+    /// Arrival of the list that ended it.
+    pub to_millis: Millis,
+}
+
+/// A Warning Event, kept to illustrate the story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// UID of the Event.
+    pub uid: Uid,
+    /// When it last happened, by the clock of who says it, or its arrival.
+    pub at_millis: Millis,
+    /// Kind and name of what it is about.
+    pub about: (String, String),
+    /// `reason`.
+    pub reason: String,
+    /// `message`, at most [`Note::LONGEST`] bytes of it.
+    pub message: String,
+    /// How often it happened.
+    pub count: u32,
+}
+
+impl Note {
+    /// Longest message that is kept, in bytes.
+    pub const LONGEST: usize = 1024;
+    /// Most notes that are kept per Deployment; the oldest go first.
+    pub const MOST: usize = 40;
 }
 
 /// A Deployment as last observed.
@@ -65,8 +106,6 @@ pub struct DeploymentNow {
     pub deleting: bool,
     /// The revision annotation.
     pub revision: Option<u64>,
-    /// Annotation `kubernetes.io/change-cause`.
-    pub change_cause: Option<String>,
     /// The template's `restartedAt` annotation.
     pub restarted_at: Option<String>,
     /// What is asked for.
@@ -86,6 +125,10 @@ pub struct Rollout {
     pub images: Vec<Image>,
     /// The template's `restartedAt` at the start.
     pub restarted_at: Option<String>,
+    /// No rollout of this Deployment was seen before it.
+    pub is_first: bool,
+    /// The template's `restartedAt` changed and its images did not.
+    pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
     pub max_surge: u32,
     /// Resolved `maxUnavailable` at the start.
@@ -181,14 +224,18 @@ impl ReplicaSet {
 }
 
 /// A ReplicaSet as last observed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaSetNow {
     /// `spec.replicas` and the status' counts.
     pub counts: ReplicaSetCounts,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: u32,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
     /// Annotation `desired-replicas`.
     pub desired_replicas: Option<u32>,
+    /// Annotation `kubernetes.io/change-cause`.
+    pub change_cause: Option<String>,
 }
 
 /// Why a ReplicaSet was deleted.
@@ -306,6 +353,8 @@ pub struct PodNow {
     pub message: String,
     /// Highest sum of `restartCount` seen.
     pub restarts: u32,
+    /// How a container of it ended last, when that was not well.
+    pub last_exit: Option<Exit>,
     /// A ready pod starts to count at this time, by the kubelet's clock.
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.
@@ -328,6 +377,8 @@ pub enum EndReason {
     ScaledDown,
     /// By someone or something outside the rollout.
     DeletedByHand,
+    /// Cannot be told: it went while nobody looked, or its ReplicaSet was never seen.
+    Unknown,
 }
 
 impl Model {
@@ -389,6 +440,7 @@ impl Model {
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
         let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
         match change.subject() {
+            crate::change::Subject::Nothing => Vec::new(),
             crate::change::Subject::Deployment(uid) => vec![uid],
             crate::change::Subject::ReplicaSet(uid) => owners(&uid),
             crate::change::Subject::Pod(uid) => {
@@ -416,11 +468,38 @@ impl Model {
         }
     }
 
+    /// Takes pods out, and every trace of them.
+    pub(crate) fn remove_pod(&mut self, uid: Uid) {
+        if let Some(pod) = self.pods.remove(&uid) {
+            for owner in &pod.owners {
+                remove_from(&mut self.pods_of, *owner, uid);
+            }
+        }
+    }
+
+    /// Takes a ReplicaSet out, and every trace of it; its pods must be out before.
+    pub(crate) fn remove_set(&mut self, uid: Uid) {
+        if let Some(set) = self.replica_sets.remove(&uid) {
+            for owner in &set.owners {
+                remove_from(&mut self.sets_of, *owner, uid);
+            }
+        }
+    }
+
     pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
         self.sets_of.entry(owner).or_default().insert(set);
     }
 
     pub(crate) fn note_pod(&mut self, set: Uid, pod: Uid) {
         self.pods_of.entry(set).or_default().insert(pod);
+    }
+}
+
+fn remove_from(index: &mut BTreeMap<Uid, BTreeSet<Uid>>, owner: Uid, uid: Uid) {
+    if let Some(owned) = index.get_mut(&owner) {
+        owned.remove(&uid);
+        if owned.is_empty() {
+            index.remove(&owner);
+        }
     }
 }

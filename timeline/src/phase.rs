@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::fact::{Container, ContainerState, Phase, PodFact, Role, Truth};
+use crate::fact::{Container, ContainerState, Exit, Phase, PodFact, Role, Truth};
 
 /// What a pod is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,6 +77,8 @@ pub struct Reading {
     pub ready_since_millis: Option<Millis>,
     /// Sum of the containers' restarts.
     pub restarts: u32,
+    /// How a container ended last, when that was not well.
+    pub last_exit: Option<Exit>,
 }
 
 /// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts
@@ -90,6 +92,7 @@ pub fn read(pod: &PodFact) -> Reading {
         message: message.to_owned(),
         ready_since_millis: None,
         restarts: pod.containers.iter().fold(0, |sum, c| sum.saturating_add(c.restarts)),
+        last_exit: last_exit(&pod.containers),
     };
     if pod.meta.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);
@@ -133,8 +136,30 @@ pub fn read(pod: &PodFact) -> Reading {
         }
         _ => None,
     });
+    // Init containers run one after another: the first that is not done is the one to wait for.
+    let init = pod.containers.iter().filter(|c| c.role == Role::Init);
+    if let Some(index) = init.clone().position(|c| !is_done(c))
+        && let Some(at_work) = init.clone().nth(index)
+    {
+        return say(PodState::Starting, &format!("Init {index} of {}", init.count()), &at_work.name);
+    }
     let (reason, message) = waiting.unwrap_or(("", ""));
     say(PodState::Starting, reason, message)
+}
+
+const fn is_done(container: &Container) -> bool {
+    matches!(container.state, Some(ContainerState::Terminated { exit_code: 0, .. }))
+}
+
+/// The exit of the container that restarts most: what happens now, else what happened last.
+fn last_exit(containers: &[Container]) -> Option<Exit> {
+    let exit = |container: &Container| match &container.state {
+        Some(ContainerState::Terminated { exit_code, reason, .. }) if *exit_code != 0 => {
+            Some(Exit { code: *exit_code, reason: reason.clone() })
+        }
+        _ => container.last_exit.clone(),
+    };
+    containers.iter().filter_map(|c| Some((c.restarts, exit(c)?))).max_by_key(|(restarts, _)| *restarts).map(|(_, e)| e)
 }
 
 /// When a ready pod starts to count. With `minReadySeconds` 0 that is at once.

@@ -48,12 +48,20 @@ pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, rollout: &Roll
     model.sets_of(deployment.uid).find(|set| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision))
 }
 
-/// The existing ReplicaSet that carries the Deployment's revision now: the one that is scaled up.
+/// The existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is written on
+/// the ReplicaSet first and on the Deployment a moment later, so a higher one on a ReplicaSet is already the Deployment's.
 #[must_use]
 pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
-    let revision = deployment.now.revision?;
+    let revision = current_revision(model, deployment)?;
     let carries = |set: &&ReplicaSet| set.revision() == Some(revision);
     model.owned_sets(deployment.uid).filter(carries).min_by_key(|set| (set.first_seen_millis, set.uid))
+}
+
+/// The revision that is scaled up.
+#[must_use]
+pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
+    let of_sets = model.owned_sets(deployment.uid).filter_map(ReplicaSet::revision).max();
+    deployment.now.revision.map(|revision| of_sets.map_or(revision, |newest| newest.max(revision)))
 }
 
 /// Why the rollout at `index` started.
@@ -74,13 +82,10 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
             return Trigger::Adopted;
         }
     }
-    let Some(previous) = index.checked_sub(1).and_then(|i| deployment.rollouts.get(i)) else {
-        return Trigger::Created;
-    };
-    if rollout.restarted_at != previous.restarted_at && rollout.images == previous.images {
-        Trigger::Restart
-    } else {
-        Trigger::Template
+    match (rollout.is_first, rollout.is_restart) {
+        (true, _) => Trigger::Created,
+        (false, true) => Trigger::Restart,
+        (false, false) => Trigger::Template,
     }
 }
 

@@ -1,116 +1,401 @@
-//! Why a rollout does not move: causes from the objects, most decisive first, a sentence each.
+//! Why a rollout does not move: causes as data, most decisive first. [`crate::say`] makes sentences of them.
 
-use crate::fact::Truth;
-use crate::model::{Deployment, Pod};
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Limits, Next, Sums};
+use crate::fact::{Condition, Strategy, Truth};
+use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::phase::PodState;
-use crate::words::{self, count, duration, is_are, safe, short};
-use crate::{Millis, Model, rollout};
+use crate::verdict::{self, KubectlVerdict};
+use crate::{Millis, Model, order, rollout};
 
 /// A pod that runs this long without being ready is worth a sentence of its own.
 const SLOW_READINESS_MILLIS: Millis = 10_000;
+/// A controller that has not reacted for this long is silent.
+pub const SILENT_MILLIS: Millis = 5_000;
+/// ReplicaSets make their pods within this time, unless something is wrong.
+const PODS_MISSING_MILLIS: Millis = 10_000;
+/// An init container that works this long is worth a sentence.
+const SLOW_INIT_MILLIS: Millis = 10_000;
 
-/// One reason why the new revision does not get on.
+/// One reason why the rollout does not get on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// The reason in one sentence.
-    pub sentence: String,
-    /// It will not go away by waiting; `false` for what is normal on the way.
+    /// What it is.
+    pub kind: CauseKind,
+    /// Waiting alone will not mend it; `false` for what is normal on the way.
     pub is_fault: bool,
+    /// Pods that it holds back, 0 when it is not about pods.
+    pub pods: u32,
+    /// What shows it.
+    pub evidence: Evidence,
 }
 
-/// The causes that hold now, most decisive first.
-#[must_use]
-pub fn causes(model: &Model, deployment: &Deployment, now_millis: Millis) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    let mut fault = |sentence| causes.push(Cause { sentence, is_fault: true });
-    if let Some(failure) = deployment.now.status.replica_failure.as_ref().filter(|c| c.status == Truth::True) {
-        fault(refused(&failure.message));
+/// What shows a cause: one object and what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Kind and name, "Pod web-7d9f-2ktdq".
+    pub object: String,
+    /// Its machine-readable reason; may be empty.
+    pub reason: String,
+    /// Its message; may be empty.
+    pub message: String,
+    /// Since when, by arrival; `None` when that is not known.
+    pub since_millis: Option<Millis>,
+}
+
+/// The kinds of causes, the most decisive first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CauseKind {
+    /// The Deployment controller has not seen the spec.
+    ControllerSilent,
+    /// Somebody paused it.
+    Paused {
+        /// The template was edited meanwhile.
+        is_edited: bool,
+    },
+    /// The API server refuses new pods or ReplicaSets.
+    Refused,
+    /// An image cannot be pulled.
+    Image {
+        /// The images of the new pods.
+        images: String,
+    },
+    /// A container cannot be made.
+    BadContainer,
+    /// Containers end again and again.
+    Crash {
+        /// Exit code, when it was seen.
+        exit_code: Option<i32>,
+        /// Killed for want of memory.
+        is_out_of_memory: bool,
+        /// Restarts of the pod that has most.
+        restarts: u32,
+    },
+    /// Pods failed as a whole (Evicted, NodeLost, …).
+    PodsFailed,
+    /// No node takes them.
+    Unschedulable,
+    /// The new pods' init containers are not done.
+    Init,
+    /// Containers run and are not ready.
+    NotReady,
+    /// A readiness gate is closed.
+    Gate,
+    /// The budget forbids every step: no old pod may go and no new one fits.
+    Deadlock,
+    /// Old pods are to be gone first, and are not.
+    OldNotGoing,
+    /// The ReplicaSet controller does not make the pods that are asked for.
+    PodsMissing {
+        /// Asked for.
+        wanted: u32,
+        /// There.
+        there: u32,
+    },
+    /// Ready, and `minReadySeconds` runs.
+    MinReady {
+        /// Time left, in milliseconds.
+        left_millis: Millis,
+    },
+    /// Pods of an older revision have troubles of their own.
+    OldTroubles {
+        /// The revision.
+        revision: Option<u64>,
+    },
+}
+
+/// What causes are looked for in.
+pub struct Scene<'m> {
+    /// The model.
+    pub model: &'m Model,
+    /// The Deployment.
+    pub deployment: &'m Deployment,
+    /// What its controller counts.
+    pub sums: &'m Sums,
+    /// What its controller may do.
+    pub next: Next,
+    /// Ceiling and floor.
+    pub limits: Limits,
+    /// The time.
+    pub now_millis: Millis,
+}
+
+impl Scene<'_> {
+    /// The causes that hold now, most decisive first.
+    #[must_use]
+    pub fn causes(&self) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        causes.extend(self.silent());
+        causes.extend(self.paused());
+        causes.extend(self.refused());
+        let pods = self.new_pods();
+        self.failing(&pods, &mut causes);
+        causes.extend(self.unschedulable(&pods));
+        causes.extend(self.init(&pods));
+        causes.extend(self.unready(&pods));
+        causes.extend(self.deadlock(&causes));
+        causes.extend(self.old_not_going());
+        causes.extend(self.pods_missing(&causes));
+        causes.extend(self.min_ready(&pods));
+        causes.extend(self.old_troubles());
+        causes
     }
-    let pods: Vec<&Pod> = rollout::current_set(model, deployment)
-        .map(|set| model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid)).collect())
-        .unwrap_or_default();
-    let in_state = |state| pods.iter().copied().filter(move |pod| pod.state() == state);
-    let failing: Vec<&Pod> = in_state(PodState::Failing).collect();
-    if let Some(pod) = failing.first() {
-        fault(failure(deployment, pod, failing.len() as u32));
-    }
-    let unschedulable: Vec<&Pod> =
-        in_state(PodState::Scheduling).filter(|pod| pod.now.reason == "Unschedulable").collect();
-    if let Some(pod) = unschedulable.first() {
-        let which = if unschedulable.len() == 1 {
-            format!("pod {}", short(&pod.name))
-        } else {
-            count(unschedulable.len() as u32, "pod")
+
+    /// Pods that the current ReplicaSet controls.
+    fn new_pods(&self) -> Vec<&Pod> {
+        let Some(set) = rollout::current_set(self.model, self.deployment) else {
+            return Vec::new();
         };
-        fault(format!("No node fits {which}: {}", sentence_end(&pod.now.message)));
+        let mine = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid)).collect();
+        order::by(mine, |pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
-    let unready: Vec<&Pod> = in_state(PodState::Unready).collect();
-    if let Some(since) = unready.iter().map(|pod| pod.since_millis()).min()
-        && let Some(pod) = unready.first()
-    {
-        let number = unready.len() as u32;
-        let crashed = pods.iter().map(|pod| pod.now.restarts).max().unwrap_or(0);
-        let slow = now_millis - since > SLOW_READINESS_MILLIS;
-        if pod.now.reason == "ReadinessGatesNotReady" {
-            let sentence = format!(
-                "{} {} for a readiness gate: {}",
-                count(number, "pod"),
-                if number == 1 { "waits" } else { "wait" },
-                sentence_end(&pod.now.message)
-            );
-            causes.push(Cause { sentence, is_fault: slow });
-        } else if crashed > 0 && failing.is_empty() {
-            let sentence = format!("New pods crash: {} so far (pod {}).", count(crashed, "restart"), short(&pod.name));
-            causes.push(Cause { sentence, is_fault: true });
-        } else if slow {
-            let verb = if number == 1 { "runs but is" } else { "run but are" };
-            let sentence =
-                format!("{} {verb} not ready since {}.", count(number, "new pod"), duration(now_millis - since));
-            causes.push(Cause { sentence, is_fault: true });
+
+    fn silent(&self) -> Option<Cause> {
+        let since = self.verdict_since(KubectlVerdict::NotObserved)?;
+        let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
+        (self.now_millis - since > SILENT_MILLIS).then(|| fault(CauseKind::ControllerSilent, 0, evidence))
+    }
+
+    fn paused(&self) -> Option<Cause> {
+        let now = &self.deployment.now;
+        if !now.spec.paused {
+            return None;
         }
+        let is_edited = self
+            .deployment
+            .rollouts
+            .last()
+            .is_some_and(|rollout| rollout.images != now.spec.images || rollout.restarted_at != now.restarted_at);
+        let paused = self.deployment.marks.iter().rev().find(|mark| mark.kind == crate::model::MarkKind::Paused);
+        let evidence = Evidence {
+            object: self.me(),
+            reason: "spec.paused".to_owned(),
+            message: String::new(),
+            since_millis: paused.map(|mark| mark.at_millis),
+        };
+        Some(Cause { kind: CauseKind::Paused { is_edited }, is_fault: false, pods: 0, evidence })
     }
-    let ready: Vec<&Pod> = in_state(PodState::Ready).collect();
-    if let Some(at) = ready.iter().filter_map(|pod| pod.now.available_at_millis).min() {
-        let number = ready.len() as u32;
-        let verb = if number == 1 { "counts" } else { "count" };
-        let sentence = format!(
-            "{} {} ready and {verb} in {} s (minReadySeconds {}).",
-            count(number, "pod"),
-            is_are(number),
-            (at - now_millis).max(0).div_euclid(1000) + 1,
-            deployment.now.spec.min_ready_seconds
-        );
-        causes.push(Cause { sentence, is_fault: false });
+
+    fn refused(&self) -> Option<Cause> {
+        let status = &self.deployment.now.status;
+        let create_error = status.progressing.as_ref().filter(|c| c.reason == "ReplicaSetCreateError");
+        let failure = status.replica_failure.as_ref().filter(|c| c.status == Truth::True);
+        let condition: &Condition = create_error.or(failure)?;
+        let evidence = Evidence {
+            object: self.me(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            since_millis: condition.last_transition_millis.map(|at| at.min(self.now_millis)),
+        };
+        Some(fault(CauseKind::Refused, 0, evidence))
     }
-    causes
+
+    /// One cause per kind of failure, with the number of pods that have it.
+    fn failing(&self, pods: &[&Pod], causes: &mut Vec<Cause>) {
+        let first = causes.len();
+        for pod in pods.iter().filter(|pod| is_failing(pod)) {
+            let restarts = pod.now.restarts;
+            let exit = pod.now.last_exit.as_ref();
+            let kind = match pod.now.reason.as_str() {
+                "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
+                    CauseKind::Image { images: crate::words::images(&self.deployment.now.spec.images) }
+                }
+                "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => CauseKind::BadContainer,
+                "Evicted" | "NodeLost" | "Preempting" | "NodeShutdown" | "NodeAffinity" => CauseKind::PodsFailed,
+                reason => CauseKind::Crash {
+                    exit_code: exit.map(|exit| exit.code),
+                    is_out_of_memory: reason == "OOMKilled" || exit.is_some_and(|exit| exit.reason == "OOMKilled"),
+                    restarts,
+                },
+            };
+            let same = causes
+                .iter_mut()
+                .skip(first)
+                .find(|cause| std::mem::discriminant(&cause.kind) == std::mem::discriminant(&kind));
+            match same {
+                Some(cause) => {
+                    cause.pods += 1;
+                    if let (CauseKind::Crash { restarts: most, .. }, CauseKind::Crash { .. }) = (&mut cause.kind, &kind)
+                    {
+                        *most = restarts.max(*most);
+                    }
+                }
+                None => causes.push(fault(kind, 1, of_pod(pod, troubled_since(pod)))),
+            }
+        }
+        causes.get_mut(first..).unwrap_or_default().sort_by_key(|cause| rank(&cause.kind));
+    }
+
+    fn unschedulable(&self, pods: &[&Pod]) -> Option<Cause> {
+        let waiting = |pod: &&&Pod| pod.state() == PodState::Scheduling && pod.now.reason == "Unschedulable";
+        let mut found = pods.iter().filter(waiting);
+        let pod = found.next()?;
+        Some(fault(CauseKind::Unschedulable, 1 + found.count() as u32, of_pod(pod, pod.since_millis())))
+    }
+
+    fn init(&self, pods: &[&Pod]) -> Option<Cause> {
+        let at_work = |pod: &&&Pod| pod.state() == PodState::Starting && pod.now.reason.starts_with("Init ");
+        let mut found = pods.iter().filter(at_work);
+        let pod = found.next()?;
+        let since = pod.since_millis();
+        let is_slow = self.now_millis - since > SLOW_INIT_MILLIS;
+        is_slow.then(|| Cause {
+            kind: CauseKind::Init,
+            is_fault: false,
+            pods: 1 + found.count() as u32,
+            evidence: of_pod(pod, since),
+        })
+    }
+
+    fn unready(&self, pods: &[&Pod]) -> Option<Cause> {
+        let unready: Vec<&&Pod> =
+            pods.iter().filter(|pod| pod.state() == PodState::Unready && !is_failing(pod)).collect();
+        let pod = unready.iter().min_by_key(|pod| pod.since_millis())?;
+        let is_slow = self.now_millis - pod.since_millis() > SLOW_READINESS_MILLIS;
+        let is_gate = pod.now.reason == "ReadinessGatesNotReady";
+        (is_gate || is_slow).then(|| Cause {
+            kind: if is_gate { CauseKind::Gate } else { CauseKind::NotReady },
+            is_fault: is_slow,
+            pods: unready.len() as u32,
+            evidence: of_pod(pod, pod.since_millis()),
+        })
+    }
+
+    /// Nobody can move: no old pod may go, and a new one finds no place.
+    fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
+        let cannot_add = so_far.iter().find(|c| matches!(c.kind, CauseKind::Refused | CauseKind::Unschedulable))?;
+        let spec = &self.deployment.now.spec;
+        let is_blocked = self.limits.floor == spec.replicas
+            && spec.replicas > 0
+            && self.sums.old_asked() > 0
+            && matches!(self.next, Next::WaitForNew { .. } | Next::AddNew(_))
+            && self.sums.available <= self.limits.floor;
+        is_blocked.then(|| fault(CauseKind::Deadlock, 0, cannot_add.evidence.clone()))
+    }
+
+    fn old_not_going(&self) -> Option<Cause> {
+        if self.deployment.now.spec.strategy != Strategy::Recreate {
+            return None;
+        }
+        let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.wanted > 0);
+        let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
+        let over = |pod: &&Pod| {
+            pod.state() == PodState::Terminating && pod.now.deletion_at_millis.is_some_and(|at| at < self.now_millis)
+        };
+        let mut late = self
+            .model
+            .owned_sets(self.deployment.uid)
+            .filter(is_old)
+            .flat_map(|set| self.model.pods_of(set.uid))
+            .filter(over);
+        let pod = late.next()?;
+        Some(fault(CauseKind::OldNotGoing, 1 + late.count() as u32, of_pod(pod, pod.since_millis())))
+    }
+
+    /// A ReplicaSet asks for more pods than exist, for longer than its controller needs.
+    fn pods_missing(&self, so_far: &[Cause]) -> Option<Cause> {
+        if so_far.iter().any(|cause| cause.kind == CauseKind::Refused) {
+            return None;
+        }
+        self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
+            let pods = || self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
+            let lives = |pod: &&Pod| !matches!(pod.state(), PodState::Terminating | PodState::Gone);
+            let (wanted, there) = (set.now.counts.wanted, pods().filter(lives).count() as u32);
+            let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
+            let since = moved.unwrap_or(set.first_seen_millis);
+            (there < wanted && self.now_millis - since > PODS_MISSING_MILLIS).then(|| {
+                let evidence = Evidence {
+                    object: format!("ReplicaSet {}", set.name),
+                    since_millis: Some(since),
+                    ..Evidence::default()
+                };
+                fault(CauseKind::PodsMissing { wanted, there }, wanted - there, evidence)
+            })
+        })
+    }
+
+    fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {
+        let ready: Vec<&&Pod> = pods.iter().filter(|pod| pod.state() == PodState::Ready).collect();
+        let at = ready.iter().filter_map(|pod| pod.now.available_at_millis).min()?;
+        let pod = ready.first()?;
+        Some(Cause {
+            kind: CauseKind::MinReady { left_millis: (at - self.now_millis).max(0) },
+            is_fault: false,
+            pods: ready.len() as u32,
+            evidence: of_pod(pod, pod.since_millis()),
+        })
+    }
+
+    fn old_troubles(&self) -> Option<Cause> {
+        let new = rollout::current_set(self.model, self.deployment).map(|set| set.uid);
+        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
+        old.filter_map(|set| {
+            let mut failing = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && is_failing(pod));
+            let pod = failing.next()?;
+            Some(Cause {
+                kind: CauseKind::OldTroubles { revision: set.revision() },
+                is_fault: false,
+                pods: 1 + failing.count() as u32,
+                evidence: of_pod(pod, troubled_since(pod)),
+            })
+        })
+        .next()
+    }
+
+    fn verdict_since(&self, wanted: KubectlVerdict) -> Option<Millis> {
+        let (since, last) = self.deployment.verdicts.last()?;
+        (*last == wanted && verdict::kubectl(&self.deployment.now) == wanted).then_some(*since)
+    }
+
+    fn me(&self) -> String {
+        format!("Deployment {}", self.deployment.name)
+    }
 }
 
-fn refused(message: &str) -> String {
-    if let Some((_, quota)) = message.split_once("exceeded quota: ") {
-        return format!("Quota refuses new pods: {}", sentence_end(quota));
-    }
-    format!("The API server refuses new pods: {}", sentence_end(message))
+const fn fault(kind: CauseKind, pods: u32, evidence: Evidence) -> Cause {
+    Cause { kind, is_fault: true, pods, evidence }
 }
 
-fn failure(deployment: &Deployment, pod: &Pod, pods: u32) -> String {
-    let (reason, name) = (safe(&pod.now.reason), short(&pod.name));
-    match pod.now.reason.as_str() {
-        "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
-            let image = words::images(&deployment.now.spec.images);
-            format!("Image {image} cannot be pulled: {reason} ({}, one is {name}).", count(pods, "pod"))
-        }
-        "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => {
-            format!("A container cannot be made ({reason}, pod {name}): {}", sentence_end(&pod.now.message))
-        }
-        "OOMKilled" => {
-            format!("New pods are killed, out of memory: {} (pod {name}).", count(pod.now.restarts, "restart"))
-        }
-        "Evicted" => format!("{} evicted (pod {name}): {}", count(pods, "new pod"), sentence_end(&pod.now.message)),
-        _ => format!("New pods crash: {} ({reason}, pod {name}).", count(pod.now.restarts, "restart")),
+fn of_pod(pod: &Pod, since: Millis) -> Evidence {
+    Evidence {
+        object: format!("Pod {}", pod.name),
+        reason: pod.now.reason.clone(),
+        message: pod.now.message.clone(),
+        since_millis: Some(since),
     }
 }
 
-fn sentence_end(text: &str) -> String {
-    let text = safe(text.trim());
-    if text.ends_with(['.', '…']) { text } else { format!("{text}.") }
+/// Among failures of pods: what is decided comes before what may still pass.
+const fn rank(kind: &CauseKind) -> u8 {
+    match kind {
+        CauseKind::Image { .. } => 0,
+        CauseKind::BadContainer => 1,
+        CauseKind::Crash { .. } => 2,
+        _ => 3,
+    }
+}
+
+/// It fails, or it crashed and runs again for the moment: a crash loop alternates between the two.
+#[must_use]
+pub fn is_failing(pod: &Pod) -> bool {
+    match pod.state() {
+        PodState::Failing => true,
+        PodState::Unready | PodState::Starting => {
+            pod.now.restarts > 0 && troubled(pod).is_some_and(|(state, _)| *state == PodState::Failing)
+        }
+        _ => false,
+    }
+}
+
+/// Since when a failing pod fails, its short recoveries included.
+#[must_use]
+pub fn troubled_since(pod: &Pod) -> Millis {
+    troubled(pod).map_or_else(|| pod.since_millis(), |(_, since)| *since)
+}
+
+/// The first failing state after the pod was last ready.
+fn troubled(pod: &Pod) -> Option<&(PodState, Millis)> {
+    let good = pod.states.iter().rposition(|(state, _)| matches!(state, PodState::Ready | PodState::Available));
+    pod.states.iter().skip(good.map_or(0, |index| index + 1)).find(|(state, _)| *state == PodState::Failing)
 }

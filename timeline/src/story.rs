@@ -1,19 +1,29 @@
-//! The story: what the controllers did, one sentence each, from data alone.
+//! The story: what the controllers did, as data in the order of time. [`crate::say`] makes a sentence of each moment.
+
+use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Limits};
 use crate::model::{Deployment, EndReason, MarkKind, Model, Pod, RemovedBecause, ReplicaSet, Scale, ScaleCause};
 use crate::phase::PodState;
 use crate::rollout::{self, Trigger};
-use crate::words::{count, duration, images, safe, short};
-use crate::{Millis, Uid, order};
+use crate::words::images;
+use crate::{Millis, order, say};
 
 /// Steps this close together are one decision and become one line.
 const ONE_INSTANT_MILLIS: Millis = 60;
+/// A change of replicas and the steps that it makes are this close together.
+const SCALING_MILLIS: Millis = 2_000;
+/// A replacement appears this soon after a pod was asked to go.
+const REPLACEMENT_MILLIS: Millis = 5_000;
+/// Steps told one by one before the rest of a run is folded.
+const TOLD: usize = 2;
+/// A gap shorter than this is not worth a line.
+const GAP_MILLIS: Millis = 1_000;
 
 /// One line of the story.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// When, by arrival.
+    /// When: by arrival, of Events by their own time.
     pub at_millis: Millis,
     /// What kind of moment.
     pub kind: LineKind,
@@ -22,7 +32,8 @@ pub struct Line {
 }
 
 /// What kind of moment a line tells of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum LineKind {
     /// A revision starts.
     Revision,
@@ -34,6 +45,10 @@ pub enum LineKind {
     Done,
     /// Something went wrong.
     Bad,
+    /// A Warning Event, in the words of who sent it.
+    Event,
+    /// Something is not known.
+    Unknown,
 }
 
 impl LineKind {
@@ -46,83 +61,156 @@ impl LineKind {
             Self::Outside => "outside",
             Self::Done => "done",
             Self::Bad => "bad",
+            Self::Event => "event",
+            Self::Unknown => "unknown",
         }
     }
 }
 
+/// A change of one ReplicaSet's replicas, named by the revision that it carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Revision.
+    pub(crate) revision: u64,
+    /// Before.
+    pub(crate) from: u32,
+    /// After.
+    pub(crate) to: u32,
+}
+
+/// What happened, as data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// It was there when watching began.
+    Begins { revision: u64, images: String },
+    /// A rollout starts.
+    Starts { revision: u64, trigger: Trigger, images: String, before: Option<u64>, change_cause: Option<String> },
+    /// A rollout is complete.
+    Completed { revision: u64, took_millis: Millis },
+    /// A rollout is overtaken by the next one.
+    Overtaken { revision: u64, by: u64 },
+    /// The progress deadline passed.
+    Deadline { revision: u64 },
+    /// Replicas changed and were spread over the ReplicaSets.
+    Scaled { replicas: Option<(u32, u32)>, parts: Vec<Part> },
+    /// Steps of the rolling update in one instant, with the replicas asked for afterwards.
+    Rolled { parts: Vec<Part>, asked: u32, limits: Limits },
+    /// More steps like the ones before.
+    AndSoOn { parts: Vec<Part>, steps: u32 },
+    /// Replicas changed and no ReplicaSet followed yet.
+    Replicas { from: u32, to: u32 },
+    /// A pod was deleted by someone or something outside.
+    Killed {
+        /// Its name.
+        pod: String,
+        /// Revision of its ReplicaSet.
+        revision: Option<u64>,
+        /// The pod that took its place, and how long until it was available.
+        replacement: Option<(String, Option<Millis>)>,
+        /// How long it drained.
+        drained_millis: Option<Millis>,
+    },
+    /// A pod ended in another way worth telling.
+    Ended { pod: String, reason: EndReason, was_released: bool },
+    /// Pods were written off with their node.
+    NodeLost { pods: u32, node: String },
+    /// A ReplicaSet let go of a pod.
+    Released { pod: String, revision: Option<u64> },
+    /// A ReplicaSet took a pod up again.
+    Adopted { pod: String },
+    /// An old ReplicaSet was removed by the history limit.
+    CleanedUp { hash: String, revision: Option<u64>, limit: u32 },
+    /// A ReplicaSet was deleted from outside.
+    SetDeleted { hash: String, is_current: bool, outage_millis: Option<Millis> },
+    /// Somebody paused it.
+    Paused,
+    /// Somebody resumed it.
+    Resumed,
+    /// Somebody deletes it.
+    Deleting,
+    /// It is gone.
+    Deleted,
+    /// Nobody looked.
+    Gap { millis: Millis },
+    /// A Warning Event.
+    Event { about: (String, String), reason: String, message: String, count: u32 },
+    /// What was before is not kept.
+    NotKept,
+}
+
+/// A happening and its time.
+type Moment = (Millis, LineKind, Happening);
+
 /// Tells the story of a Deployment, oldest first.
 #[must_use]
-pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
+pub fn story(model: &Model, deployment: crate::Uid) -> Vec<Line> {
     let Some(deployment) = model.deployments.get(&deployment) else {
         return Vec::new();
     };
-    let mut teller = Teller { model, deployment, lines: Vec::new() };
+    let mut teller = Teller { model, deployment, moments: Vec::new() };
     teller.rollouts();
     teller.scales();
     teller.pods();
     teller.sets();
     teller.marks();
-    order::by(teller.lines, |line| (line.at_millis, line.kind as u128))
+    teller.notes();
+    let moments = order::by(teller.moments, |(at, kind, _)| (*at, *kind as u128));
+    folded(moments)
+        .into_iter()
+        .map(|(at_millis, kind, what)| Line { at_millis, kind, text: say::happening(&what) })
+        .collect()
 }
 
 struct Teller<'m> {
     model: &'m Model,
     deployment: &'m Deployment,
-    lines: Vec<Line>,
+    moments: Vec<Moment>,
 }
 
 impl Teller<'_> {
-    fn tell(&mut self, at_millis: Millis, kind: LineKind, text: String) {
-        self.lines.push(Line { at_millis, kind, text });
+    fn tell(&mut self, at_millis: Millis, kind: LineKind, what: Happening) {
+        self.moments.push((at_millis, kind, what));
     }
 
     fn rollouts(&mut self) {
         for (index, rollout) in self.deployment.rollouts.iter().enumerate() {
-            let (revision, image) = (rollout.revision, images(&rollout.images));
+            let (revision, images) = (rollout.revision, images(&rollout.images));
             let trigger = rollout::trigger(self.model, self.deployment, index);
-            let text = match trigger {
-                Trigger::Unknown => format!("Watching begins: revision {revision} with image {image}."),
-                Trigger::Created => format!("Revision {revision} is created with image {image}."),
-                Trigger::Adopted => format!("Revision {revision} adopts the ReplicaSet that was there: image {image}."),
-                Trigger::Restart => format!("Revision {revision} starts: restart with the same image {image}."),
-                Trigger::Template => format!("Revision {revision} starts: image {image}."),
-                Trigger::Rollback => {
-                    let set = rollout::replica_set(self.model, self.deployment, rollout);
-                    let before =
-                        set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
-                    before.map_or_else(
-                        || format!("Rolled back, now revision {revision}."),
-                        |before| format!("Rolled back to revision {before}, now {revision}: image {image}."),
-                    )
-                }
-            };
             let started = rollout.started_millis.unwrap_or(self.deployment.first_seen_millis);
-            // The ReplicaSet and its first replicas are one write, seen milliseconds before the annotation: cause first.
-            let first_step =
-                self.steps_of(revision).map(|scale| scale.at_millis).min().filter(|at| (started - at).abs() < 100);
-            self.tell(first_step.unwrap_or(started).min(started), LineKind::Revision, text);
+            // Of a rollout whose beginning is forgotten only the end is told.
+            let is_kept = self.deployment.kept_since_millis.is_none_or(|kept| started >= kept);
+            if is_kept {
+                let what = if trigger == Trigger::Unknown {
+                    Happening::Begins { revision, images }
+                } else {
+                    let set = rollout::replica_set(self.model, self.deployment, rollout);
+                    let before = set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision));
+                    Happening::Starts {
+                        revision,
+                        trigger,
+                        images,
+                        before: before.map(|(revision, _)| *revision),
+                        change_cause: set
+                            .and_then(|set| set.now.change_cause.clone())
+                            .filter(|_| is_last_of(set, revision)),
+                    }
+                };
+                // The ReplicaSet and its first replicas are one write, seen milliseconds before the annotation.
+                let first_step =
+                    self.steps_of(revision).map(|scale| scale.at_millis).min().filter(|at| (started - at).abs() < 100);
+                self.tell(first_step.unwrap_or(started).min(started), LineKind::Revision, what);
+            }
             if let Some(at) = rollout.completed_millis
                 && trigger != Trigger::Unknown
             {
-                self.tell(
-                    at,
-                    LineKind::Done,
-                    format!("Revision {revision} is complete after {}.", duration(at - started)),
-                );
+                self.tell(at, LineKind::Done, Happening::Completed { revision, took_millis: at - started });
             }
             if let Some(at) = rollout.superseded_millis {
-                let next = self.deployment.rollouts.get(index + 1).map_or(0, |next| next.revision);
-                self.tell(
-                    at,
-                    LineKind::Outside,
-                    format!("Revision {next} overtook revision {revision} before it finished."),
-                );
+                let by = self.deployment.rollouts.get(index + 1).map_or(0, |next| next.revision);
+                self.tell(at, LineKind::Outside, Happening::Overtaken { revision, by });
             }
             if let Some(at) = rollout.deadline_exceeded_millis {
-                let text = format!(
-                    "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
-                );
-                self.tell(at, LineKind::Bad, text);
+                self.tell(at, LineKind::Bad, Happening::Deadline { revision });
             }
         }
     }
@@ -143,63 +231,43 @@ impl Teller<'_> {
             .collect();
         let steps: Vec<(&ReplicaSet, &Scale)> =
             order::by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order)));
+        let mut marks = self.replica_marks();
         let mut rest = steps.as_slice();
         while let Some(((_, first), _)) = rest.split_first() {
+            let reach = if first.cause == ScaleCause::Scaling { SCALING_MILLIS } else { ONE_INSTANT_MILLIS };
             let together = |(_, scale): &(&ReplicaSet, &Scale)| {
-                scale.cause == first.cause && scale.at_millis - first.at_millis <= ONE_INSTANT_MILLIS
+                scale.cause == first.cause && scale.at_millis - first.at_millis <= reach
             };
             let length = rest.iter().take_while(|step| together(step)).count();
             let (instant, later) = rest.split_at(length);
-            let line =
-                if first.cause == ScaleCause::Scaling { self.scaled(instant) } else { self.rolled(instant, &steps) };
-            self.lines.extend(line);
+            let mut parts: Vec<Part> = Vec::new();
+            instant.iter().for_each(|(set, scale)| extend(&mut parts, part(set, scale)));
+            let asked = instant.last().map_or(0, |(_, last)| self.asked_after(last.order, &steps));
+            if first.cause == ScaleCause::Scaling {
+                let near = |(at, _): &(Millis, (u32, u32))| (first.at_millis - at).abs() <= SCALING_MILLIS;
+                let mark = marks.iter().position(near).map(|index| marks.remove(index));
+                let what = Happening::Scaled { replicas: mark.map(|(_, replicas)| replicas), parts };
+                self.tell(mark.map_or(first.at_millis, |(at, _)| at), LineKind::Outside, what);
+            } else {
+                let limits = self.limits_at(first.at_millis);
+                self.tell(first.at_millis, LineKind::Step, Happening::Rolled { parts, asked, limits });
+            }
             rest = later;
         }
+        for (at, (from, to)) in marks {
+            self.tell(at, LineKind::Outside, Happening::Replicas { from, to });
+        }
     }
 
-    /// A change of replicas, spread over the ReplicaSets.
-    fn scaled(&self, steps: &[(&ReplicaSet, &Scale)]) -> Option<Line> {
-        let (_, first) = steps.first()?;
-        let parts: Vec<String> = steps
-            .iter()
-            .map(|(set, scale)| format!("revision {} {} → {}", at_revision(set, scale.at_millis), scale.from, scale.to))
-            .collect();
-        let tail = if parts.len() > 1 { ", in proportion" } else { "" };
-        Some(Line {
-            at_millis: first.at_millis,
-            kind: LineKind::Step,
-            text: format!("Scaled, not a rollout: {}{tail}.", parts.join(", ")),
-        })
-    }
-
-    /// Steps of the rolling update in one instant, with what the budget allows.
-    fn rolled(&self, steps: &[(&ReplicaSet, &Scale)], all: &[(&ReplicaSet, &Scale)]) -> Option<Line> {
-        let (_, first) = steps.first()?;
-        let (_, last) = steps.last()?;
-        let mut parts = Vec::new();
-        for (set, scale) in steps {
-            let direction = if scale.to > scale.from { "up" } else { "down" };
-            parts.push(format!(
-                "revision {} {direction} {} → {}",
-                at_revision(set, scale.at_millis),
-                scale.from,
-                scale.to
-            ));
-        }
-        let asked: u32 = self.asked_after(last.order, all);
-        let limits = self.limits_at(last.at_millis);
-        let grows = steps.iter().any(|(_, scale)| scale.to > scale.from);
-        let shrinks = steps.iter().any(|(_, scale)| scale.to < scale.from);
-        let mut text = parts.join(", ");
-        if let Some(initial) = text.get_mut(..1) {
-            initial.make_ascii_uppercase();
-        }
-        let room = match (grows, shrinks) {
-            (true, false) => format!(": {asked} of at most {}", limits.ceiling),
-            (false, true) => format!(": at least {} must stay available", limits.floor),
-            _ => format!(": {asked} of at most {}, at least {} available", limits.ceiling, limits.floor),
-        };
-        Some(Line { at_millis: first.at_millis, kind: LineKind::Step, text: format!("{text}{room}.") })
+    /// Changes of the Deployment's replicas.
+    fn replica_marks(&self) -> Vec<(Millis, (u32, u32))> {
+        let marks = self.deployment.marks.iter();
+        marks
+            .filter_map(|mark| match mark.kind {
+                MarkKind::Replicas { from, to } => Some((mark.at_millis, (from, to))),
+                _ => None,
+            })
+            .collect()
     }
 
     fn asked_after(&self, order: u64, all: &[(&ReplicaSet, &Scale)]) -> u32 {
@@ -225,42 +293,50 @@ impl Teller<'_> {
     }
 
     fn pods(&mut self) {
+        let pods = self.model.pods_of_deployment(self.deployment.uid);
         let mut lost: Vec<(Millis, u32, String)> = Vec::new();
-        for pod in self.model.pods_of_deployment(self.deployment.uid) {
-            let name = short(&pod.name);
+        let mut replacing: Vec<crate::Uid> = Vec::new();
+        for pod in &pods {
+            let revision = pod.replica_set().and_then(|set| self.model.replica_sets.get(&set)?.revision());
+            let name = pod.name.clone();
             if let Some(at) = pod.released_millis {
-                let text =
-                    format!("Pod {name} released: its labels no longer match. It keeps running, out of rotation.");
-                self.tell(at, LineKind::Outside, text);
+                self.tell(at, LineKind::Outside, Happening::Released { pod: name.clone(), revision });
             }
             if let Some(at) = pod.adopted_millis {
-                self.tell(at, LineKind::Outside, format!("Pod {name} adopted again: its labels match."));
+                self.tell(at, LineKind::Outside, Happening::Adopted { pod: name.clone() });
             }
             let Some(at) = ended_at(pod) else { continue };
             match pod.end_reason {
-                Some(EndReason::DeletedByHand) if pod.owner.is_some() || pod.released_millis.is_none() => {
-                    self.tell(
-                        at,
-                        LineKind::Outside,
-                        format!("Pod {name} deleted from outside the rollout; the revision stays."),
-                    );
+                Some(EndReason::DeletedByHand) if !pod.is_out_of_rotation() => {
+                    let other = replacement(&pods, pod, at, &replacing);
+                    replacing.extend(other.map(|other| other.uid));
+                    let what = Happening::Killed {
+                        pod: name,
+                        revision,
+                        replacement: other.map(|other| (other.name.clone(), available_at(other).map(|up| up - at))),
+                        drained_millis: pod.gone_millis().map(|gone| gone - at),
+                    };
+                    self.tell(at, LineKind::Outside, what);
                 }
-                Some(EndReason::DeletedByHand) => {
-                    self.tell(at, LineKind::Outside, format!("Pod {name}, out of rotation, deleted."))
-                }
-                Some(EndReason::Evicted) => self.tell(at, LineKind::Outside, format!("Pod {name} evicted.")),
                 Some(EndReason::NodeLost) => {
-                    let node = pod.now.node.as_deref().map_or_else(|| "unknown".to_owned(), safe);
+                    let node = pod.now.node.clone().unwrap_or_else(|| "unknown".to_owned());
                     match lost.iter_mut().find(|(_, _, other)| *other == node) {
                         Some((_, pods, _)) => *pods += 1,
                         None => lost.push((at, 1, node)),
                     }
                 }
+                Some(reason @ (EndReason::Evicted | EndReason::DeletedByHand)) => {
+                    let was_released = pod.is_out_of_rotation();
+                    self.tell(at, LineKind::Outside, Happening::Ended { pod: name, reason, was_released });
+                }
+                Some(reason @ EndReason::Unknown) => {
+                    self.tell(at, LineKind::Unknown, Happening::Ended { pod: name, reason, was_released: false });
+                }
                 _ => {}
             }
         }
         for (at, pods, node) in lost {
-            self.tell(at, LineKind::Bad, format!("{} written off: node {node} is gone.", count(pods, "pod")));
+            self.tell(at, LineKind::Bad, Happening::NodeLost { pods, node });
         }
     }
 
@@ -268,43 +344,175 @@ impl Teller<'_> {
         let limit = self.deployment.now.spec.revision_history_limit;
         for set in self.model.sets_of(self.deployment.uid) {
             let Some(at) = set.removed_millis else { continue };
-            let hash = safe(&set.template_hash);
+            let (hash, revision) = (set.template_hash.clone(), set.revision());
             match set.removed_because {
                 Some(RemovedBecause::HistoryLimit) => {
-                    self.tell(
-                        at,
-                        LineKind::Step,
-                        format!("Old ReplicaSet {hash} cleaned up (revisionHistoryLimit {limit})."),
-                    );
+                    self.tell(at, LineKind::Step, Happening::CleanedUp { hash, revision, limit });
                 }
                 Some(RemovedBecause::Deleted) => {
-                    let again = set.revision() == self.deployment.now.revision;
-                    let tail = if again { ": the controller creates it again at once; its pods drain" } else { "" };
-                    self.tell(at, LineKind::Bad, format!("ReplicaSet {hash} deleted by hand{tail}."));
+                    let is_current = revision == self.deployment.now.revision;
+                    let outage_millis = self.outage_after(at);
+                    self.tell(at, LineKind::Bad, Happening::SetDeleted { hash, is_current, outage_millis });
                 }
                 _ => {}
             }
         }
     }
 
+    /// How long nothing was available after `at`, once something was again.
+    fn outage_after(&self, at: Millis) -> Option<Millis> {
+        let pods = self.model.pods_of_deployment(self.deployment.uid);
+        let stretches = pods.iter().flat_map(|pod| available_stretches(pod));
+        let mut sorted: Vec<(Millis, Millis)> = stretches.filter(|(_, to)| *to > at).collect();
+        sorted.sort_unstable();
+        let mut until = at;
+        for (from, to) in sorted {
+            if from > until {
+                let began = until;
+                return Some(from - began);
+            }
+            until = until.max(to);
+        }
+        None
+    }
+
     fn marks(&mut self) {
         for mark in &self.deployment.marks {
-            let (kind, text) = match &mark.kind {
-                MarkKind::Paused => {
-                    (LineKind::Outside, "Paused: changes of the template wait until it is resumed.".to_owned())
-                }
-                MarkKind::Resumed => (LineKind::Outside, "Resumed.".to_owned()),
-                MarkKind::Replicas { from, to } => {
-                    (LineKind::Outside, format!("Replicas changed {from} → {to} (not a rollout)."))
-                }
-                MarkKind::Deleting => (LineKind::Bad, "The Deployment is being deleted.".to_owned()),
+            let (kind, what) = match &mark.kind {
+                MarkKind::Paused => (LineKind::Outside, Happening::Paused),
+                MarkKind::Resumed => (LineKind::Outside, Happening::Resumed),
+                MarkKind::Replicas { .. } => continue, // told with the steps that follow it
+                MarkKind::Deleting => (LineKind::Bad, Happening::Deleting),
             };
-            self.tell(mark.at_millis, kind, text);
+            self.moments.push((mark.at_millis, kind, what));
         }
         if let Some(at) = self.deployment.deleted_millis {
-            self.tell(at, LineKind::Bad, "The Deployment was deleted.".to_owned());
+            self.tell(at, LineKind::Bad, Happening::Deleted);
         }
     }
+
+    fn notes(&mut self) {
+        for gap in &self.deployment.gaps {
+            let millis = gap.to_millis - gap.from_millis;
+            if millis >= GAP_MILLIS {
+                self.moments.push((gap.to_millis, LineKind::Unknown, Happening::Gap { millis }));
+            }
+        }
+        // The same reason about the same object is one line: the latest words, and how often in all.
+        let mut events: Vec<Moment> = Vec::new();
+        for note in &self.deployment.notes {
+            let same = events.iter_mut().find_map(|(at, _, what)| match what {
+                Happening::Event { about, reason, message, count }
+                    if *about == note.about && *reason == note.reason =>
+                {
+                    Some((at, message, count))
+                }
+                _ => None,
+            });
+            if let Some((at, message, count)) = same {
+                *count = count.saturating_add(note.count);
+                if note.at_millis >= *at {
+                    (*at, *message) = (note.at_millis, note.message.clone());
+                }
+                continue;
+            }
+            let what = Happening::Event {
+                about: note.about.clone(),
+                reason: note.reason.clone(),
+                message: note.message.clone(),
+                count: note.count,
+            };
+            events.push((note.at_millis, LineKind::Event, what));
+        }
+        self.moments.append(&mut events);
+        if let Some(at) = self.deployment.kept_since_millis {
+            self.tell(at, LineKind::Unknown, Happening::NotKept);
+        }
+    }
+}
+
+/// Folds runs of steps that are alike: the first ones are told, the rest becomes one line.
+fn folded(moments: Vec<Moment>) -> Vec<Moment> {
+    let mut out: Vec<Moment> = Vec::with_capacity(moments.len());
+    // What each told step of the run so far changed, and the steps after them that are alike.
+    let mut told: Vec<Vec<(u64, i64)>> = Vec::new();
+    let mut rest: Vec<Moment> = Vec::new();
+    for moment in moments {
+        let Happening::Rolled { parts, .. } = &moment.2 else {
+            fold(&mut rest, &mut out);
+            told.clear();
+            out.push(moment);
+            continue;
+        };
+        let change: Vec<(u64, i64)> =
+            parts.iter().map(|part| (part.revision, i64::from(part.to) - i64::from(part.from))).collect();
+        // Alike: as the step before, or, where up and down alternate, as the one before that.
+        if told.len() >= TOLD && told.iter().rev().take(2).any(|before| *before == change) {
+            rest.push(moment);
+            continue;
+        }
+        fold(&mut rest, &mut out);
+        told.push(change);
+        out.push(moment);
+    }
+    fold(&mut rest, &mut out);
+    out
+}
+
+/// One line for several steps; a single one tells more by itself.
+fn fold(rest: &mut Vec<Moment>, out: &mut Vec<Moment>) {
+    let steps = rest.len() as u32;
+    let Some((at, kind, _)) = rest.last().filter(|_| steps > 1).cloned() else {
+        return out.append(rest);
+    };
+    let mut parts: Vec<Part> = Vec::new();
+    for (_, _, what) in rest.drain(..) {
+        if let Happening::Rolled { parts: more, .. } = what {
+            more.into_iter().for_each(|part| extend(&mut parts, part));
+        }
+    }
+    parts.sort_by_key(|part| std::cmp::Reverse(part.revision));
+    out.push((at, kind, Happening::AndSoOn { parts, steps }));
+}
+
+/// Adds a part; steps of one revision become one.
+fn extend(parts: &mut Vec<Part>, part: Part) {
+    match parts.iter_mut().find(|known| known.revision == part.revision) {
+        Some(known) => known.to = part.to,
+        None => parts.push(part),
+    }
+}
+
+/// What a ReplicaSet says now belongs to the last revision it carried.
+fn is_last_of(set: Option<&ReplicaSet>, revision: u64) -> bool {
+    set.is_some_and(|set| set.revision() == Some(revision))
+}
+
+fn part(set: &ReplicaSet, scale: &Scale) -> Part {
+    Part { revision: at_revision(set, scale.at_millis), from: scale.from, to: scale.to }
+}
+
+/// The pod that was made in place of one that was asked to go at `at`.
+fn replacement<'m>(pods: &[&'m Pod], gone: &Pod, at: Millis, taken: &[crate::Uid]) -> Option<&'m Pod> {
+    let is_next = |pod: &&&Pod| {
+        let seen = pod.first_seen_millis();
+        pod.replica_set() == gone.replica_set()
+            && seen >= at
+            && seen - at <= REPLACEMENT_MILLIS
+            && !taken.contains(&pod.uid)
+    };
+    pods.iter().find(is_next).copied()
+}
+
+fn available_at(pod: &Pod) -> Option<Millis> {
+    pod.states.iter().find(|(state, _)| *state == PodState::Available).map(|(_, at)| *at)
+}
+
+/// When a pod was available: from and to each time.
+fn available_stretches(pod: &Pod) -> Vec<(Millis, Millis)> {
+    let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain(std::iter::once(Millis::MAX));
+    let stretches = pod.states.iter().zip(ends);
+    stretches.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to)).collect()
 }
 
 fn ended_at(pod: &Pod) -> Option<Millis> {

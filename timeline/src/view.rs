@@ -1,20 +1,30 @@
-//! What a page says of one Deployment now: the verdict in words, and the figures beside it.
+//! What is said of one Deployment now: the verdict with its causes, and the figures beside it. Data decides here,
+//! [`crate::say`] finds the words.
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{self, Limits};
-use crate::fact::Truth;
+use crate::budget::{self, Limits, Next, Sums};
 use crate::model::{Deployment, ReplicaSet};
 use crate::phase::PodState;
-use crate::stall::{self, Cause};
+use crate::say;
+use crate::stall::{Cause, CauseKind, Evidence, Scene};
 use crate::verdict::{self, KubectlVerdict};
-use crate::words::{count, duration, images, is_are, list};
+use crate::words::images;
 use crate::{Millis, Model, Uid, rollout};
 
-/// The controller is silent when it has not seen a spec for this long.
-const SILENT_MILLIS: Millis = 5_000;
+/// A fault must last this long, and nothing move meanwhile, before the rollout counts as stalled.
+const FAULT_MILLIS: Millis = 10_000;
 /// Nothing progressed for this long while something should: stalled.
 const QUIET_MILLIS: Millis = 60_000;
+
+/// The time, and how our clock and the API server's differ.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// Our clock.
+    pub millis: Millis,
+    /// Our clock less the API server's.
+    pub skew_millis: Millis,
+}
 
 /// How a verdict feels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +52,53 @@ impl Tone {
     }
 }
 
+/// How a Deployment stands: our verdict, before it is put into words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It was deleted.
+    Deleted,
+    /// It is being deleted.
+    Deleting,
+    /// Somebody paused it.
+    Paused,
+    /// Its controller does not react.
+    NotObserved,
+    /// Nobody asks for pods.
+    ScaledToZero,
+    /// The progress deadline passed.
+    DeadlineExceeded,
+    /// A fault lasts, or nothing moves.
+    Stalled,
+    /// Recreate: the old pods go first.
+    TakingDown,
+    /// Something normal and named is waited for.
+    Waiting,
+    /// Under way.
+    Progressing,
+    /// Everything is available; old pods still drain.
+    Finishing,
+    /// Complete before, and now pods are missing.
+    Degraded {
+        /// A fault lasts, or nothing moves.
+        is_stuck: bool,
+    },
+    /// Complete.
+    Complete,
+}
+
+impl Standing {
+    /// How it feels.
+    #[must_use]
+    pub const fn tone(self) -> Tone {
+        match self {
+            Self::Complete => Tone::Ok,
+            Self::Deleted | Self::Deleting | Self::ScaledToZero => Tone::Quiet,
+            Self::NotObserved | Self::DeadlineExceeded | Self::Stalled | Self::Degraded { is_stuck: true } => Tone::Bad,
+            _ => Tone::Busy,
+        }
+    }
+}
+
 /// The verdict, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -53,10 +110,25 @@ pub struct Verdict {
     pub sentence: String,
     /// Why, with evidence; may be empty.
     pub why: String,
+    /// What `kubectl rollout status` makes of the same object.
+    pub kubectl: KubectlVerdict,
+}
+
+/// A cause, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// One sentence.
+    pub sentence: String,
+    /// Waiting alone will not mend it.
+    pub is_fault: bool,
+    /// Its kind cannot pass by itself: an image that is not there, a crash loop, a configuration error.
+    pub is_fatal: bool,
+    /// What shows it.
+    pub evidence: Evidence,
 }
 
 /// Pods of a Deployment, counted by what they do for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Available, of any revision.
     pub available: u32,
@@ -73,19 +145,23 @@ pub struct Counts {
 }
 
 /// Everything the verdict line shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// The verdict, in words.
     pub verdict: Verdict,
+    /// Causes, the most decisive first.
+    pub reasons: Vec<Reason>,
     /// Pods counted.
     pub counts: Counts,
     /// `spec.replicas`.
     pub wanted: u32,
     /// Ceiling and floor.
     pub limits: Limits,
+    /// The budget in words: what is asked for and available against ceiling and floor, and where these come from.
+    pub budget: String,
     /// Revision of the current rollout.
     pub revision: Option<u64>,
-    /// When the progress deadline passes, by the API server's clock; `None` when no deadline runs.
+    /// When the progress deadline passes, by our clock; `None` when no deadline runs.
     pub deadline_millis: Option<Millis>,
 }
 
@@ -110,28 +186,32 @@ pub struct Summary {
 
 /// Looks at a Deployment; `None` when the model does not hold it.
 #[must_use]
-pub fn view(model: &Model, uid: Uid, now_millis: Millis) -> Option<View> {
-    let deployment = model.deployments.get(&uid)?;
-    let current = rollout::current_set(model, deployment);
-    let counts = counts(model, deployment, current);
-    let limits = budget::limits(&deployment.now.spec);
-    let revision = deployment.rollouts.last().map(|r| r.revision);
-    let looked = Looked { model, deployment, current, counts, limits, now_millis };
+pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
+    let looked = Looked::at(model, uid, now)?;
+    let standing = looked.standing();
     Some(View {
-        verdict: looked.verdict(),
-        counts,
-        wanted: deployment.now.spec.replicas,
-        limits,
-        revision,
-        deadline_millis: deadline(deployment),
+        verdict: Verdict {
+            badge: say::badge(standing, &looked),
+            tone: standing.tone(),
+            sentence: say::verdict(standing, &looked),
+            why: say::why(standing, &looked),
+            kubectl: looked.kubectl,
+        },
+        reasons: looked.causes.iter().map(|cause| reason(cause, &looked)).collect(),
+        budget: say::budget(&looked.deployment.now.spec, looked.counts, looked.limits),
+        counts: looked.counts,
+        wanted: looked.deployment.now.spec.replicas,
+        limits: looked.limits,
+        revision: looked.revision(),
+        deadline_millis: deadline(looked.deployment).map(|at| at.saturating_add(now.skew_millis)),
     })
 }
 
 /// A Deployment's line in a list.
 #[must_use]
-pub fn summary(model: &Model, uid: Uid, now_millis: Millis) -> Option<Summary> {
+pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     let deployment = model.deployments.get(&uid)?;
-    let view = view(model, uid, now_millis)?;
+    let view = view(model, uid, now)?;
     Some(Summary {
         uid,
         namespace: deployment.namespace.clone(),
@@ -143,8 +223,152 @@ pub fn summary(model: &Model, uid: Uid, now_millis: Millis) -> Option<Summary> {
     })
 }
 
-fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>) -> Counts {
-    let mut counts = Counts::default();
+fn reason(cause: &Cause, looked: &Looked<'_>) -> Reason {
+    Reason {
+        sentence: say::cause(cause, looked),
+        is_fault: cause.is_fault,
+        is_fatal: match cause.kind {
+            CauseKind::Image { .. } | CauseKind::BadContainer => true,
+            CauseKind::Crash { restarts, .. } => restarts >= 2,
+            _ => false,
+        },
+        evidence: cause.evidence.clone(),
+    }
+}
+
+/// Everything that a verdict is made of.
+pub struct Looked<'m> {
+    /// The model.
+    pub model: &'m Model,
+    /// The Deployment.
+    pub deployment: &'m Deployment,
+    /// The ReplicaSet that is scaled up.
+    pub current: Option<&'m ReplicaSet>,
+    /// Pods counted.
+    pub counts: Counts,
+    /// What the controller counts.
+    pub sums: Sums,
+    /// Ceiling and floor.
+    pub limits: Limits,
+    /// What the controller may do.
+    pub next: Next,
+    /// What kubectl makes of it.
+    pub kubectl: KubectlVerdict,
+    /// Causes, the most decisive first.
+    pub causes: Vec<Cause>,
+    /// Our clock.
+    pub now_millis: Millis,
+}
+
+impl<'m> Looked<'m> {
+    fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
+        let deployment = model.deployments.get(&uid)?;
+        let current = rollout::current_set(model, deployment);
+        let sums = Sums::of(model, deployment);
+        let limits = budget::limits(&deployment.now.spec);
+        let next = budget::next(&deployment.now.spec, &sums);
+        let is_over = deployment.deleted_millis.is_some() || deployment.now.deleting;
+        let scene = Scene { model, deployment, sums: &sums, next, limits, now_millis: now.millis };
+        let causes = if is_over { Vec::new() } else { scene.causes() };
+        let kubectl =
+            if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
+        let counts = counts(model, deployment, current, sums.asked);
+        Some(Self { model, deployment, current, counts, limits, next, kubectl, causes, sums, now_millis: now.millis })
+    }
+
+    fn standing(&self) -> Standing {
+        let (deployment, counts) = (self.deployment, self.counts);
+        let wanted = deployment.now.spec.replicas;
+        if deployment.deleted_millis.is_some() {
+            return Standing::Deleted;
+        }
+        if deployment.now.deleting {
+            return Standing::Deleting;
+        }
+        if deployment.now.spec.paused {
+            return Standing::Paused;
+        }
+        if self.causes.iter().any(|cause| cause.kind == CauseKind::ControllerSilent) {
+            return Standing::NotObserved;
+        }
+        if wanted == 0 && counts.available + counts.not_yet == 0 {
+            return Standing::ScaledToZero;
+        }
+        match self.kubectl {
+            KubectlVerdict::Complete if counts.available >= wanted => Standing::Complete,
+            KubectlVerdict::DeadlineExceeded => Standing::DeadlineExceeded,
+            _ if self.is_taking_down() => Standing::TakingDown,
+            _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
+            _ if self.is_settled() => Standing::Degraded { is_stuck: self.is_stalled() },
+            _ if self.is_stalled() => Standing::Stalled,
+            _ if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
+            _ => Standing::Progressing,
+        }
+    }
+
+    /// The rollout was complete before: what is missing now is no part of it.
+    fn is_settled(&self) -> bool {
+        let last = self.deployment.rollouts.last();
+        self.sums.old_asked() == 0 && last.is_some_and(|rollout| rollout.completed_millis.is_some())
+    }
+
+    /// Everything that holds it up is named and passes by itself.
+    fn waits(&self) -> bool {
+        !self.causes.is_empty() && self.causes.iter().all(|cause| !cause.is_fault)
+    }
+
+    /// Recreate: the old ReplicaSets ask for nothing any more, and the new one does not exist yet.
+    fn is_taking_down(&self) -> bool {
+        let spec = &self.deployment.now.spec;
+        spec.strategy == crate::fact::Strategy::Recreate
+            && spec.replicas > 0
+            && self.sums.asked == 0
+            && self.deployment.rollouts.last().is_some_and(|rollout| rollout.completed_millis.is_some())
+    }
+
+    fn is_stalled(&self) -> bool {
+        let quiet = self.now_millis - self.last_progress();
+        let lasts = |cause: &Cause| {
+            cause.is_fault && cause.evidence.since_millis.is_none_or(|since| self.now_millis - since > FAULT_MILLIS)
+        };
+        (quiet > FAULT_MILLIS && self.causes.iter().any(lasts)) || quiet > QUIET_MILLIS
+    }
+
+    /// When the rollout last got on: a step of replicas, a pod that became available, a verdict.
+    fn last_progress(&self) -> Millis {
+        let uid = self.deployment.uid;
+        let scales = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
+        let pods = self.model.pods_of_deployment(uid);
+        let available = pods
+            .iter()
+            .flat_map(|pod| &pod.states)
+            .filter(|(state, _)| matches!(state, PodState::Available | PodState::Gone));
+        let verdict = self.deployment.verdicts.last().map(|(at, _)| *at);
+        scales.chain(available.map(|(_, at)| *at)).chain(verdict).max().unwrap_or(self.deployment.first_seen_millis)
+    }
+
+    /// The revision that is scaled up.
+    #[must_use]
+    pub fn revision(&self) -> Option<u64> {
+        let last = || self.deployment.rollouts.last().map(|rollout| rollout.revision);
+        rollout::current_revision(self.model, self.deployment).or_else(last)
+    }
+
+    /// Something that waiting alone will not mend.
+    #[must_use]
+    pub fn has_fault(&self) -> bool {
+        self.causes.iter().any(|cause| cause.is_fault)
+    }
+
+    /// The ceiling and the floor of the budget are both reached.
+    #[must_use]
+    pub const fn at_limits(&self) -> bool {
+        self.counts.asked >= self.limits.ceiling && self.counts.available <= self.limits.floor
+    }
+}
+
+fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
+    let mut counts = Counts { asked, ..Counts::default() };
     for pod in model.pods_of_deployment(deployment.uid) {
         match pod.state() {
             PodState::Gone => {}
@@ -157,11 +381,10 @@ fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>) 
             _ => counts.not_yet += 1,
         }
     }
-    counts.asked = model.owned_sets(deployment.uid).fold(0, |sum, set| sum.saturating_add(set.now.counts.wanted));
     counts
 }
 
-/// Runs only while a rollout is under way and its conditions are those of the spec in force.
+/// Runs only while a rollout is under way and its conditions are those of the spec in force. By the API server's clock.
 fn deadline(deployment: &Deployment) -> Option<Millis> {
     let now = &deployment.now;
     let condition = now.status.progressing.as_ref()?;
@@ -174,188 +397,4 @@ fn deadline(deployment: &Deployment) -> Option<Millis> {
         return condition.last_update_millis; // it passed; finding that moved the time
     }
     Some(condition.last_update_millis?.saturating_add(i64::from(seconds) * 1000))
-}
-
-struct Looked<'m> {
-    model: &'m Model,
-    deployment: &'m Deployment,
-    current: Option<&'m ReplicaSet>,
-    counts: Counts,
-    limits: Limits,
-    now_millis: Millis,
-}
-
-impl Looked<'_> {
-    fn verdict(&self) -> Verdict {
-        let (spec, counts) = (&self.deployment.now.spec, self.counts);
-        let (wanted, available) = (spec.replicas, counts.available);
-        let revision =
-            self.deployment.rollouts.last().map_or_else(|| "not numbered".to_owned(), |r| r.revision.to_string());
-        if let Some(at) = self.deployment.deleted_millis {
-            let left = counts.available + counts.not_yet + counts.terminating;
-            let why =
-                if left > 0 { format!("{} still {} there.", count(left, "pod"), is_are(left)) } else { String::new() };
-            return say(
-                "Ended",
-                Tone::Quiet,
-                format!("This Deployment was deleted {} ago.", duration(self.now_millis - at)),
-                why,
-            );
-        }
-        if self.deployment.now.deleting {
-            return say("Being deleted", Tone::Quiet, "This Deployment is being deleted.".into(), String::new());
-        }
-        if spec.paused {
-            let sentence = format!("Paused with revision {revision} at {} of {wanted}.", counts.new_available);
-            return say(
-                "Paused",
-                Tone::Busy,
-                sentence,
-                "Nothing moves until someone runs kubectl rollout resume.".into(),
-            );
-        }
-        let kubectl = verdict::kubectl(&self.deployment.now);
-        let since = self.deployment.verdicts.last().map_or(self.now_millis, |(at, _)| *at);
-        if kubectl == KubectlVerdict::NotObserved && self.now_millis - since > SILENT_MILLIS {
-            let silent = duration(self.now_millis - since);
-            return say(
-                "Not observed",
-                Tone::Bad,
-                format!("The Deployment controller has not reacted for {silent}."),
-                String::new(),
-            );
-        }
-        if wanted == 0 && counts.available + counts.not_yet == 0 {
-            return say(
-                "Scaled to zero",
-                Tone::Quiet,
-                format!("Revision {revision} is scaled to zero."),
-                self.leftovers(),
-            );
-        }
-        match kubectl {
-            KubectlVerdict::Complete if available < wanted => {
-                let why = self.explain(self.causes(), "A replacement is on its way; the revision does not change.");
-                say("Recovering", Tone::Busy, format!("Revision {revision}: {available} of {wanted} available."), why)
-            }
-            KubectlVerdict::Complete => say(
-                "Complete",
-                Tone::Ok,
-                format!("Revision {revision} is live: {available} of {wanted} available."),
-                self.leftovers(),
-            ),
-            KubectlVerdict::DeadlineExceeded => {
-                let sentence =
-                    format!("Revision {revision} is stuck: {} of {wanted} new pods available.", counts.new_available);
-                let why = self.explain(self.causes(), "Kubernetes keeps trying; it does not roll back by itself.");
-                say("Deadline exceeded", Tone::Bad, sentence, why)
-            }
-            _ => self.under_way(&revision, since),
-        }
-    }
-
-    fn under_way(&self, revision: &str, since: Millis) -> Verdict {
-        let (wanted, counts) = (self.deployment.now.spec.replicas, self.counts);
-        let old: Vec<String> = self
-            .model
-            .owned_sets(self.deployment.uid)
-            .filter(|set| self.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.wanted > 0)
-            .filter_map(|set| Some(set.revision()?.to_string()))
-            .collect();
-        let is_settled = self.deployment.rollouts.last().is_some_and(|r| r.completed_millis.is_some());
-        let causes = self.causes();
-        let stalled = self.is_stalled(&causes, since);
-        let (badge, tone) = if stalled { ("Stalled", Tone::Bad) } else { ("Rolling out", Tone::Busy) };
-        if !old.is_empty() {
-            let sentence = format!(
-                "Revision {revision} is replacing revision {}: {} of {wanted} new pods available.",
-                list(&old),
-                counts.new_available
-            );
-            return say(
-                badge,
-                tone,
-                sentence,
-                self.explain(
-                    causes,
-                    &format!(
-                        "Next: when a new pod becomes available, an old one may go (floor {}).",
-                        self.limits.floor
-                    ),
-                ),
-            );
-        }
-        let sentence = format!("Revision {revision}: {} of {wanted} available.", counts.available);
-        if counts.available >= wanted {
-            return say("Finishing", Tone::Busy, sentence, self.leftovers());
-        }
-        if is_settled {
-            let badge = if stalled { badge } else { "Recovering" };
-            return say(
-                badge,
-                tone,
-                sentence,
-                self.explain(causes, "A replacement is on its way; the revision does not change."),
-            );
-        }
-        let badge = if stalled { badge } else { "Starting" };
-        say(badge, tone, sentence, self.explain(causes, ""))
-    }
-
-    fn causes(&self) -> Vec<Cause> {
-        stall::causes(self.model, self.deployment, self.now_millis)
-    }
-
-    /// The ceiling and the floor of the budget are both reached.
-    const fn at_limits(&self) -> bool {
-        self.counts.asked >= self.limits.ceiling && self.counts.available <= self.limits.floor
-    }
-
-    fn is_stalled(&self, causes: &[Cause], since: Millis) -> bool {
-        let faulty = causes.iter().any(|cause| cause.is_fault);
-        let refused = self.deployment.now.status.replica_failure.as_ref().is_some_and(|c| c.status == Truth::True);
-        faulty && (self.at_limits() || refused) || self.now_millis - self.last_move(since) > QUIET_MILLIS
-    }
-
-    /// When a pod or a verdict last changed.
-    fn last_move(&self, since: Millis) -> Millis {
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        pods.iter().map(|pod| pod.since_millis()).max().unwrap_or(since).max(since)
-    }
-
-    /// Causes, then what the budget forbids; `otherwise` when there is neither.
-    fn explain(&self, causes: Vec<Cause>, otherwise: &str) -> String {
-        let mut said: Vec<String> = causes.into_iter().take(2).map(|cause| cause.sentence).collect();
-        let (asked, available, limits) = (self.counts.asked, self.counts.available, self.limits);
-        let has_old = self.current.is_some_and(|current| current.now.counts.wanted < asked);
-        if has_old && self.at_limits() {
-            said.push(format!(
-                "Neither side may move: {asked} of at most {} pods exist, {available} of at least {} {} available.",
-                limits.ceiling,
-                limits.floor,
-                is_are(limits.floor)
-            ));
-        }
-        if said.is_empty() { otherwise.to_owned() } else { said.join(" ") }
-    }
-
-    fn leftovers(&self) -> String {
-        let mut said = Vec::new();
-        if self.counts.terminating > 0 {
-            said.push(format!(
-                "{} {} still draining.",
-                count(self.counts.terminating, "old pod"),
-                is_are(self.counts.terminating)
-            ));
-        }
-        if self.counts.out_of_rotation > 0 {
-            let verb = if self.counts.out_of_rotation == 1 { "runs" } else { "run" };
-            said.push(format!("{} {verb} out of rotation.", count(self.counts.out_of_rotation, "pod")));
-        }
-        if said.is_empty() { "Nothing is moving.".to_owned() } else { said.join(" ") }
-    }
-}
-
-fn say(badge: &str, tone: Tone, sentence: String, why: String) -> Verdict {
-    Verdict { badge: badge.to_owned(), tone, sentence, why }
 }

@@ -72,6 +72,13 @@ pub fn safe(text: &str) -> String {
     out
 }
 
+/// Text from a cluster as the end of a sentence, with its full stop.
+#[must_use]
+pub fn sentence_end(text: &str) -> String {
+    let text = safe(text.trim());
+    if text.is_empty() || text.ends_with(['.', '…']) { text } else { format!("{text}.") }
+}
+
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

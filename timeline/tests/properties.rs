@@ -82,7 +82,6 @@ fn meta(uid: Uid, name: String, controller: Option<Uid>) -> Meta {
         name,
         created_at_millis: 0,
         deletion_at_millis: None,
-        deletion_grace_seconds: None,
         controller,
         generation: 1,
     }
@@ -109,7 +108,6 @@ fn fact(event: &Event, at: i64) -> Fact {
                 Box::new(DeploymentFact {
                     meta,
                     revision: Some(u64::from(*revision)),
-                    change_cause: None,
                     restarted_at: None,
                     spec: DeploymentSpec {
                         replicas,
@@ -136,6 +134,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 meta: meta(replica_set(*number), format!("web-{number}"), owner.map(deployment)),
                 revision: Some(u64::from(*revision)),
                 desired_replicas: None,
+                change_cause: None,
                 min_ready_seconds: u32::from(*min_ready),
                 images: Vec::new(),
                 template_hash: number.to_string(),
@@ -162,7 +161,13 @@ fn fact(event: &Event, at: i64) -> Fact {
                     ready: (*state == 3).then(|| condition(Truth::True, at / 1000 * 1000)),
                     scheduled: None,
                     disruption: None,
-                    containers: vec![Container { name: "web".into(), role: Role::App, state: container, restarts: 0 }],
+                    containers: vec![Container {
+                        name: "web".into(),
+                        role: Role::App,
+                        state: container,
+                        restarts: 0,
+                        last_exit: None,
+                    }],
                 }),
                 seen(*how),
             )
@@ -174,7 +179,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 Kind::ReplicaSet => replica_set(*number),
                 _ => pod(*number),
             };
-            Fact::Listed { kind, namespace: None, present: present.iter().map(uid).collect() }
+            Fact::Listed { kind, namespace: None, present: present.iter().map(uid).collect(), blind_since_millis: None }
         }
     }
 }
@@ -238,9 +243,9 @@ proptest! {
         timeline.tick(at);
         let before = existing(timeline.model());
         let present = before.iter().map(|(uid, _)| *uid).collect();
-        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present });
+        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present, blind_since_millis: None });
         prop_assert_eq!(existing(timeline.model()), before);
-        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present: Vec::new() });
+        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present: Vec::new(), blind_since_millis: None });
         prop_assert_eq!(existing(timeline.model()), Vec::new());
     }
 
@@ -259,7 +264,8 @@ proptest! {
         let (timeline, _) = play(&events);
         let model = timeline.model();
         for uid in model.deployments.keys() {
-            let view = timeline::view::view(model, *uid, 10_000).unwrap();
+            let now = timeline::view::Now { millis: 10_000, skew_millis: 0 };
+            let view = timeline::view::view(model, *uid, now).unwrap();
             prop_assert!(!view.verdict.sentence.is_empty());
             prop_assert!(timeline::story::story(model, *uid).iter().all(|line| !line.text.is_empty()));
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use leptos::prelude::*;
 use timeline::change::Subject;
-use timeline::frame::{Delta, Position, ServerFrame, Snapshot};
+use timeline::frame::{Delta, Position, Said, ServerFrame, Snapshot};
 use timeline::{Model, Uid};
 use wasm_bindgen::JsCast;
 
@@ -15,7 +15,7 @@ use super::link::LinkState;
 use crate::board::{Axis, Board, set_if_new};
 use crate::score::scale;
 
-/// The window of the browser is measured, and sentences that tell a duration are written again, this often.
+/// The window of the browser is measured, and bars that left the picture are looked for, this often.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 /// How much of the way to its new width the window goes in one frame.
 const ZOOM_STEP: f64 = 0.12;
@@ -31,6 +31,7 @@ pub(crate) struct DeploymentScreen {
 
 struct Copy {
     model: Model,
+    said: Said,
     deployment: Option<Uid>,
     position: Option<Position>,
     clock: Clock,
@@ -43,6 +44,7 @@ impl DeploymentScreen {
     pub(crate) fn new(board: Board, snapshot: Snapshot) -> Self {
         let copy = Copy {
             model: snapshot.model,
+            said: snapshot.said,
             deployment: snapshot.deployment,
             position: Some(Position { epoch: snapshot.epoch, seq: snapshot.seq }),
             clock: Clock::new(snapshot.now_millis, page_millis()),
@@ -73,8 +75,10 @@ impl DeploymentScreen {
         copy.position = Some(Position { epoch: snapshot.epoch, seq: snapshot.seq });
         copy.deployment = snapshot.deployment;
         copy.model = snapshot.model;
+        copy.said = snapshot.said;
         let now_millis = copy.clock.now_millis(page_millis);
         set_if_new(&self.board.looking_since_millis, snapshot.looking_since_millis);
+        self.board.say(&copy.said);
         self.board.show(&copy.model, copy.deployment, now_millis);
     }
 
@@ -96,6 +100,10 @@ impl DeploymentScreen {
             if let Some(pod) = copy.model.pods.get(&uid) {
                 self.board.show_pod(pod);
             }
+        }
+        if let Some(news) = delta.news {
+            copy.said.hear(news);
+            self.board.say(&copy.said);
         }
         Ask::Nothing
     }
@@ -167,7 +175,7 @@ impl Screen for DeploymentScreen {
             self.measure();
         }
         if page_millis - self.copy.borrow().looked_again_at > LOOK_AGAIN_MILLIS {
-            self.derive(page_millis); // sentences that tell a duration, bars that left the picture
+            self.derive(page_millis); // bars that left the picture
         }
         let (now_millis, wanted) = {
             let copy = self.copy.borrow();

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use timeline::frame::{ClusterList, Connection, ConnectionState, Position, Snapshot};
-use timeline::{Fact, Millis, Timeline};
+use timeline::{Fact, Millis, Retention, Timeline};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
@@ -129,7 +129,7 @@ pub struct Handle {
 impl Handle {
     /// Starts a hub. Its sources send to the returned queue.
     #[must_use]
-    pub fn start(name: &str, sources: Arc<Counters>) -> (Self, mpsc::Sender<SourceEvent>) {
+    pub fn start(name: &str, sources: Arc<Counters>, retention: Retention) -> (Self, mpsc::Sender<SourceEvent>) {
         let name: Arc<str> = name.into();
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
         let (events, event_inbox) = mpsc::channel(source::QUEUE);
@@ -138,7 +138,7 @@ impl Handle {
             ClusterList { cluster: name.to_string(), connection: Connection::default(), deployments: Vec::new() };
         let (list, list_out) = signal::channel(Arc::new(empty));
         let counters = Arc::new(HubCounters::default());
-        let hub = task::Hub::new(name.clone(), connection, list, counters.clone());
+        let hub = task::Hub::new(name.clone(), retention, connection, list, counters.clone());
         tokio::spawn(hub.run(event_inbox, command_inbox));
         (Self { name, commands, connection: connection_out, list: list_out, counters, sources }, events)
     }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use timeline::change::Subject;
 use timeline::fact::Seen;
-use timeline::frame::{ClusterList, Connection, ConnectionState, Delta, Position, ServerFrame, Snapshot};
-use timeline::view::{self, Summary, Tone};
-use timeline::{Change, Fact, Millis, Model, Timeline, Uid};
+use timeline::frame::{ClusterList, Connection, ConnectionState, Position, Said, Snapshot};
+use timeline::view::{self, Now, Summary, Tone};
+use timeline::{Change, Fact, Millis, Model, Retention, Timeline, Uid, story};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
 
 use super::connection::Watches;
-use super::topic::{self, Topic};
+use super::topic::{Scene, Topic};
 use super::{Clock, Command, HubCounters, List, Reader, Subscription};
 use crate::source::{self, SourceEvent};
 
@@ -23,6 +23,10 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(50);
 /// The list goes out at most this often, and sentences that depend on time are looked at again this often.
 const LIST_EVERY: Duration = Duration::from_millis(250);
 const LOOK_AGAIN_EVERY: Duration = Duration::from_secs(5);
+/// What is said of a Deployment is looked at this often, while somebody listens.
+const SAY_EVERY: Duration = Duration::from_millis(100);
+/// Old history is let go of this often.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the queue before anything is published.
 const DRAIN: usize = 512;
 
@@ -30,6 +34,7 @@ pub(super) struct Hub {
     name: Arc<str>,
     epoch: u64,
     timeline: Timeline,
+    retention: Retention,
     clock: Clock,
     looking_since_millis: Millis,
     observed: Option<(Millis, Millis)>,
@@ -52,6 +57,7 @@ pub(super) struct Hub {
 impl Hub {
     pub(super) fn new(
         name: Arc<str>,
+        retention: Retention,
         connection: signal::Sender<Connection>,
         list: signal::Sender<List>,
         counters: Arc<HubCounters>,
@@ -61,6 +67,7 @@ impl Hub {
             name,
             epoch: fastrand::u64(..),
             timeline: Timeline::new(),
+            retention,
             clock: Clock::Real,
             looking_since_millis: source::now_millis(),
             observed: None,
@@ -82,6 +89,9 @@ impl Hub {
     /// Runs until nobody can reach it any more.
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<SourceEvent>, mut commands: mpsc::Receiver<Command>) {
         let mut look_again = tokio::time::interval(LOOK_AGAIN_EVERY);
+        let mut say_again = tokio::time::interval(SAY_EVERY);
+        say_again.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut forget = tokio::time::interval(FORGET_EVERY);
         loop {
             let due = self.timeline.next_due_millis().and_then(|at| self.clock.until(at));
             let publish_at = self.published + PUBLISH_EVERY;
@@ -105,6 +115,12 @@ impl Hub {
                 () = tokio::time::sleep_until(publish_at), if self.is_dirty => {}
                 () = tokio::time::sleep_until(list_at), if !self.outdated.is_empty() => {}
                 _ = look_again.tick() => self.look_again(),
+                _ = forget.tick() => {
+                    let on_screen = self.topics.values().filter(|t| !t.is_deserted()).filter_map(|t| t.deployment).collect();
+                    let changes = self.timeline.forget(self.clock.now_millis(), &self.retention, &on_screen);
+                    self.take(changes);
+                }
+                _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(),
             }
             if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
                 self.publish();
@@ -117,14 +133,14 @@ impl Hub {
 
     fn event(&mut self, event: SourceEvent) {
         match event {
-            SourceEvent::Reset { kind, namespace, objects, at_millis } => {
+            SourceEvent::Reset { kind, namespace, objects, blind_since_millis, at_millis } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
                 for object in objects {
                     if let Ok(Some(fact)) = object.fact(Seen::InList) {
                         self.observe(at_millis, fact);
                     }
                 }
-                self.observe(at_millis, Fact::Listed { kind, namespace, present });
+                self.observe(at_millis, Fact::Listed { kind, namespace, present, blind_since_millis });
             }
             SourceEvent::Object { object, seen, at_millis } => {
                 if let Ok(Some(fact)) = object.fact(seen) {
@@ -159,6 +175,12 @@ impl Hub {
         self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
         for change in changes {
             self.is_dirty = true;
+            if let Change::Forget(Some(uid), what) = &change
+                && what.before_millis.is_none()
+            {
+                self.forgotten(*uid);
+                continue;
+            }
             let model = self.timeline.model();
             // Pods may be known before the ReplicaSet that ties them to a Deployment; then only everything tells it.
             let ties = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..));
@@ -182,26 +204,54 @@ impl Hub {
         }
     }
 
+    /// A Deployment was taken out whole; nobody looks at it.
+    fn forgotten(&mut self, uid: Uid) {
+        self.touched.remove(&uid);
+        self.summaries.remove(&uid);
+    }
+
     fn publish(&mut self) {
         self.is_dirty = false;
         self.published = Instant::now();
-        let (seq, now_millis) = (self.timeline.seq(), self.clock.now_millis());
         let mut topics = std::mem::take(&mut self.topics);
         topics.retain(|_, topic| !topic.is_deserted());
         for ((namespace, name), topic) in &mut topics {
-            let encoded = topic.publish(seq, now_millis, || self.snapshot(namespace, name));
-            self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+            self.publish_topic(topic, namespace, name);
         }
         self.topics = topics;
     }
 
+    fn publish_topic(&self, topic: &mut Topic, namespace: &str, name: &str) {
+        let encoded = topic.publish(Scene {
+            seq: self.timeline.seq(),
+            now_millis: self.clock.now_millis(),
+            is_ticking: !matches!(self.connection.borrow().state, ConnectionState::Stale { .. }),
+            snapshot: || self.snapshot(namespace, name),
+            said: || self.said(self.timeline.model().find(namespace, name).map(|d| d.uid)),
+        });
+        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+    }
+
+    /// The time for sentences.
+    fn now(&self) -> Now {
+        Now { millis: self.clock.now_millis(), skew_millis: self.timeline.skew_millis() }
+    }
+
+    fn said(&self, deployment: Option<Uid>) -> Said {
+        let model = self.timeline.model();
+        Said {
+            view: deployment.and_then(|uid| view::view(model, uid, self.now())),
+            story: deployment.map(|uid| story::story(model, uid)).unwrap_or_default(),
+        }
+    }
+
     fn publish_list(&mut self) {
         self.listed = Instant::now();
-        let now_millis = self.clock.now_millis();
+        let now = self.now();
         let model = self.timeline.model();
         for uid in std::mem::take(&mut self.outdated) {
             let exists = model.deployments.get(&uid).is_some_and(|d| d.deleted_millis.is_none());
-            match view::summary(model, uid, now_millis).filter(|_| exists) {
+            match view::summary(model, uid, now).filter(|_| exists) {
                 Some(summary) => self.summaries.insert(uid, summary),
                 None => self.summaries.remove(&uid),
             };
@@ -294,10 +344,7 @@ impl Hub {
             .is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
         let now_millis = self.clock.now_millis();
         let (first, encoded) = match since.filter(|_| fits) {
-            Some(at) => {
-                let nothing = Delta { from: at.seq, to: seq, now_millis, changes: Vec::new() };
-                (topic::encode(&ServerFrame::Delta(nothing)).unwrap_or_default(), 1)
-            }
+            Some(at) => (topic.resume(at.seq, now_millis, || self.said(deployment)).unwrap_or_default(), 1),
             None => topic.snapshot(|| self.snapshot(&key.0, &key.1)),
         };
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
@@ -316,6 +363,7 @@ impl Hub {
             deployment,
             looking_since_millis: self.looking_since_millis,
             model: deployment.map(|uid| model.only(uid)).unwrap_or_default(),
+            said: self.said(deployment),
         }
     }
 }

@@ -1,12 +1,19 @@
 //! A topic: what the viewers of one Deployment share. Frames are encoded once, whoever and however many listen.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use timeline::frame::{self, Delta, ServerFrame, Snapshot};
+use timeline::frame::{self, Delta, News, Said, ServerFrame, Snapshot};
 use timeline::{Change, Millis, Uid};
 use tokio::sync::broadcast;
+use tokio::time::Instant;
 
 /// Frames that a viewer may lag behind before it is given a fresh snapshot.
 const LAG: usize = 256;
+/// What is said of a Deployment goes out at most this often, and is looked at again, for sentences that tell a duration,
+/// at least this often.
+const SAY_EVERY: Duration = Duration::from_millis(200);
+const SAY_AGAIN: Duration = Duration::from_secs(1);
 
 /// The viewers of one Deployment.
 pub(super) struct Topic {
@@ -19,6 +26,24 @@ pub(super) struct Topic {
     anew: bool,
     /// The last snapshot, encoded, and where it stands.
     snapshot: Option<(u64, Bytes)>,
+    /// What viewers were told, when that was, and whether it may be old.
+    said: Said,
+    said_at: Option<Instant>,
+    is_said_old: bool,
+}
+
+/// What a topic needs of the hub to send.
+pub(super) struct Scene<S, T> {
+    /// Number of the last change.
+    pub seq: u64,
+    /// The hub's clock.
+    pub now_millis: Millis,
+    /// Time passes for sentences: the cluster answers.
+    pub is_ticking: bool,
+    /// Makes a snapshot.
+    pub snapshot: S,
+    /// Makes what is said now.
+    pub said: T,
 }
 
 impl Topic {
@@ -30,6 +55,9 @@ impl Topic {
             pending: Vec::new(),
             anew: false,
             snapshot: None,
+            said: Said::default(),
+            said_at: None,
+            is_said_old: true,
         }
     }
 
@@ -50,20 +78,22 @@ impl Topic {
         self.anew = true;
     }
 
-    /// Sends what has gathered. `snapshot` is called only when everything must be sent. Returns the frames encoded.
-    pub(super) fn publish(&mut self, seq: u64, now_millis: Millis, snapshot: impl FnOnce() -> Snapshot) -> u64 {
+    /// Sends what has gathered. Returns the frames encoded.
+    pub(super) fn publish(&mut self, scene: Scene<impl FnOnce() -> Snapshot, impl FnOnce() -> Said>) -> u64 {
+        let Scene { seq, now_millis, is_ticking, snapshot, said } = scene;
         let frame = if self.anew {
             self.pending.clear();
-            ServerFrame::Snapshot(Box::new(snapshot()))
-        } else if self.pending.is_empty() {
-            return 0;
+            let snapshot = snapshot();
+            self.tell(snapshot.said.clone());
+            ServerFrame::Snapshot(Box::new(snapshot))
         } else {
-            ServerFrame::Delta(Delta {
-                from: self.sent,
-                to: seq,
-                now_millis,
-                changes: std::mem::take(&mut self.pending),
-            })
+            self.is_said_old |= !self.pending.is_empty();
+            let news = if self.is_due(is_ticking) { self.tell(said()) } else { None };
+            if self.pending.is_empty() && news.is_none() {
+                return 0;
+            }
+            let changes = std::mem::take(&mut self.pending);
+            ServerFrame::Delta(Delta { from: self.sent, to: seq, now_millis, changes, news })
         };
         self.anew = false;
         self.sent = seq;
@@ -81,9 +111,38 @@ impl Topic {
         {
             return (bytes.clone(), 0);
         }
-        let bytes = encode(&ServerFrame::Snapshot(Box::new(snapshot()))).unwrap_or_default();
+        let mut snapshot = snapshot();
+        if self.said_at.is_some() {
+            snapshot.said = self.said.clone(); // what is told next builds on what others were told
+        } else {
+            self.tell(snapshot.said.clone());
+        }
+        let bytes = encode(&ServerFrame::Snapshot(Box::new(snapshot))).unwrap_or_default();
         self.snapshot = Some((self.sent, bytes.clone()));
         (bytes, 1)
+    }
+
+    /// For a viewer whose copy still fits: everything that is said, and no change.
+    pub(super) fn resume(&mut self, from: u64, now_millis: Millis, said: impl FnOnce() -> Said) -> Option<Bytes> {
+        if self.said_at.is_none() {
+            self.tell(said());
+        }
+        let said = self.said.clone();
+        let news = Some(News { view: said.view.map(Box::new), story: Some((0, said.story)) });
+        encode(&ServerFrame::Delta(Delta { from, to: self.sent.max(from), now_millis, changes: Vec::new(), news }))
+    }
+
+    fn is_due(&self, is_ticking: bool) -> bool {
+        let elapsed = self.said_at.map_or(Duration::MAX, |at| at.elapsed());
+        (self.is_said_old && elapsed >= SAY_EVERY) || (is_ticking && elapsed >= SAY_AGAIN)
+    }
+
+    fn tell(&mut self, said: Said) -> Option<News> {
+        let news = said.news_since(&self.said);
+        self.said = said;
+        self.said_at = Some(Instant::now());
+        self.is_said_old = false;
+        news
     }
 }
 

@@ -80,6 +80,8 @@ pub(super) struct Watch {
     bucket: Bucket,
     backoff: Backoff,
     last_word: Option<Millis>,
+    /// Nothing was missed until then; `None` before the first list.
+    seen_until: Option<Millis>,
     health: Option<Health>,
 }
 
@@ -100,6 +102,7 @@ impl Watch {
             bucket,
             backoff: Backoff::default(),
             last_word: None,
+            seen_until: None,
             health: None,
         }
     }
@@ -128,9 +131,11 @@ impl Watch {
             Ok(listed) => {
                 tracing::debug!(objects = listed.objects.len(), "listed");
                 self.backoff.reset();
+                let blind_since_millis = self.seen_until;
                 let at_millis = self.word();
-                let (kind, namespace) = (self.kind, self.namespace.clone());
-                self.send(SourceEvent::Reset { kind, namespace, objects: listed.objects, at_millis }).await?;
+                self.seen_until = Some(at_millis);
+                let (kind, namespace, objects) = (self.kind, self.namespace.clone(), listed.objects);
+                self.send(SourceEvent::Reset { kind, namespace, objects, blind_since_millis, at_millis }).await?;
                 // Where lists are allowed and watches are not, only a watch that works says that all is well.
                 if self.health != Some(Health::Forbidden { verb: "watch" }) {
                     self.tell(Health::Live).await?;
@@ -148,6 +153,9 @@ impl Watch {
         Counters::add(&self.cluster.counters.watches);
         let started = Instant::now();
         let ended = self.follow(&mut position).await?;
+        if matches!(ended, Ended::Closed) {
+            self.seen_until = Some(now_millis()); // an orderly end: everything until now was sent
+        }
         let lived = started.elapsed() >= self.cluster.pace.min_watch_lifetime;
         match ended {
             Ended::Closed if lived => Ok(Some(position)),
@@ -288,6 +296,9 @@ impl Watch {
     fn word(&mut self) -> Millis {
         let now = now_millis();
         self.last_word = Some(now);
+        if self.seen_until.is_some() {
+            self.seen_until = self.last_word;
+        }
         now
     }
 

@@ -253,7 +253,7 @@ impl Watched {
     pub fn start(api: &FakeApi, namespaces: &[&str], pace: impl FnOnce(&mut Pace)) -> Self {
         let counters = Arc::new(Counters::default());
         let viewers = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let (hub, events) = Handle::start("fake", counters.clone());
+        let (hub, events) = Handle::start("fake", counters.clone(), timeline::Retention::default());
         let mut settings = Pace {
             page_size: 2,
             min_watch_lifetime: Duration::from_millis(50),

@@ -23,7 +23,6 @@ impl Timeline {
             generation: fact.meta.generation,
             deleting: fact.meta.deletion_at_millis.is_some(),
             revision: fact.revision,
-            change_cause: fact.change_cause,
             restarted_at: fact.restarted_at,
             spec: fact.spec,
             status: fact.status,
@@ -44,6 +43,10 @@ impl Timeline {
                     rollouts: Vec::new(),
                     marks: Vec::new(),
                     verdicts: Vec::new(),
+                    gaps: Vec::new(),
+                    notes: Vec::new(),
+                    kept_since_millis: None,
+                    rollouts_forgotten: 0,
                 })));
             }
             Some(known) if known.now == now => return,
@@ -82,10 +85,12 @@ impl Timeline {
         if last.is_some_and(|rollout| rollout.revision == revision) {
             return;
         }
-        let index = deployment.rollouts.len() as u32;
+        let index = deployment.rollouts_forgotten + deployment.rollouts.len() as u32;
         let from_first_list = deployment.from_first_list && index == 0 && at == deployment.first_seen_millis;
         let limits = budget::limits(&now.spec);
         let (peak_pods, peak_terminating) = self.owned_pods(uid);
+        let is_restart =
+            last.is_some_and(|last| last.restarted_at != now.restarted_at && last.images == now.spec.images);
         let overtaken = last.filter(|rollout| rollout.is_open()).cloned();
         if let Some(mut overtaken) = overtaken {
             overtaken.superseded_millis = Some(at);
@@ -99,6 +104,8 @@ impl Timeline {
                 started_millis: (!from_first_list).then_some(at),
                 images: now.spec.images.clone(),
                 restarted_at: now.restarted_at.clone(),
+                is_first: index == 0,
+                is_restart,
                 max_surge: limits.max_surge,
                 max_unavailable: limits.max_unavailable,
                 completed_millis: None,
@@ -141,7 +148,7 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else {
             return;
         };
-        let Some(index) = deployment.rollouts.len().checked_sub(1) else {
+        let Some(index) = (deployment.rollouts_forgotten + deployment.rollouts.len() as u32).checked_sub(1) else {
             return;
         };
         let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else {
@@ -150,7 +157,7 @@ impl Timeline {
         let mut altered = rollout.clone();
         alter(&mut altered);
         if altered != *rollout {
-            self.emit(Change::Rollout(uid, index as u32, Box::new(altered)));
+            self.emit(Change::Rollout(uid, index, Box::new(altered)));
         }
     }
 

@@ -6,6 +6,19 @@ use crate::model::{EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
 use crate::{Change, Millis, Uid};
 
+/// Streams of different kinds overtake each other by this much.
+const SETTLING_MILLIS: Millis = 100;
+
+/// An end that another kind's stream may still explain better.
+#[derive(Debug)]
+pub(super) struct Settling {
+    pod: Uid,
+    set: Uid,
+    /// Pods of its ReplicaSet that did not terminate when it was decided, this one included.
+    living: u32,
+    pub(super) until_millis: Millis,
+}
+
 impl Timeline {
     pub(super) fn pod(&mut self, at: Millis, fact: &PodFact, seen: Seen) {
         let uid = fact.meta.uid;
@@ -17,10 +30,9 @@ impl Timeline {
         }
         let ends = seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some();
         // A pod that is known was owned by its last owner until now; deciding comes before anything else moves.
-        let end_reason = match self.model.pods.get(&uid) {
-            Some(pod) => (ends && pod.end_reason.is_none()).then(|| self.end_reason(Some(fact), pod.owner)).flatten(),
-            None => None,
-        };
+        if ends && before.is_some() {
+            self.decide_end(at, uid, Some(fact));
+        }
         let mut touched: Vec<Uid> = self.model.pods.get(&uid).and_then(|pod| pod.owner).into_iter().collect();
         if seen != Seen::Deleted {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
@@ -48,8 +60,8 @@ impl Timeline {
             self.note_now(uid, fact, reading, due);
             touched.extend(fact.meta.controller);
         }
-        if let Some(reason) = end_reason.or_else(|| self.late_end_reason(uid, fact, ends)) {
-            self.emit(Change::PodEnds(uid, reason));
+        if ends && before.is_none() {
+            self.decide_end(at, uid, Some(fact)); // it was new in this very fact
         }
         if seen == Seen::Deleted {
             self.enter(at, uid, PodState::Gone);
@@ -57,13 +69,15 @@ impl Timeline {
         self.recount(uid, before.flatten(), &touched);
     }
 
-    pub(super) fn pod_gone(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>) {
+    /// A list lacks it. Nobody saw it go; when nobody looked at all, why cannot be told.
+    pub(super) fn pod_missing(&mut self, at: Millis, uid: Uid, was_blind: bool) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let (before, owner) = (tally(pod), pod.owner);
-        if pod.end_reason.is_none()
-            && let Some(reason) = self.end_reason(fact, owner)
-        {
-            self.emit(Change::PodEnds(uid, reason));
+        self.decide_end(at, uid, None);
+        let decided = self.model.pods.get(&uid).and_then(|pod| pod.end_reason);
+        if was_blind && before.is_some_and(|(_, terminating)| !terminating) && decided.is_some_and(is_guess) {
+            self.settling.retain(|end| end.pod != uid);
+            self.emit(Change::PodEnds(uid, EndReason::Unknown));
         }
         self.enter(at, uid, PodState::Gone);
         self.recount(uid, before, &owner.into_iter().collect::<Vec<_>>());
@@ -93,6 +107,7 @@ impl Timeline {
             reason: reading.reason,
             message: reading.message,
             restarts: pod.now.restarts.max(reading.restarts),
+            last_exit: reading.last_exit.or_else(|| pod.now.last_exit.clone()),
             available_at_millis: due,
             deletion_at_millis: fact.meta.deletion_at_millis,
         };
@@ -105,35 +120,58 @@ impl Timeline {
         }
     }
 
-    /// The end reason of a pod that was new in this very fact.
-    fn late_end_reason(&self, uid: Uid, fact: &PodFact, ends: bool) -> Option<EndReason> {
-        let pod = self.model.pods.get(&uid)?;
-        (ends && pod.end_reason.is_none()).then(|| self.end_reason(Some(fact), pod.owner)).flatten()
+    /// Decides once why a pod goes, at the first sign of it, by what is known at this moment. What depends on another
+    /// kind's stream may be decided better for a moment longer.
+    fn decide_end(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>) {
+        let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else {
+            return;
+        };
+        let owner = pod.owner;
+        let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, self.living_of(owner)));
+        if let Some(set) = owner.filter(|_| is_guess(reason)) {
+            let living = self.living_of(owner);
+            self.settling.push(Settling { pod: uid, set, living, until_millis: at + SETTLING_MILLIS });
+        }
+        self.emit(Change::PodEnds(uid, reason));
     }
 
-    /// Why a pod goes, by what is known at this moment; the pod still counts among its ReplicaSet's living ones.
-    /// `None` when its ReplicaSet was never seen, so that nothing can be said.
-    fn end_reason(&self, fact: Option<&PodFact>, owner: Option<Uid>) -> Option<EndReason> {
-        match fact.and_then(|fact| fact.disruption.as_deref()) {
-            Some("DeletionByPodGC" | "DeletionByTaintManager") => return Some(EndReason::NodeLost),
-            Some("EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet") => {
-                return Some(EndReason::Evicted);
+    /// A Deployment or a ReplicaSet changed: ends that were just decided are looked at again.
+    pub(super) fn settle_ends(&mut self) {
+        let better: Vec<(Uid, EndReason)> = self
+            .settling
+            .iter()
+            .map(|end| (end.pod, self.end_by_owners(Some(end.set), end.living)))
+            .filter(|(pod, reason)| self.model.pods.get(pod).is_some_and(|pod| pod.end_reason != Some(*reason)))
+            .collect();
+        for (pod, reason) in better {
+            if !is_guess(reason) {
+                self.settling.retain(|end| end.pod != pod);
             }
-            _ => {}
+            self.emit(Change::PodEnds(pod, reason));
         }
+    }
+
+    /// Pods that a ReplicaSet controls and that do not terminate.
+    fn living_of(&self, set: Option<Uid>) -> u32 {
+        set.and_then(|set| self.living.get(&set)).map_or(0, |(living, _)| *living)
+    }
+
+    /// Why a pod of `owner` goes, when it was one of `living` pods.
+    fn end_by_owners(&self, owner: Option<Uid>, living: u32) -> EndReason {
         let Some(owner) = owner else {
-            return Some(EndReason::DeletedByHand);
+            return EndReason::DeletedByHand; // released before: no controller cares for it
         };
-        let set = self.model.replica_sets.get(&owner)?;
+        let Some(set) = self.model.replica_sets.get(&owner) else {
+            return EndReason::Unknown;
+        };
         let deployment = set.owner.and_then(|uid| self.model.deployments.get(&uid));
         if deployment.is_some_and(|d| d.deleted_millis.is_some() || d.now.deleting) {
-            return Some(EndReason::DeploymentDeleted);
+            return EndReason::DeploymentDeleted;
         }
-        if set.removed_millis.is_some() {
-            return Some(EndReason::ReplicaSetDeleted);
+        if set.removed_millis.is_some() || set.now.deleting {
+            return EndReason::ReplicaSetDeleted;
         }
-        let (living, _) = self.living.get(&owner).copied().unwrap_or_default();
-        Some(if set.now.counts.wanted < living { EndReason::ScaledDown } else { EndReason::DeletedByHand })
+        if set.now.counts.wanted < living { EndReason::ScaledDown } else { EndReason::DeletedByHand }
     }
 
     /// Keeps the counts of living pods, and the peaks of the rollouts they belong to.
@@ -151,6 +189,20 @@ impl Timeline {
         }
         let deployments: Vec<Uid> = touched.iter().filter_map(|set| self.model.replica_sets.get(set)?.owner).collect();
         deployments.into_iter().for_each(|deployment| self.note_peaks(deployment));
+    }
+}
+
+/// Decided because nothing else was known.
+const fn is_guess(reason: EndReason) -> bool {
+    matches!(reason, EndReason::DeletedByHand | EndReason::Unknown)
+}
+
+/// What the pod itself says of its end.
+fn disruption(fact: Option<&PodFact>) -> Option<EndReason> {
+    match fact?.disruption.as_deref()? {
+        "DeletionByPodGC" | "DeletionByTaintManager" => Some(EndReason::NodeLost),
+        "EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet" => Some(EndReason::Evicted),
+        _ => None,
     }
 }
 

@@ -11,30 +11,31 @@ impl Timeline {
         let now = ReplicaSetNow {
             counts: fact.counts,
             min_ready_seconds: fact.min_ready_seconds,
+            deleting: fact.meta.deletion_at_millis.is_some(),
             desired_replicas: fact.desired_replicas,
+            change_cause: fact.change_cause,
         };
         match self.model.replica_sets.get(&uid) {
             Some(known) if known.removed_millis.is_some() => return,
             Some(known) => {
-                let (before, owner, revision) = (known.now, known.owner, known.revision());
+                let (before, owner, revision) = (known.now.clone(), known.owner, known.revision());
+                let (wanted, desired_replicas) = (now.counts.wanted, now.desired_replicas);
                 if owner != fact.meta.controller {
                     self.emit(Change::ReplicaSetOwner(uid, fact.meta.controller));
                 }
                 if before != now {
-                    self.emit(Change::ReplicaSetNow(uid, now));
+                    self.emit(Change::ReplicaSetNow(uid, Box::new(now)));
                 }
                 if let Some(revision) = fact.revision.filter(|new| revision != Some(*new)) {
                     self.emit(Change::ReplicaSetRevision(uid, revision, Some(at)));
                 }
-                let cause = if before.desired_replicas == now.desired_replicas {
-                    ScaleCause::Rollout
-                } else {
-                    ScaleCause::Scaling
-                };
-                self.note_scale(at, uid, before.counts.wanted, now.counts.wanted, cause);
+                let cause =
+                    if before.desired_replicas == desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
+                self.note_scale(at, uid, before.counts.wanted, wanted, cause);
             }
             None if seen == Seen::Deleted => return,
             None => {
+                let wanted = now.counts.wanted;
                 let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
                 self.emit(Change::ReplicaSet(Box::new(ReplicaSet {
                     uid,
@@ -57,7 +58,7 @@ impl Timeline {
                     now,
                 })));
                 if !first_list {
-                    self.note_scale(at, uid, 0, now.counts.wanted, ScaleCause::Rollout);
+                    self.note_scale(at, uid, 0, wanted, ScaleCause::Rollout);
                 }
             }
         }

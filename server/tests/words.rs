@@ -1,0 +1,87 @@
+//! What is said of every recording, sentence by sentence: the verdict whenever it changes, and the story at the end.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use server::recording::Recording;
+use timeline::view::{self, Now};
+use timeline::{Millis, Timeline, Uid, story};
+
+/// Verdicts are looked at this often, in recorded milliseconds.
+const LOOK_EVERY: Millis = 250;
+
+/// What is said while a recording plays.
+fn said(text: &str) -> String {
+    let recording = Recording::read(text);
+    let (from, to) = recording.span().unwrap();
+    let mut timeline = Timeline::new();
+    let mut observed = recording.observed.into_iter().peekable();
+    let mut out = String::new();
+    let mut last: Vec<(Uid, String)> = Vec::new();
+    let mut now = from;
+    while now <= to + LOOK_EVERY {
+        while let Some(next) = observed.next_if(|next| next.at_millis <= now) {
+            match next.fact {
+                Some(fact) => timeline.apply(next.at_millis, fact),
+                None => timeline.tick(next.at_millis),
+            };
+        }
+        timeline.tick(now);
+        for deployment in timeline.model().deployments.values() {
+            let clock = Now { millis: now, skew_millis: timeline.skew_millis() };
+            let view = view::view(timeline.model(), deployment.uid, clock).unwrap();
+            // Durations run on; only what else changes is worth a line.
+            let key = format!("{} {}", view.verdict.badge, view.verdict.sentence);
+            let key: String = if deployment.deleted_millis.is_some() { view.verdict.badge.clone() } else { key };
+            if last.iter().any(|(uid, known)| *uid == deployment.uid && *known == key) {
+                continue;
+            }
+            last.retain(|(uid, _)| *uid != deployment.uid);
+            last.push((deployment.uid, key));
+            let verdict = &view.verdict;
+            writeln!(
+                out,
+                "{:>6.2} s  {} [{}]: {}",
+                (now - from) as f64 / 1000.0,
+                deployment.name,
+                verdict.badge,
+                verdict.sentence
+            )
+            .unwrap();
+            writeln!(out, "          {}", verdict.why).unwrap();
+            if deployment.deleted_millis.is_none() && view.limits.ceiling != 0 {
+                writeln!(out, "          {}", view.budget).unwrap();
+            }
+        }
+        now += LOOK_EVERY;
+    }
+    for deployment in timeline.model().deployments.values() {
+        writeln!(out, "\nThe story of {}:", deployment.name).unwrap();
+        for line in story::story(timeline.model(), deployment.uid) {
+            writeln!(out, "{:>6.2} s  {:8} {}", (line.at_millis - from) as f64 / 1000.0, line.kind.name(), line.text)
+                .unwrap();
+        }
+    }
+    out
+}
+
+#[test]
+fn every_sentence_of_every_recording() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
+    let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    assert_eq!(names.len(), 23);
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "words", omit_expression => true }, {
+        for path in names {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            insta::assert_snapshot!(name, said(&std::fs::read_to_string(&path).unwrap()));
+        }
+    });
+}

@@ -1,0 +1,177 @@
+//! Letting go: finished pods, old rollouts and deleted Deployments are not kept for ever.
+//!
+//! For each Deployment there is one cut in time; what ended before it is forgotten, what lives or ended later is not
+//! touched. The cut follows from age and counts, but never comes closer to now than [`Retention::screen_millis`].
+
+use std::collections::BTreeSet;
+
+use super::Timeline;
+use crate::change::Forgotten;
+use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::{Change, Millis, Uid, order};
+
+/// How much history is kept. All counts are per Deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// What ended longer ago is forgotten.
+    pub age_millis: Millis,
+    /// Most pods that are gone.
+    pub gone_pods: usize,
+    /// Most rollouts.
+    pub rollouts: usize,
+    /// Most scale steps and marks together, most verdicts, and most states of one pod.
+    pub steps: usize,
+    /// Most Deployments that are deleted, in all.
+    pub deleted: usize,
+    /// What is younger is kept whatever the counts say: pages may show it.
+    pub screen_millis: Millis,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            age_millis: 24 * 3_600_000,
+            gone_pods: 1_000,
+            rollouts: 50,
+            steps: 2_000,
+            deleted: 200,
+            screen_millis: 15 * 60_000,
+        }
+    }
+}
+
+impl Timeline {
+    /// Forgets what `retention` does not keep at `now_millis`. Deployments that are on somebody's screen stay.
+    pub fn forget(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) -> Vec<Change> {
+        self.forget_deleted(now_millis, retention, on_screen);
+        let cuts: Vec<(Uid, Millis)> = self
+            .model
+            .deployments
+            .values()
+            .filter_map(|deployment| Some((deployment.uid, self.cut(deployment, now_millis, retention)?)))
+            .collect();
+        for (uid, before) in cuts {
+            self.forget_before(uid, before);
+        }
+        self.forget_unowned(now_millis.saturating_sub(retention.screen_millis.max(retention.age_millis)));
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Where history is cut, when there is something before that.
+    fn cut(&self, deployment: &Deployment, now_millis: Millis, retention: &Retention) -> Option<Millis> {
+        let pods = self.model.pods_of_deployment(deployment.uid);
+        let mut gone: Vec<Millis> = pods.iter().filter_map(|pod| pod.gone_millis()).collect();
+        let states =
+            pods.iter().filter_map(|pod| nth_last(pod.states.iter().map(|(_, at)| *at), retention.steps)).max();
+        let scales = self.model.sets_of(deployment.uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
+        let mut steps: Vec<Millis> = scales.chain(deployment.marks.iter().map(|mark| mark.at_millis)).collect();
+        gone.sort_unstable();
+        steps.sort_unstable();
+        let rollouts = deployment.rollouts.iter().map(|r| r.started_millis.unwrap_or(deployment.first_seen_millis));
+        let verdicts = deployment.verdicts.iter().map(|(at, _)| *at);
+        let counted = [
+            nth_last(gone.into_iter(), retention.gone_pods),
+            nth_last(rollouts, retention.rollouts),
+            nth_last(steps.into_iter(), retention.steps),
+            nth_last(verdicts, retention.steps),
+            states,
+        ];
+        let aged = now_millis.saturating_sub(retention.age_millis);
+        let wanted = counted.into_iter().flatten().max().map_or(aged, |counted| counted.max(aged));
+        let before = wanted.min(now_millis.saturating_sub(retention.screen_millis));
+        self.is_anything_before(deployment, &pods, before).then_some(before)
+    }
+
+    fn is_anything_before(&self, deployment: &Deployment, pods: &[&Pod], before: Millis) -> bool {
+        let is_old = |at: Millis| at < before;
+        pods.iter()
+            .any(|pod| pod.gone_millis().is_some_and(is_old) || pod.states.get(2).is_some_and(|(_, at)| is_old(*at)))
+            || deployment.rollouts.get(1).is_some_and(|next| next.started_millis.is_some_and(is_old))
+            || deployment.verdicts.get(1).is_some_and(|(at, _)| is_old(*at))
+            || deployment.marks.iter().any(|mark| is_old(mark.at_millis))
+            || deployment.gaps.iter().any(|gap| is_old(gap.to_millis))
+            || deployment.notes.iter().any(|note| is_old(note.at_millis))
+            || self.model.sets_of(deployment.uid).any(|set| set.scales.iter().any(|scale| is_old(scale.at_millis)))
+    }
+
+    fn forget_before(&mut self, uid: Uid, before: Millis) {
+        let Some(deployment) = self.model.deployments.get(&uid) else {
+            return;
+        };
+        let pods: Vec<Uid> = self
+            .model
+            .pods_of_deployment(uid)
+            .into_iter()
+            .filter(|pod| pod.gone_millis().is_some_and(|at| at < before))
+            .map(|pod| pod.uid)
+            .collect();
+        let going: BTreeSet<Uid> = pods.iter().copied().collect();
+        let over = deployment.rollouts.iter().skip(1).take_while(|r| r.started_millis.is_some_and(|at| at < before));
+        let first_kept = deployment.rollouts.get(over.count()).map_or(0, |rollout| rollout.revision);
+        let is_old = |set: &&ReplicaSet| {
+            set.removed_millis.is_some_and(|at| at < before)
+                && set.revisions.iter().all(|(revision, _)| *revision < first_kept)
+                && self.model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
+        };
+        let sets: Vec<Uid> = self.model.sets_of(uid).filter(is_old).map(|set| set.uid).collect();
+        self.let_go(Some(uid), Forgotten { before_millis: Some(before), pods, sets });
+    }
+
+    /// Deleted Deployments go when they are old or too many, and with them what belongs to no other.
+    fn forget_deleted(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) {
+        let deployments = self.model.deployments.values();
+        let deleted = deployments.filter(|d| d.deleted_millis.is_some() && !on_screen.contains(&d.uid));
+        let deleted: Vec<(Millis, Uid)> =
+            order::by(deleted.filter_map(|d| Some((d.deleted_millis?, d.uid))).collect(), |(at, uid)| {
+                (*at, uid.bits())
+            });
+        let surplus = deleted.len().saturating_sub(retention.deleted);
+        for (index, (at, uid)) in deleted.into_iter().enumerate() {
+            let age = now_millis.saturating_sub(at);
+            if age <= retention.screen_millis || (index >= surplus && age <= retention.age_millis) {
+                continue;
+            }
+            let is_over = |set: &&ReplicaSet| {
+                set.owners == [uid]
+                    && set.removed_millis.is_some()
+                    && self.model.pods_of(set.uid).all(|pod| pod.gone_millis().is_some() && pod.owners == [set.uid])
+            };
+            let sets: Vec<Uid> = self.model.sets_of(uid).filter(is_over).map(|set| set.uid).collect();
+            let pods = sets.iter().flat_map(|set| self.model.pods_of(*set)).map(|pod| pod.uid).collect();
+            self.let_go(Some(uid), Forgotten { before_millis: None, pods, sets });
+        }
+    }
+
+    /// Pods and ReplicaSets that belong to no Deployment: other controllers' and those of forgotten Deployments.
+    fn forget_unowned(&mut self, before: Millis) {
+        let has_deployment = |set: &Uid| {
+            let set = self.model.replica_sets.get(set);
+            set.is_some_and(|set| set.owners.iter().any(|owner| self.model.deployments.contains_key(owner)))
+        };
+        let is_over =
+            |pod: &&Pod| pod.gone_millis().is_some_and(|at| at < before) && !pod.owners.iter().any(has_deployment);
+        let pods: Vec<Uid> = self.model.pods.values().filter(is_over).map(|pod| pod.uid).collect();
+        let going: BTreeSet<Uid> = pods.iter().copied().collect();
+        let is_empty = |set: &&ReplicaSet| {
+            set.removed_millis.is_some_and(|at| at < before)
+                && !has_deployment(&set.uid)
+                && self.model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
+        };
+        let sets: Vec<Uid> = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();
+        if !pods.is_empty() || !sets.is_empty() {
+            self.let_go(None, Forgotten { before_millis: None, pods, sets });
+        }
+    }
+
+    fn let_go(&mut self, deployment: Option<Uid>, what: Forgotten) {
+        for set in &what.sets {
+            self.living.remove(set);
+        }
+        self.emit(Change::Forget(deployment, Box::new(what)));
+    }
+}
+
+/// The time of the n-th last of times in order, when there are more than n.
+fn nth_last(times: impl DoubleEndedIterator<Item = Millis> + ExactSizeIterator, n: usize) -> Option<Millis> {
+    if times.len() > n { times.rev().nth(n.saturating_sub(1)) } else { None }
+}

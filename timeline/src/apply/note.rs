@@ -1,0 +1,86 @@
+//! What Events change: notes of the Deployment they belong to, nothing else.
+
+use std::collections::VecDeque;
+
+use super::Timeline;
+use crate::fact::EventFact;
+use crate::model::Note;
+use crate::{Change, Millis, Uid};
+
+/// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
+#[derive(Debug, Default)]
+pub(super) struct Early(VecDeque<(Millis, EventFact)>);
+
+impl Early {
+    /// Most that wait; the oldest are dropped.
+    const MOST: usize = 256;
+}
+
+impl Timeline {
+    pub(super) fn event(&mut self, at: Millis, fact: EventFact) {
+        if !fact.is_warning {
+            return; // what Normal events tell is told better by the objects
+        }
+        let deployments = self.deployments_about(fact.about);
+        if deployments.is_empty() {
+            let waiting = &mut self.early_notes.0;
+            waiting.retain(|(_, other)| other.uid != fact.uid);
+            if waiting.len() == Early::MOST {
+                waiting.pop_front();
+            }
+            waiting.push_back((at, fact));
+            return;
+        }
+        let note = note(at, fact);
+        for uid in deployments {
+            let known = self.model.deployments.get(&uid).and_then(|d| d.notes.iter().find(|n| n.uid == note.uid));
+            // An Event that comes back from a list says nothing new.
+            if known.is_none_or(|known| known.count != note.count || known.message != note.message) {
+                self.emit(Change::Note(uid, Box::new(note.clone())));
+            }
+        }
+    }
+
+    /// An object became known: Events about it that came earlier find their place.
+    pub(super) fn take_early_notes(&mut self, about: Uid) {
+        if !self.early_notes.0.iter().any(|(_, fact)| fact.about == about) {
+            return;
+        }
+        let (found, rest) = self.early_notes.0.drain(..).partition(|(_, fact)| fact.about == about);
+        self.early_notes.0 = rest;
+        let found: VecDeque<(Millis, EventFact)> = found;
+        for (at, fact) in found {
+            self.event(at, fact);
+        }
+    }
+
+    fn deployments_about(&self, about: Uid) -> Vec<Uid> {
+        if self.model.deployments.contains_key(&about) {
+            return vec![about];
+        }
+        let known = |owners: &[Uid]| -> Vec<Uid> {
+            owners.iter().copied().filter(|uid| self.model.deployments.contains_key(uid)).collect()
+        };
+        if let Some(set) = self.model.replica_sets.get(&about) {
+            return known(&set.owners);
+        }
+        let owners = self.model.pods.get(&about).map(|pod| pod.owners.as_slice()).unwrap_or_default();
+        let sets = owners.iter().filter_map(|set| self.model.replica_sets.get(set));
+        sets.flat_map(|set| known(&set.owners)).collect()
+    }
+}
+
+fn note(at: Millis, fact: EventFact) -> Note {
+    let mut message = fact.message;
+    let cut = (0..=Note::LONGEST).rev().find(|cut| message.is_char_boundary(*cut)).unwrap_or(0);
+    message.truncate(cut);
+    Note {
+        uid: fact.uid,
+        // An Event of the future is one of a wrong clock.
+        at_millis: fact.last_millis.map_or(at, |last| last.min(at)),
+        about: (fact.about_kind, fact.about_name),
+        reason: fact.reason,
+        message,
+        count: fact.count,
+    }
+}
