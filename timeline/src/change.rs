@@ -21,14 +21,8 @@ pub enum Change {
     DeploymentNow(Uid, Box<DeploymentNow>),
     /// The rollout at this index started or changed; forgotten ones count.
     Rollout(Uid, u32, Box<Rollout>),
-    /// A mark was made.
-    Mark(Uid, Mark),
-    /// The kubectl verdict changed.
-    Verdict(Uid, Millis, KubectlVerdict),
     /// Nobody looked for a while. Joined with the last gap when they touch.
     Gap(Uid, Gap),
-    /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
-    Note(Uid, Box<Note>),
     /// It was deleted.
     DeploymentDeleted(Uid, Millis),
     /// A ReplicaSet appeared, or is sent whole.
@@ -57,6 +51,15 @@ pub enum Change {
     PodEnds(Uid, EndReason),
     /// Old history is let go of; of the named Deployment, or of what belongs to none.
     Forget(Option<Uid>, Box<Forgotten>),
+    /// A mark was made.
+    #[serde(skip)]
+    Mark(Uid, Mark),
+    /// The kubectl verdict changed.
+    #[serde(skip)]
+    Verdict(Uid, Millis, KubectlVerdict),
+    /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
+    #[serde(skip)]
+    Note(Uid, Box<Note>),
 }
 
 /// What is let go of.
@@ -84,6 +87,12 @@ pub enum Subject {
 }
 
 impl Change {
+    /// It travels to viewers; the others alter only what sentences are made of.
+    #[must_use]
+    pub const fn travels(&self) -> bool {
+        !matches!(self, Self::Mark(..) | Self::Verdict(..) | Self::Note(..))
+    }
+
     /// The object that it is about.
     #[must_use]
     pub fn subject(&self) -> Subject {

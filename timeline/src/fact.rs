@@ -102,7 +102,7 @@ pub struct Meta {
 }
 
 /// An integer or a percentage, as in `maxSurge`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntOrPercent {
     /// A number of pods.
     Int(u32),
@@ -111,7 +111,7 @@ pub enum IntOrPercent {
 }
 
 /// `spec.strategy` of a Deployment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// Replace pods step by step within a budget.
     RollingUpdate {
@@ -121,11 +121,12 @@ pub enum Strategy {
         max_unavailable: IntOrPercent,
     },
     /// Remove every old pod before the first new one.
+    #[default]
     Recreate,
 }
 
 /// A condition of an object's status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// "True", "False" or "Unknown" as a word of our own.
     pub status: Truth,
@@ -140,7 +141,7 @@ pub struct Condition {
 }
 
 /// A condition's status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
     /// `"True"`.
     True,
@@ -175,7 +176,7 @@ pub struct DeploymentFact {
 }
 
 /// What a Deployment asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeploymentSpec {
     /// `spec.replicas`.
     pub replicas: u32,
@@ -194,7 +195,7 @@ pub struct DeploymentSpec {
 }
 
 /// What the Deployment controller reports.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeploymentStatus {
     /// `status.observedGeneration`.
     pub observed_generation: u64,
@@ -300,7 +301,7 @@ pub struct Container {
 }
 
 /// How a container ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
     /// Exit code.
     pub code: i32,

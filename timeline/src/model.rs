@@ -2,6 +2,9 @@
 //!
 //! Starts are stored, ends derived: a pod's life is an ordered list of (state, since). Times are arrival times unless a
 //! field says otherwise.
+//!
+//! What travels to viewers is less than what the server knows: fields marked `skip` are what its sentences are made of, and
+//! sentences travel as sentences ([`crate::frame::Said`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,12 +54,15 @@ pub struct Deployment {
     /// Every change of the revision annotation, in order.
     pub rollouts: Vec<Rollout>,
     /// Moments that are no rollout and no scale step.
+    #[serde(skip)]
     pub marks: Vec<Mark>,
     /// What `kubectl rollout status` would have computed, where it changed.
+    #[serde(skip)]
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
     /// Stretches of time in which nobody looked, in order, not touching each other.
     pub gaps: Vec<Gap>,
     /// Warning Events about it and what belongs to it, by arrival.
+    #[serde(skip)]
     pub notes: Vec<Note>,
     /// History before this time is not kept; `None` while everything seen is still there.
     pub kept_since_millis: Option<Millis>,
@@ -74,7 +80,7 @@ pub struct Gap {
 }
 
 /// A Warning Event, kept to illustrate the story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// UID of the Event.
     pub uid: Uid,
@@ -98,19 +104,23 @@ impl Note {
 }
 
 /// A Deployment as last observed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentNow {
     /// `metadata.generation`.
+    #[serde(skip)]
     pub generation: u64,
     /// A deletion timestamp is set.
     pub deleting: bool,
     /// The revision annotation.
     pub revision: Option<u64>,
     /// The template's `restartedAt` annotation.
+    #[serde(skip)]
     pub restarted_at: Option<String>,
     /// What is asked for.
+    #[serde(skip)]
     pub spec: DeploymentSpec,
     /// What the controller reports.
+    #[serde(skip)]
     pub status: DeploymentStatus,
 }
 
@@ -124,10 +134,13 @@ pub struct Rollout {
     /// The template's images at the start.
     pub images: Vec<Image>,
     /// The template's `restartedAt` at the start.
+    #[serde(skip)]
     pub restarted_at: Option<String>,
     /// No rollout of this Deployment was seen before it.
+    #[serde(skip)]
     pub is_first: bool,
     /// The template's `restartedAt` changed and its images did not.
+    #[serde(skip)]
     pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
     pub max_surge: u32,
@@ -156,7 +169,7 @@ impl Rollout {
 }
 
 /// A moment in a Deployment's life.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// Arrival.
     pub at_millis: Millis,
@@ -165,7 +178,7 @@ pub struct Mark {
 }
 
 /// What a mark marks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MarkKind {
     /// `spec.paused` became true.
     Paused,
@@ -235,6 +248,7 @@ pub struct ReplicaSetNow {
     /// Annotation `desired-replicas`.
     pub desired_replicas: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`.
+    #[serde(skip)]
     pub change_cause: Option<String>,
 }
 
@@ -354,6 +368,7 @@ pub struct PodNow {
     /// Highest sum of `restartCount` seen.
     pub restarts: u32,
     /// How a container of it ended last, when that was not well.
+    #[serde(skip)]
     pub last_exit: Option<Exit>,
     /// A ready pod starts to count at this time, by the kubelet's clock.
     pub available_at_millis: Option<Millis>,

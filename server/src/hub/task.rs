@@ -198,7 +198,7 @@ impl Hub {
                 if renames || (ties && has_pods(model, &change)) {
                     topic.renew(model.find(&key.0, &key.1).map(|d| d.uid));
                 } else if topic.deployment == Some(uid) {
-                    topic.push(change.clone());
+                    topic.push(&change);
                 }
             }
         }

@@ -69,8 +69,12 @@ impl Topic {
         self.frames.receiver_count() == 0
     }
 
-    pub(super) fn push(&mut self, change: Change) {
-        self.pending.push(change);
+    /// Takes a change; what does not travel may still alter what is said.
+    pub(super) fn push(&mut self, change: &Change) {
+        self.is_said_old = true;
+        if change.travels() {
+            self.pending.push(change.clone());
+        }
     }
 
     pub(super) fn renew(&mut self, deployment: Option<Uid>) {
