@@ -1,9 +1,15 @@
-//! Addresses of pages.
+//! Addresses of pages, and of what belongs to them.
 
 /// The page of a Deployment.
 #[must_use]
 pub fn deployment(cluster: &str, namespace: &str, name: &str) -> String {
     format!("/clusters/{}/namespaces/{}/deployments/{}", encoded(cluster), encoded(namespace), encoded(name))
+}
+
+/// The timeline document of a Deployment, in the read API.
+#[must_use]
+pub fn timeline(cluster: &str, namespace: &str, name: &str) -> String {
+    format!("/api/v1{}/timeline", deployment(cluster, namespace, name))
 }
 
 /// Percent-encodes everything that is not unreserved in a path segment.

@@ -27,6 +27,10 @@ pub enum Command {
     Record(Record),
     /// Print the timeline document of a recording
     Report(Report),
+    /// Show one rollout live in the terminal; q ends it. Prints lines where standard output is no terminal
+    Trace(Trace),
+    /// Wait until rollouts are complete: exit code 0 complete, 1 failed, 124 timed out, 2 cannot watch
+    Wait(Wait),
     /// Say whether a cluster answers and what may be read; exit code 2 if something is missing
     Check(Check),
 }
@@ -126,6 +130,86 @@ pub struct Record {
     /// Namespace to record; without it, all of them
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
+}
+
+/// Where to follow a rollout.
+#[derive(Debug, Args)]
+pub struct Follow {
+    /// Namespace; without it, the context's
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Context of the kubeconfig; without it, the current one
+    #[arg(long, env = "ROLLCAST_CONTEXT", value_name = "CONTEXT")]
+    pub context: Option<String>,
+    /// Kubeconfig file; else KUBECONFIG, ~/.kube/config, or the cluster this runs in
+    #[arg(long, env = "ROLLCAST_KUBECONFIG", value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Follow a running Rollcast at this address instead of the API server
+    #[arg(long, env = "ROLLCAST_SERVER", conflicts_with_all = ["context", "kubeconfig"], value_name = "URL")]
+    pub server: Option<String>,
+    /// With --server: the cluster to look in, where it watches several
+    #[arg(long, env = "ROLLCAST_CLUSTER", requires = "server", value_name = "NAME")]
+    pub cluster: Option<String>,
+}
+
+/// A Deployment as kubectl takes it: `deployment/NAME`, `deploy/NAME` or NAME.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named(pub String);
+
+impl std::str::FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let name = match text.split_once('/') {
+            None => text,
+            Some(("deployment" | "deployments" | "deploy" | "deployment.apps" | "deployments.apps", name)) => name,
+            Some((kind, _)) => return Err(format!("only Deployments can be followed, not {kind}")),
+        };
+        if name.is_empty() || name.contains('/') {
+            return Err("must be deployment/NAME".to_owned());
+        }
+        Ok(Self(name.to_owned()))
+    }
+}
+
+/// `rollcast trace`.
+#[derive(Debug, Args)]
+pub struct Trace {
+    /// The Deployment
+    #[arg(value_name = "deployment/NAME")]
+    pub deployment: Named,
+    /// Where to follow it.
+    #[command(flatten)]
+    pub from: Follow,
+}
+
+/// What `rollcast wait` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Output {
+    /// What happens, a line each; the last line says how it ended and why
+    Text,
+    /// The timeline document at the end; lines go to standard error
+    Json,
+}
+
+/// `rollcast wait`.
+#[derive(Debug, Args)]
+pub struct Wait {
+    /// The Deployments
+    #[arg(required = true, value_name = "deployment/NAME")]
+    pub deployment: Vec<Named>,
+    /// Where to follow them.
+    #[command(flatten)]
+    pub from: Follow,
+    /// Give up after this time: 30s, 10m, 1h
+    #[arg(long, env = "ROLLCAST_TIMEOUT", default_value = "10m", value_parser = duration, value_name = "TIME")]
+    pub timeout: Duration,
+    /// End at the first cause that will not pass by itself: image not found, crash loop, configuration error
+    #[arg(long, env = "ROLLCAST_FAIL_FAST")]
+    pub fail_fast: bool,
+    /// What to print
+    #[arg(long, short, env = "ROLLCAST_OUTPUT", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub output: Output,
 }
 
 /// `rollcast check`.

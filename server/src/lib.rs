@@ -16,4 +16,5 @@ pub mod run;
 pub mod session;
 pub mod source;
 pub mod state;
+pub mod terminal;
 pub mod translate;

@@ -11,9 +11,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    run::log();
-    match run::run(cli::Cli::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
+    let cli = cli::Cli::parse();
+    run::log(&cli.command);
+    match run::run(cli).await {
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("rollcast: {error:#}");
             ExitCode::from(2)

@@ -17,23 +17,26 @@ use crate::hub::Handle;
 use crate::source::kubeconfig::{self, Target};
 use crate::source::{self, Counters, Health, Pace, SourceEvent, replay};
 use crate::state::Rollcast;
-use crate::{assets, http};
+use crate::{assets, http, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
 
-/// Runs a command to its end.
+/// Runs a command to its end and returns the exit code.
 ///
 /// # Errors
 /// When it cannot start; the error's text is the sentence for people.
-pub async fn run(cli: Cli) -> anyhow::Result<()> {
+pub async fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
+        Command::Wait(arguments) => return Ok(terminal::wait(arguments).await? as u8),
+        Command::Trace(arguments) => terminal::trace(arguments).await,
         Command::Serve(arguments) => serve(arguments).await,
         Command::Replay(arguments) => self::replay(arguments).await,
         Command::Record(arguments) => record(arguments).await,
         Command::Report(arguments) => report(&arguments),
         Command::Check(arguments) => check(arguments).await,
-    }
+    }?;
+    Ok(0)
 }
 
 async fn serve(arguments: Serve) -> anyhow::Result<()> {
@@ -176,7 +179,7 @@ async fn publish(
     }
 }
 
-async fn interrupted() {
+pub(crate) async fn interrupted() {
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
     let terminated = async {
         match &mut terminate {
@@ -192,10 +195,14 @@ async fn interrupted() {
     }
 }
 
-/// Sets up logging to standard error: `ROLLCAST_LOG` chooses what, by default what matters.
-pub fn log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ROLLCAST_LOG")
-        .unwrap_or_else(|_| "info,hyper=warn,kube=warn".into());
+/// Sets up logging to standard error: `ROLLCAST_LOG` chooses what, by default what matters; nothing for the commands that
+/// tell everything themselves.
+pub fn log(command: &Command) {
+    let usual = match command {
+        Command::Trace(_) | Command::Wait(_) => "off",
+        _ => "info,hyper=warn,kube=warn",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| usual.into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

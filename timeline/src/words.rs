@@ -60,9 +60,7 @@ pub fn list(items: &[String]) -> String {
 #[must_use]
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LONGEST_MESSAGE + 4));
-    let visible =
-        text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).filter(|c| !is_hidden(*c));
-    for (index, c) in visible.enumerate() {
+    for (index, c) in visible(text).enumerate() {
         if index == LONGEST_MESSAGE {
             out.push('…');
             break;
@@ -70,6 +68,11 @@ pub fn safe(text: &str) -> String {
         out.push(c);
     }
     out
+}
+
+/// The characters of a text on one line, without control, zero-width and direction-changing ones.
+pub fn visible(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).filter(|c| !is_hidden(*c))
 }
 
 /// Text from a cluster as the end of a sentence, with its full stop.

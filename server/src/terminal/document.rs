@@ -1,0 +1,38 @@
+//! The timeline document of a Deployment, from the hub here or over a server's API.
+
+use http_body_util::{BodyExt, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use timeline::document;
+
+use super::Origin;
+
+/// Largest document that is taken, in bytes.
+const LARGEST: usize = 256 << 20;
+
+/// Fetches the document as JSON.
+pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<serde_json::Value> {
+    match origin {
+        Origin::Cluster { hub, namespace } => {
+            let (namespace, name) = (namespace.clone(), name.to_owned());
+            let document = hub.read(move |reader| {
+                let model = reader.timeline.model();
+                let uid = model.find(&namespace, &name)?.uid;
+                let (from, to) = reader.observed.unzip();
+                serde_json::to_value(document::document(&model.only(uid), from, to)).ok()
+            });
+            document.await?.ok_or_else(|| anyhow::anyhow!("there is no such Deployment"))
+        }
+        Origin::Server { address, cluster, namespace, .. } => {
+            let path = app::address::timeline(cluster, namespace, name);
+            let connector = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
+            let client: Client<_, Empty<bytes::Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
+            let response = client.get(format!("{address}{path}").parse()?).await?;
+            let status = response.status();
+            let body = http_body_util::Limited::new(response.into_body(), LARGEST).collect().await;
+            let body = body.map_err(|error| anyhow::anyhow!("{error}"))?.to_bytes();
+            anyhow::ensure!(status.is_success(), "{address} answers {status}");
+            Ok(serde_json::from_slice(&body)?)
+        }
+    }
+}

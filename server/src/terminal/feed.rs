@@ -1,0 +1,221 @@
+//! Where frames come from: the hub of a cluster watched here, or the websocket of a running Rollcast.
+
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use timeline::frame::{self, ClusterList, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use super::Origin;
+use crate::hub::{Handle, HubEnded};
+use crate::source::backoff::Backoff;
+
+/// A connection that says nothing for this long is dead: two heartbeats and some.
+const SILENCE: Duration = Duration::from_secs(45);
+/// A server must answer within this time.
+const OPENING: Duration = Duration::from_secs(10);
+const FIRST_BACKOFF: Duration = Duration::from_millis(300);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
+/// Tries in a row before the server counts as unreachable, when there was never a connection.
+const FIRST_TRIES: u32 = 3;
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// What a feed delivers.
+pub(super) enum Heard {
+    /// A frame.
+    Frame(Box<ServerFrame>),
+    /// The connection to the server is lost; it is tried again.
+    Lost(String),
+}
+
+/// Why a feed ends.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FeedError {
+    /// The server cannot be reached.
+    #[error("cannot follow {address}: {why}")]
+    Unreachable {
+        /// Its address.
+        address: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// The server speaks another version.
+    #[error("{address} runs another version of Rollcast (frames {theirs}, here {PROTOCOL}). Use the same version here.")]
+    Version {
+        /// Its address.
+        address: String,
+        /// Its protocol.
+        theirs: u16,
+    },
+    /// The hub has ended.
+    #[error(transparent)]
+    Hub(#[from] HubEnded),
+    /// A frame of the hub could not be read.
+    #[error(transparent)]
+    Unreadable(#[from] frame::Unreadable),
+}
+
+/// Frames that may wait to be looked at.
+const QUEUE: usize = 64;
+
+/// The frames of one Deployment.
+pub(super) type Feed = mpsc::Receiver<Result<Heard, FeedError>>;
+
+/// Follows a Deployment, in a task of its own that ends with the receiver.
+pub(super) fn open(origin: &Origin, name: &str) -> Feed {
+    let (out, feed) = mpsc::channel(QUEUE);
+    match origin {
+        Origin::Cluster { hub, namespace } => {
+            let (hub, namespace, name) = (hub.clone(), namespace.clone(), name.to_owned());
+            tokio::spawn(async move {
+                if let Err(error) = follow_hub(&hub, &namespace, &name, &out).await {
+                    let _ = out.send(Err(error)).await; // the follower may have left
+                }
+            });
+        }
+        Origin::Server { address, cluster, namespace, .. } => {
+            let (cluster, namespace, name) = (cluster.clone(), namespace.clone(), name.to_owned());
+            let (address, scope) = (address.clone(), Scope::Deployment { cluster, namespace, name });
+            tokio::spawn(async move {
+                if let Err(error) = follow_server(address, scope, &out).await {
+                    let _ = out.send(Err(error)).await;
+                }
+            });
+        }
+    }
+    feed
+}
+
+type Out = mpsc::Sender<Result<Heard, FeedError>>;
+
+/// Passes frames on until the follower has left.
+async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
+    let mut connection = hub.connection();
+    connection.mark_changed(); // how it is now is told first
+    let mut subscription = hub.subscribe(namespace, name, None).await?;
+    let mut next = subscription.first;
+    loop {
+        let frame = Box::new(frame::decode_server(&next)?);
+        if out.send(Ok(Heard::Frame(frame))).await.is_err() {
+            return Ok(());
+        }
+        next = loop {
+            tokio::select! {
+                frame = subscription.frames.recv() => match frame {
+                    Ok(bytes) => break bytes,
+                    Err(_) => {
+                        // Some were missed: begin anew.
+                        subscription = hub.subscribe(namespace, name, None).await?;
+                        break subscription.first;
+                    }
+                },
+                changed = connection.changed() => {
+                    changed.map_err(|_| HubEnded)?;
+                    let connection = connection.borrow_and_update().clone();
+                    let frame = ServerFrame::Connection { cluster: hub.name().to_owned(), connection };
+                    if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        };
+    }
+}
+
+/// Passes frames on, over as many connections as it takes, until the follower has left.
+async fn follow_server(address: String, scope: Scope, out: &Out) -> Result<(), FeedError> {
+    let mut backoff = Backoff::default();
+    let mut was_open = false;
+    loop {
+        let why = match subscribe(&address, scope.clone()).await {
+            Ok(mut socket) => {
+                was_open = true;
+                backoff.reset();
+                loop {
+                    let frame = match receive(&mut socket).await {
+                        Ok(frame) => frame,
+                        Err(why) => break why,
+                    };
+                    if let ServerFrame::Hello { protocol, .. } = frame
+                        && protocol != PROTOCOL
+                    {
+                        return Err(FeedError::Version { address, theirs: protocol });
+                    }
+                    if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+            Err(why) => why,
+        };
+        if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
+            return Err(FeedError::Unreachable { address, why });
+        }
+        if out.send(Ok(Heard::Lost(why))).await.is_err() {
+            return Ok(());
+        }
+        tokio::time::sleep(backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, fastrand::f64())).await;
+    }
+}
+
+/// The cluster to follow on a server: the named one, or the only one.
+pub(super) async fn cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result<ClusterList> {
+    let unreachable = |why| FeedError::Unreachable { address: address.to_owned(), why };
+    let mut socket = subscribe(address, Scope::Overview).await.map_err(unreachable)?;
+    let lists = loop {
+        match receive(&mut socket).await.map_err(unreachable)? {
+            ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
+                return Err(FeedError::Version { address: address.to_owned(), theirs: protocol }.into());
+            }
+            ServerFrame::Overview(lists) => break lists,
+            _ => {}
+        }
+    };
+    let known = || lists.iter().map(|list| super::plain(&list.cluster)).collect::<Vec<_>>().join(", ");
+    match (wanted, lists.as_slice()) {
+        (Some(wanted), lists) => match lists.iter().find(|list| list.cluster == wanted) {
+            Some(found) => Ok(found.clone()),
+            None => anyhow::bail!("{address} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
+        },
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
+    }
+}
+
+async fn subscribe(address: &str, scope: Scope) -> Result<Socket, String> {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return Err("the address must begin with http:// or https://".to_owned());
+    };
+    let scheme = match scheme {
+        "http" => "ws",
+        "https" => "wss",
+        other => return Err(format!("the address must begin with http:// or https://, not {other}://")),
+    };
+    let opening = tokio_tungstenite::connect_async(format!("{scheme}://{rest}/api/v1/stream"));
+    let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| "it does not answer".to_owned())?;
+    let (mut socket, _) = opened.map_err(|error| error.to_string())?;
+    let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
+    for frame in [hello, ViewerFrame::Subscribe { scope, since: None }] {
+        let bytes = frame::encode(&frame).map_err(|error| error.to_string())?;
+        socket.send(Message::Binary(bytes.into())).await.map_err(|error| error.to_string())?;
+    }
+    Ok(socket)
+}
+
+async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
+    loop {
+        let message = tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it says nothing any more".to_owned())?;
+        match message {
+            Some(Ok(Message::Binary(bytes))) => {
+                return frame::decode_server(&bytes).map_err(|error| error.to_string());
+            }
+            Some(Ok(Message::Close(_))) | None => return Err("it closed the connection".to_owned()),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(error.to_string()),
+        }
+    }
+}

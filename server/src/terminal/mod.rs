@@ -1,0 +1,109 @@
+//! Rollouts in the terminal: `rollcast trace` shows one live, `rollcast wait` waits for some and says why not.
+//!
+//! ```text
+//!   a cluster (list and watch here)  ─┐                     ┌─► trace: a picture (terminal) or lines (pipe)
+//!                                     ├─► feed ─► follower ─┤
+//!   a running Rollcast (--server)  ───┘   frames   copy     └─► wait: an exit code and the reason
+//! ```
+//! Both sources give the frames that pages get, so the terminal says what the page says. Text from a cluster reaches the
+//! terminal only through [`plain`].
+
+mod document;
+mod feed;
+mod follower;
+mod picture;
+mod trace;
+mod wait;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use timeline::{Retention, words};
+
+use crate::cli;
+use crate::hub::Handle;
+use crate::source::kubeconfig::{self, Target};
+use crate::source::{self, Counters, Pace};
+
+pub use trace::trace;
+pub use wait::wait;
+
+/// Where rollouts are followed.
+enum Origin {
+    /// A cluster, watched here.
+    Cluster {
+        /// Its hub.
+        hub: Handle,
+        /// Namespace that is watched.
+        namespace: String,
+    },
+    /// A running Rollcast.
+    Server {
+        /// Its address, without a slash at the end.
+        address: String,
+        /// Name of the cluster there.
+        cluster: String,
+        /// Namespace.
+        namespace: String,
+        /// Deployments there, by namespace and name, when it was asked.
+        known: Vec<(String, String)>,
+    },
+}
+
+impl Origin {
+    /// Starts to watch, or asks the server what it watches.
+    async fn open(from: &cli::Follow) -> anyhow::Result<Self> {
+        if let Some(address) = &from.server {
+            let address = address.trim_end_matches('/').to_owned();
+            let cluster = feed::cluster_of(&address, from.cluster.as_deref()).await?;
+            let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
+            let known = cluster.deployments.into_iter().map(|d| (d.namespace, d.name)).collect();
+            return Ok(Self::Server { address, cluster: cluster.cluster, namespace, known });
+        }
+        let target = target(from.kubeconfig.clone(), from.context.clone()).await?;
+        let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
+        let counters = Arc::new(Counters::default());
+        let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
+        let cluster = source::Cluster {
+            name: target.name.into(),
+            client: target.client,
+            events,
+            viewers: Arc::new(1.into()), // somebody is looking: retries come soon
+            counters,
+            pace: Arc::new(Pace::default()),
+        };
+        source::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
+        Ok(Self::Cluster { hub, namespace })
+    }
+
+    /// Name of the cluster.
+    fn cluster(&self) -> &str {
+        match self {
+            Self::Cluster { hub, .. } => hub.name(),
+            Self::Server { cluster, .. } => cluster,
+        }
+    }
+
+    fn namespace(&self) -> &str {
+        match self {
+            Self::Cluster { namespace, .. } | Self::Server { namespace, .. } => namespace,
+        }
+    }
+}
+
+async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow::Result<Target> {
+    let contexts: Vec<String> = context.into_iter().collect();
+    let mut targets = kubeconfig::targets(kubeconfig.as_deref(), &contexts).await?;
+    targets.pop().ok_or_else(|| anyhow::anyhow!("no cluster to watch"))
+}
+
+/// Text as it may be printed: nothing in it commands the terminal.
+fn plain(text: &str) -> String {
+    words::visible(text).collect()
+}
+
+/// Time of day in UTC, "14:02:05".
+fn clock(at_millis: timeline::Millis) -> String {
+    let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}

@@ -1,0 +1,293 @@
+//! The picture of a rollout in a terminal: verdict, budget, a block per revision, story. Pure: a follower and a size go in,
+//! lines of styled text come out.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use timeline::model::{Pod, ReplicaSet};
+use timeline::phase::PodState;
+use timeline::story::LineKind;
+use timeline::view::{Tone, View};
+use timeline::words::{count, duration, images, safe, short};
+use timeline::{Millis, Uid, order, rollout, say};
+
+use super::follower::Follower;
+use super::{clock, plain};
+
+/// Lines of the story that are always shown, where there is room for anything.
+const STORY_LINES: usize = 6;
+/// Lines of pod marks per revision, where pods have no line of their own.
+const MARK_LINES: usize = 4;
+
+/// A block of pods: one ReplicaSet, or the pods out of rotation.
+struct Block<'f> {
+    title: Line<'static>,
+    pods: Vec<&'f Pod>,
+}
+
+/// Draws what is known, for a terminal of this size.
+pub(super) fn picture(follower: &Follower, place: &str, width: usize, height: usize, now: Millis) -> Vec<Line<'static>> {
+    let mut lines = vec![header(follower, place)];
+    let Some(deployment) = follower.deployment() else {
+        lines.push(Line::raw(""));
+        lines.push(Line::raw(if follower.has_snapshot {
+            "There is no such Deployment yet. It is shown as soon as it appears.".to_owned()
+        } else {
+            "Waiting for the first word.".to_owned()
+        }));
+        return lines;
+    };
+    if let Some(view) = &follower.said.view {
+        lines.extend(verdict(view, width, now));
+    }
+    let blocks = blocks(follower, deployment.uid);
+    let pods: usize = blocks.iter().map(|block| block.pods.len()).sum();
+    let room = height.saturating_sub(lines.len() + STORY_LINES + 2);
+    let is_listed = pods + 2 * blocks.len() <= room;
+    for block in blocks {
+        lines.push(Line::raw(""));
+        lines.push(block.title);
+        if is_listed {
+            lines.extend(block.pods.iter().map(|pod| pod_line(pod, now)));
+        } else {
+            lines.extend(marks(&block.pods, width));
+        }
+    }
+    lines.push(Line::raw(""));
+    let left = height.saturating_sub(lines.len() + 1).max(STORY_LINES);
+    lines.push(Line::styled("What the controllers did", Style::new().add_modifier(Modifier::BOLD)));
+    let story = &follower.said.story;
+    let skip = story.len().saturating_sub(left);
+    for told in story.iter().skip(skip) {
+        let style = match told.kind {
+            LineKind::Revision | LineKind::Done => Style::new().add_modifier(Modifier::BOLD),
+            LineKind::Bad => Style::new().fg(Color::Red),
+            LineKind::Event | LineKind::Unknown => Style::new().fg(Color::DarkGray),
+            LineKind::Step | LineKind::Outside => Style::new(),
+        };
+        lines.push(Line::from(vec![
+            Span::styled(format!("{}  ", clock(told.at_millis)), Style::new().fg(Color::DarkGray)),
+            Span::styled(plain(&told.text), style),
+        ]));
+    }
+    lines
+}
+
+fn header(follower: &Follower, place: &str) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(plain(place), Style::new().add_modifier(Modifier::BOLD)),
+        Span::styled(format!("  {}", follower.connection_words()), Style::new().fg(Color::DarkGray)),
+    ])
+}
+
+fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
+    let said = &view.verdict;
+    let color = match said.tone {
+        Tone::Ok => Color::Green,
+        Tone::Busy => Color::Yellow,
+        Tone::Bad => Color::Red,
+        Tone::Quiet => Color::DarkGray,
+    };
+    let mut lines = vec![Line::from(vec![
+        Span::styled(format!("[{}] ", plain(&said.badge)), Style::new().fg(color).add_modifier(Modifier::BOLD)),
+        Span::styled(plain(&said.sentence), Style::new().add_modifier(Modifier::BOLD)),
+    ])];
+    lines.extend(wrapped(&plain(&said.why), width).into_iter().map(Line::raw));
+    let quiet = Style::new().fg(Color::DarkGray);
+    lines.extend(wrapped(&plain(&view.budget), width).into_iter().map(|line| Line::styled(line, quiet)));
+    let mut last = format!("kubectl rollout status: {}", say::kubectl(said.kubectl));
+    if let Some(deadline) = view.deadline_millis {
+        let left = deadline - now;
+        let deadline = if left > 0 { format!("deadline in {}", duration(left)) } else { "deadline passed".to_owned() };
+        last = format!("{deadline} · {last}");
+    }
+    lines.push(Line::styled(last, quiet));
+    lines
+}
+
+/// Revisions with something to show, the current one last, then the pods out of rotation.
+fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
+    let model = &follower.model;
+    let Some(deployment) = model.deployments.get(&uid) else {
+        return Vec::new();
+    };
+    let current = rollout::current_set(model, deployment).map(|set| set.uid);
+    let sets: Vec<&ReplicaSet> = order::by(model.sets_of(uid).collect(), |set| {
+        (i64::from(current == Some(set.uid)), u128::from(set.revision().unwrap_or(0)))
+    });
+    let mut blocks = Vec::new();
+    for set in sets {
+        let pods = living(model.pods_of(set.uid).filter(|pod| !pod.is_out_of_rotation()));
+        let is_current = current == Some(set.uid);
+        if pods.is_empty() && !is_current && set.now.counts.wanted == 0 {
+            continue;
+        }
+        blocks.push(Block { title: title(set, &pods, is_current), pods });
+    }
+    let out = living(model.pods_of_deployment(uid).into_iter().filter(|pod| pod.is_out_of_rotation()));
+    if !out.is_empty() {
+        let title = Line::styled("Out of rotation", Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD));
+        blocks.push(Block { title, pods: out });
+    }
+    blocks
+}
+
+fn living<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
+    let there = pods.filter(|pod| pod.state() != PodState::Gone).collect();
+    order::by(there, |pod| (pod.first_seen_millis(), pod.uid.bits()))
+}
+
+fn title(set: &ReplicaSet, pods: &[&Pod], is_current: bool) -> Line<'static> {
+    let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
+    let going = pods.iter().filter(|pod| pod.state() == PodState::Terminating).count();
+    let revision = set.revision().map_or_else(|| "Revision unknown".to_owned(), |r| format!("Revision {r}"));
+    let before: Vec<String> = set.revisions.iter().rev().skip(1).map(|(revision, _)| revision.to_string()).collect();
+    let was = if before.is_empty() { String::new() } else { format!(" (was {})", before.join(", ")) };
+    let gone = if set.removed_millis.is_some() { ", ReplicaSet deleted" } else { "" };
+    let drains = if going > 0 { format!(", {} draining", count(going as u32, "pod")) } else { String::new() };
+    let bold = if is_current { Modifier::BOLD } else { Modifier::empty() };
+    Line::from(vec![
+        Span::styled(format!("{revision}{was}"), Style::new().add_modifier(bold)),
+        Span::raw(format!("  {}  ", images(&set.images))),
+        Span::styled(
+            format!("{available} of {} available{drains}{gone}", set.now.counts.wanted),
+            Style::new().fg(Color::DarkGray),
+        ),
+    ])
+}
+
+fn pod_line(pod: &Pod, now: Millis) -> Line<'static> {
+    let (mark, style) = mark(pod);
+    let node = pod.now.node.as_deref().map(safe).unwrap_or_default();
+    let over = pod.now.deletion_at_millis.filter(|at| *at < now).map(|at| duration(now - at));
+    let mut state = say::pod(pod);
+    if let Some(over) = over {
+        state.push_str(&format!(", {over} over its grace period"));
+    }
+    if pod.now.restarts > 0 {
+        state.push_str(&format!(", {}", count(pod.now.restarts, "restart")));
+    }
+    Line::from(vec![
+        Span::raw("  "),
+        Span::styled(mark, style),
+        Span::raw(format!(" {}  ", safe(short(&pod.name)))),
+        Span::styled(plain(&state), style),
+        Span::styled(format!("  {}  {node}", duration(now - pod.since_millis())), Style::new().fg(Color::DarkGray)),
+    ])
+}
+
+/// A mark per pod, where there is no room for a line each; counts where there is no room for that.
+fn marks(pods: &[&Pod], width: usize) -> Vec<Line<'static>> {
+    let per_line = width.saturating_sub(2).max(10);
+    if pods.len() <= per_line * MARK_LINES {
+        return pods
+            .chunks(per_line)
+            .map(|chunk| {
+                let marks = chunk.iter().map(|pod| {
+                    let (mark, style) = mark(pod);
+                    Span::styled(mark, style)
+                });
+                Line::from(std::iter::once(Span::raw("  ")).chain(marks).collect::<Vec<_>>())
+            })
+            .collect();
+    }
+    let mut counted: Vec<(&Pod, usize)> = Vec::new();
+    for pod in pods {
+        match counted.iter_mut().find(|(known, _)| known.state() == pod.state()) {
+            Some((_, number)) => *number += 1,
+            None => counted.push((pod, 1)),
+        }
+    }
+    let mut spans = vec![Span::raw("  ")];
+    for (pod, number) in counted {
+        let (mark, style) = mark(pod);
+        spans.push(Span::styled(format!("{mark} {number} {}   ", pod.state().label()), style));
+    }
+    vec![Line::from(spans)]
+}
+
+/// A shape and a colour for each state; never the colour alone.
+fn mark(pod: &Pod) -> (&'static str, Style) {
+    if pod.is_out_of_rotation() && pod.state() != PodState::Terminating {
+        return ("◍", Style::new().fg(Color::Magenta));
+    }
+    let (mark, color) = match pod.state() {
+        PodState::Scheduling => ("·", Color::DarkGray),
+        PodState::Starting => ("◌", Color::Blue),
+        PodState::Unready => ("○", Color::Yellow),
+        PodState::Ready => ("◐", Color::Cyan),
+        PodState::Available => ("●", Color::Green),
+        PodState::Failing => ("✗", Color::Red),
+        PodState::Finished => ("✓", Color::DarkGray),
+        PodState::Terminating => ("⊖", Color::Magenta),
+        PodState::Gone => ("×", Color::DarkGray),
+    };
+    (mark, Style::new().fg(color))
+}
+
+/// Breaks a sentence into lines at spaces.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(20);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use timeline::view::{self, Now};
+    use timeline::{Timeline, story};
+
+    use super::*;
+    use crate::recording::Recording;
+
+    /// What a terminal shows of a recording, so many seconds in.
+    fn shown(recording: &str, seconds: i64, width: usize, height: usize) -> String {
+        let recording = Recording::read(recording);
+        let until = recording.span().unwrap().0 + seconds * 1000;
+        let mut timeline = Timeline::new();
+        for observed in recording.observed.into_iter().filter(|observed| observed.at_millis <= until) {
+            observed.fact.into_iter().for_each(|fact| drop(timeline.apply(observed.at_millis, fact)));
+        }
+        timeline.tick(until);
+        let uid = *timeline.model().deployments.keys().next().unwrap();
+        let mut follower = Follower { model: timeline.model().only(uid), deployment: Some(uid), ..Follower::default() };
+        follower.said.view = view::view(timeline.model(), uid, Now { millis: until, skew_millis: 0 });
+        follower.said.story = story::story(timeline.model(), uid);
+        let lines = picture(&follower, "shop/web in test", width, height, until);
+        lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
+    }
+
+    #[test]
+    fn a_stuck_rollout_in_a_terminal() {
+        insta::assert_snapshot!(shown(include_str!("../../tests/traces/image-missing.jsonl"), 19, 100, 40));
+    }
+
+    #[test]
+    fn a_pod_out_of_rotation_in_a_terminal() {
+        insta::assert_snapshot!(shown(include_str!("../../tests/traces/relabel-pod.jsonl"), 8, 100, 40));
+    }
+
+    #[test]
+    fn many_pods_in_a_low_terminal_are_a_mark_each() {
+        insta::assert_snapshot!(shown(include_str!("../../tests/traces/rolling-one-by-one.jsonl"), 12, 80, 24));
+    }
+
+    #[test]
+    fn nothing_commands_the_terminal() {
+        let mut follower = Follower::default();
+        follower.lost = Some("\x1b[2Jgone\u{202e}".to_owned());
+        let lines = picture(&follower, "shop/\x1b]0;title\x07web", 80, 24, 0);
+        let text: String = lines.iter().map(ToString::to_string).collect();
+        assert!(!text.chars().any(char::is_control), "{text:?}");
+    }
+}

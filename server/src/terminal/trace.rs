@@ -1,0 +1,148 @@
+//! `rollcast trace`: one rollout, live. A picture where standard output is a terminal, lines where it is not.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use ratatui::text::Text;
+use ratatui::widgets::Paragraph;
+use tokio::sync::mpsc;
+
+use super::feed::{self, Feed};
+use super::follower::Follower;
+use super::{Origin, clock, picture, plain};
+use crate::cli;
+
+/// Durations in the picture run on this often.
+const REDRAW_EVERY: Duration = Duration::from_millis(200);
+/// Keys are looked for this often.
+const KEYS_EVERY: Duration = Duration::from_millis(100);
+
+/// Runs the command until it is interrupted.
+///
+/// # Errors
+/// When the Deployment cannot be followed.
+pub async fn trace(arguments: cli::Trace) -> anyhow::Result<()> {
+    let origin = Origin::open(&arguments.from).await?;
+    let name = arguments.deployment.0;
+    let place = format!("{}/{} in {}", origin.namespace(), name, origin.cluster());
+    let feed = feed::open(&origin, &name);
+    if std::io::stdout().is_terminal() {
+        let mut terminal = ratatui::try_init()?;
+        let ended = draw(&mut terminal, feed, &origin, &name, &place).await;
+        ratatui::try_restore()?;
+        let follower = ended?;
+        // What was last seen stays on the screen.
+        tell(&mut Told::default(), &follower, &mut std::io::stdout())?;
+        return Ok(());
+    }
+    lines(feed, &origin, &name, &place).await
+}
+
+async fn draw(
+    terminal: &mut DefaultTerminal,
+    mut feed: Feed,
+    origin: &Origin,
+    name: &str,
+    place: &str,
+) -> anyhow::Result<Follower> {
+    let mut follower = Follower::default();
+    let mut keys = keys();
+    let mut redraw = tokio::time::interval(REDRAW_EVERY);
+    loop {
+        tokio::select! {
+            heard = feed.recv() => {
+                let Some(heard) = heard else { return Ok(follower) };
+                if !follower.hear(heard?, Instant::now()) {
+                    feed = feed::open(origin, name);
+                }
+            }
+            _ = redraw.tick() => {
+                let now = follower.now_millis(Instant::now());
+                terminal.draw(|frame| {
+                    let area = frame.area();
+                    let lines = picture::picture(&follower, place, area.width.into(), area.height.into(), now);
+                    frame.render_widget(Paragraph::new(Text::from(lines)), area);
+                })?;
+            }
+            _ = keys.recv() => return Ok(follower),
+            () = crate::run::interrupted() => return Ok(follower),
+        }
+    }
+}
+
+/// Says when somebody wants to leave: q, Escape or Ctrl-C.
+fn keys() -> mpsc::Receiver<()> {
+    let (leave, wanted) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        while !leave.is_closed() {
+            let Ok(true) = event::poll(KEYS_EVERY) else { continue };
+            let Ok(Event::Key(key)) = event::read() else { continue };
+            let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+            if is_interrupt || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) {
+                let _ = leave.blocking_send(()); // it may have left already
+                return;
+            }
+        }
+    });
+    wanted
+}
+
+async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyhow::Result<()> {
+    let mut follower = Follower::default();
+    let mut told = Told::default();
+    let mut out = std::io::stdout();
+    writeln!(out, "{}", plain(place))?;
+    loop {
+        tokio::select! {
+            heard = feed.recv() => {
+                let Some(heard) = heard else { return Ok(()) };
+                if !follower.hear(heard?, Instant::now()) {
+                    feed = feed::open(origin, name);
+                }
+                tell(&mut told, &follower, &mut out)?;
+            }
+            () = crate::run::interrupted() => return Ok(()),
+        }
+    }
+}
+
+/// What was told already.
+#[derive(Default)]
+pub(super) struct Told {
+    connection: String,
+    verdict: String,
+    lines: Vec<timeline::story::Line>,
+    was_missing: bool,
+}
+
+/// Writes what is new, a line each.
+pub(super) fn tell(told: &mut Told, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
+    let now = follower.now_millis(Instant::now());
+    let connection = follower.connection_words();
+    if follower.connection.is_some() && told.connection != connection {
+        writeln!(out, "{}  {connection}", clock(now))?;
+        told.connection = connection;
+    }
+    if follower.has_snapshot && follower.deployment.is_none() && !told.was_missing {
+        told.was_missing = true;
+        writeln!(out, "{}  There is no such Deployment yet.", clock(now))?;
+    }
+    for line in &follower.said.story {
+        if !told.lines.contains(line) {
+            writeln!(out, "{}  {:8}  {}", clock(line.at_millis), line.kind.name(), plain(&line.text))?;
+        }
+    }
+    if told.lines != follower.said.story {
+        told.lines.clone_from(&follower.said.story);
+    }
+    if let Some(view) = &follower.said.view {
+        let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));
+        if told.verdict != verdict {
+            writeln!(out, "{}  {verdict} {}", clock(now), plain(&view.verdict.why))?;
+            told.verdict = verdict;
+        }
+    }
+    out.flush()
+}
