@@ -239,7 +239,7 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
         CauseKind::Paused { is_edited: false } => "Nothing moves until someone runs kubectl rollout resume.".to_owned(),
         CauseKind::Refused => refused(&evidence.message),
         CauseKind::Image { images } => {
-            let because = pull_failure(&evidence.reason, &evidence.message);
+            let because = pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object));
             format!("Image {images} cannot be pulled: {because} ({one_is}).")
         }
         CauseKind::BadContainer => format!(
@@ -353,15 +353,25 @@ fn scheduler_says(message: &str) -> &str {
     reasons.split_once(". ").map_or(reasons, |(decisive, _)| decisive)
 }
 
-/// The short reason of a failed pull, out of a message that repeats it several times.
-fn pull_failure(reason: &str, message: &str) -> String {
-    if message.contains("not found") || message.contains("manifest unknown") {
-        return "not found".to_owned();
-    }
-    if message.contains("unauthorized") || message.contains("denied") {
-        return "access denied".to_owned();
+/// The short reason of a failed pull, out of messages that repeat it several times. While the kubelet backs off, only the
+/// Event still tells it.
+fn pull_failure(reason: &str, message: &str, event: Option<&str>) -> String {
+    for text in [Some(message), event].into_iter().flatten() {
+        if text.contains("not found") || text.contains("manifest unknown") {
+            return "not found".to_owned();
+        }
+        if text.contains("unauthorized") || text.contains("denied") {
+            return "access denied".to_owned();
+        }
     }
     safe(reason)
+}
+
+/// What the last Event about a failure of this object says.
+fn told<'l>(looked: &'l Looked<'_>, object: &str) -> Option<&'l str> {
+    let (kind, name) = object.split_once(' ')?;
+    let about = |note: &&crate::model::Note| note.reason == "Failed" && note.about.0 == kind && note.about.1 == name;
+    looked.deployment.notes.iter().rev().find(about).map(|note| note.message.as_str())
 }
 
 /// "containers with unready status: [nginx proxy]" as " (container nginx proxy)".

@@ -11,7 +11,7 @@ use super::Origin;
 const LARGEST: usize = 256 << 20;
 
 /// Fetches the document as JSON.
-pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<serde_json::Value> {
+pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String> {
     match origin {
         Origin::Cluster { hub, namespace } => {
             let (namespace, name) = (namespace.clone(), name.to_owned());
@@ -19,7 +19,7 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<serde_j
                 let model = reader.timeline.model();
                 let uid = model.find(&namespace, &name)?.uid;
                 let (from, to) = reader.observed.unzip();
-                serde_json::to_value(document::document(&model.only(uid), from, to)).ok()
+                serde_json::to_string_pretty(&document::document(&model.only(uid), from, to)).ok()
             });
             document.await?.ok_or_else(|| anyhow::anyhow!("there is no such Deployment"))
         }
@@ -32,7 +32,7 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<serde_j
             let body = http_body_util::Limited::new(response.into_body(), LARGEST).collect().await;
             let body = body.map_err(|error| anyhow::anyhow!("{error}"))?.to_bytes();
             anyhow::ensure!(status.is_success(), "{address} answers {status}");
-            Ok(serde_json::from_slice(&body)?)
+            Ok(String::from_utf8(body.to_vec())?)
         }
     }
 }

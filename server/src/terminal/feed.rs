@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use timeline::frame::{self, ClusterList, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::frame::{self, ClusterList, ConnectionState, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
@@ -92,10 +92,23 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
 
 type Out = mpsc::Sender<Result<Heard, FeedError>>;
 
-/// Passes frames on until the follower has left.
+/// Passes frames on until the follower has left. Nothing is said before the cluster was listed once: what is not known yet
+/// is not missing.
 async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
     let mut connection = hub.connection();
-    connection.mark_changed(); // how it is now is told first
+    loop {
+        let now = connection.borrow_and_update().clone();
+        let is_listed = !matches!(now.state, ConnectionState::Connecting | ConnectionState::Stale { .. });
+        if is_listed {
+            break;
+        }
+        let frame = ServerFrame::Connection { cluster: hub.name().to_owned(), connection: now };
+        if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
+            return Ok(());
+        }
+        connection.changed().await.map_err(|_| HubEnded)?;
+    }
+    connection.mark_changed(); // how it is now is told after what there is
     let mut subscription = hub.subscribe(namespace, name, None).await?;
     let mut next = subscription.first;
     loop {
@@ -135,19 +148,10 @@ async fn follow_server(address: String, scope: Scope, out: &Out) -> Result<(), F
             Ok(mut socket) => {
                 was_open = true;
                 backoff.reset();
-                loop {
-                    let frame = match receive(&mut socket).await {
-                        Ok(frame) => frame,
-                        Err(why) => break why,
-                    };
-                    if let ServerFrame::Hello { protocol, .. } = frame
-                        && protocol != PROTOCOL
-                    {
-                        return Err(FeedError::Version { address, theirs: protocol });
-                    }
-                    if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
-                        return Ok(());
-                    }
+                match pass_on(&mut socket, &scope, out).await {
+                    Passed::Left => return Ok(()),
+                    Passed::OtherVersion(theirs) => return Err(FeedError::Version { address, theirs }),
+                    Passed::Broken(why) => why,
                 }
             }
             Err(why) => why,
@@ -159,6 +163,50 @@ async fn follow_server(address: String, scope: Scope, out: &Out) -> Result<(), F
             return Ok(());
         }
         tokio::time::sleep(backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, fastrand::f64())).await;
+    }
+}
+
+/// How a connection to a server ended.
+enum Passed {
+    /// The follower has left.
+    Left,
+    /// The server speaks another version.
+    OtherVersion(u16),
+    /// The connection is lost.
+    Broken(String),
+}
+
+/// Passes on what one connection brings.
+async fn pass_on(socket: &mut Socket, scope: &Scope, out: &Out) -> Passed {
+    let mut is_listed = None;
+    // That a cluster was listed is told after what the list held.
+    let mut held: Option<ServerFrame> = None;
+    loop {
+        let frame = match receive(socket).await {
+            Ok(frame) => frame,
+            Err(why) => return Passed::Broken(why),
+        };
+        match &frame {
+            ServerFrame::Hello { protocol, .. } if *protocol != PROTOCOL => return Passed::OtherVersion(*protocol),
+            ServerFrame::Connection { connection, .. } => {
+                let was_listed = is_listed.replace(connection.state != ConnectionState::Connecting);
+                if was_listed == Some(false) && is_listed == Some(true) {
+                    held = Some(frame);
+                    if let Err(why) = say(socket, &ViewerFrame::Subscribe { scope: scope.clone(), since: None }).await {
+                        return Passed::Broken(why);
+                    }
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        let is_snapshot = matches!(frame, ServerFrame::Snapshot(_));
+        let after = held.take_if(|_| is_snapshot);
+        for frame in std::iter::once(frame).chain(after) {
+            if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
+                return Passed::Left;
+            }
+        }
     }
 }
 
@@ -200,10 +248,14 @@ async fn subscribe(address: &str, scope: Scope) -> Result<Socket, String> {
     let (mut socket, _) = opened.map_err(|error| error.to_string())?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
     for frame in [hello, ViewerFrame::Subscribe { scope, since: None }] {
-        let bytes = frame::encode(&frame).map_err(|error| error.to_string())?;
-        socket.send(Message::Binary(bytes.into())).await.map_err(|error| error.to_string())?;
+        say(&mut socket, &frame).await?;
     }
     Ok(socket)
+}
+
+async fn say(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
+    let bytes = frame::encode(frame).map_err(|error| error.to_string())?;
+    socket.send(Message::Binary(bytes.into())).await.map_err(|error| error.to_string())
 }
 
 async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {

@@ -81,6 +81,12 @@ impl Follower {
         millis + Millis::try_from(at.saturating_duration_since(arrived).as_millis()).unwrap_or(0)
     }
 
+    /// The cluster was listed: what is not there does not exist.
+    pub(super) fn is_listed(&self) -> bool {
+        let state = self.connection.as_ref().map(|connection| &connection.state);
+        self.has_snapshot && state.is_some_and(|state| *state != ConnectionState::Connecting)
+    }
+
     /// Time passes: neither is the cluster silent nor a recording held.
     fn is_ticking(&self) -> bool {
         let state = self.connection.as_ref().map(|connection| &connection.state);

@@ -29,7 +29,7 @@ pub(super) fn picture(follower: &Follower, place: &str, width: usize, height: us
     let mut lines = vec![header(follower, place)];
     let Some(deployment) = follower.deployment() else {
         lines.push(Line::raw(""));
-        lines.push(Line::raw(if follower.has_snapshot {
+        lines.push(Line::raw(if follower.is_listed() {
             "There is no such Deployment yet. It is shown as soon as it appears.".to_owned()
         } else {
             "Waiting for the first word.".to_owned()
@@ -260,7 +260,8 @@ mod tests {
         }
         timeline.tick(until);
         let uid = *timeline.model().deployments.keys().next().unwrap();
-        let mut follower = Follower { model: timeline.model().only(uid), deployment: Some(uid), ..Follower::default() };
+        let mut follower = Follower::default();
+        (follower.model, follower.deployment) = (timeline.model().only(uid), Some(uid));
         follower.said.view = view::view(timeline.model(), uid, Now { millis: until, skew_millis: 0 });
         follower.said.story = story::story(timeline.model(), uid);
         let lines = picture(&follower, "shop/web in test", width, height, until);

@@ -125,7 +125,7 @@ pub(super) fn tell(told: &mut Told, follower: &Follower, out: &mut impl Write) -
         writeln!(out, "{}  {connection}", clock(now))?;
         told.connection = connection;
     }
-    if follower.has_snapshot && follower.deployment.is_none() && !told.was_missing {
+    if follower.is_listed() && follower.deployment.is_none() && !told.was_missing {
         told.was_missing = true;
         writeln!(out, "{}  There is no such Deployment yet.", clock(now))?;
     }

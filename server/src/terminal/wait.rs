@@ -65,11 +65,10 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
         for name in &names {
             documents.push(document::fetch(&origin, name).await?);
         }
-        let json = match documents.as_slice() {
-            [one] => serde_json::to_string_pretty(one)?,
-            several => serde_json::to_string_pretty(several)?,
-        };
-        println!("{json}");
+        match documents.as_slice() {
+            [one] => println!("{one}"),
+            several => println!("[\n{}\n]", several.join(",\n")),
+        }
     }
     progress(is_json, &worst.line)?; // the last line says why
     Ok(worst.ended)
@@ -116,7 +115,8 @@ async fn one(
         if is_missing(&follower) {
             anyhow::bail!("there is no Deployment {} in namespace {}.{}", plain(name), plain(origin.namespace()), nearest(origin, name).await);
         }
-        if let Some(ended) = follower.said.view.as_ref().and_then(|view| decide(view, fail_fast)) {
+        let view = follower.said.view.as_ref().filter(|_| follower.is_listed());
+        if let Some(ended) = view.and_then(|view| decide(view, fail_fast)) {
             return Ok(outcome(ended, &place, &follower, started));
         }
     }
@@ -146,10 +146,7 @@ fn blind(follower: &Follower) -> Option<String> {
 
 /// Everything was listed and it is not there.
 fn is_missing(follower: &Follower) -> bool {
-    let state = follower.connection.as_ref().map(|connection| &connection.state);
-    follower.has_snapshot
-        && follower.deployment.is_none()
-        && matches!(state, Some(ConnectionState::Live | ConnectionState::Replay { .. }))
+    follower.is_listed() && follower.deployment.is_none()
 }
 
 /// Names that are there, for somebody who mistyped.
