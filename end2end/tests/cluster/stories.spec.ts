@@ -1,7 +1,9 @@
-/// Every story, played to its end on the real control plane: the timeline document says what happened.
+/// Every story, played to its end on the real control plane: the timeline document says what happened, and agrees with
+/// what Kubernetes' own code says of the same objects.
 
 import { readdirSync } from "node:fs";
 import { cluster, expect, test } from "../../fixtures/test.ts";
+import type { Oracle } from "../../fixtures/oracle.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { expectations, type Expectation } from "../../fixtures/expectation.ts";
 
@@ -31,13 +33,32 @@ function said(deployment: Deployment, about: Expectation): Expectation {
   return Object.fromEntries(Object.keys(about).map((key) => [key, all[key as keyof Expectation]])) as Expectation;
 }
 
+/// Verdicts at every step as kubectl computes them, budgets as the controller resolves them, and the pods of a fresh list.
+async function agrees(document: Document, oracle: Oracle): Promise<void> {
+  const listed = await oracle.pods();
+  for (const deployment of document.deployments) {
+    const ours = deployment.verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict !== "gone");
+    expect(ours, "verdicts at every step").toEqual(oracle.verdicts(deployment.uid));
+    for (const { revision, startedMillis, maxSurge, maxUnavailable } of deployment.rollouts) {
+      const theirs = oracle.budget(deployment.uid, revision);
+      // Recreate has no budget for the controller; for the document nothing may be kept.
+      const isRecreate = theirs?.maxSurge === 0 && theirs.maxUnavailable === 0;
+      if (startedMillis !== null && !isRecreate) expect({ maxSurge, maxUnavailable }).toEqual(theirs);
+    }
+  }
+  const living = document.deployments.flatMap(({ pods }) => pods).filter(({ states }) => states.at(-1)![0] !== "gone");
+  const owned = living.filter(({ releasedMillis, adoptedMillis }) => releasedMillis === null || (adoptedMillis ?? 0) > releasedMillis);
+  expect(owned.map(({ uid }) => uid).sort(), "pods of a fresh list").toEqual(listed.sort());
+}
+
 const folder = new URL("../../cluster/stories/", import.meta.url);
 for (const file of readdirSync(folder).sort()) {
   const name = file.replace(/\.toml$/, "");
-  test(`story ${name}`, async ({ serve, tell }) => {
+  test(`story ${name}`, async ({ serve, tell, consult }) => {
     test.setTimeout(300_000);
     const server = await serve(Server.watching);
     const story = tell(name);
+    const oracle = await consult(story.namespace);
     const expected = expectations(new URL(file, folder));
     const deployment = ["rollout", "kill-pod", "relabel-pod"].includes(name) ? "nginx" : name === "rolling-one-by-one" ? "basic" : "web";
     await story.toTheEnd();
@@ -46,6 +67,7 @@ for (const file of readdirSync(folder).sort()) {
       const last = document.deployments.at(-1)!;
       expect(last.verdicts.at(-1)!.verdict).toBe("complete");
       expect(said(last, expected)).toEqual(expected);
+      if (oracle) await agrees(document, oracle);
     }).toPass({ timeout: 20_000 });
   });
 }

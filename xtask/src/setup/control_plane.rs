@@ -18,6 +18,8 @@ pub struct Binaries {
     pub etcd: PathBuf,
     /// The fake kubelet.
     pub kwok: PathBuf,
+    /// What Kubernetes' own code says of Deployments.
+    pub oracle: PathBuf,
 }
 
 /// Builds what is missing or older than its sources.
@@ -25,8 +27,12 @@ pub fn ensure_binaries() -> Result<Binaries> {
     ensure!(sh::has("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
     let folder = sh::at("target/cluster/bin");
     std::fs::create_dir_all(&folder)?;
-    let binaries =
-        Binaries { kubernetes: folder.join("rollcast-cluster"), etcd: folder.join("etcd"), kwok: folder.join("kwok") };
+    let binaries = Binaries {
+        kubernetes: folder.join("rollcast-cluster"),
+        etcd: folder.join("etcd"),
+        kwok: folder.join("kwok"),
+        oracle: folder.join("oracle"),
+    };
     let modules = sh::at("end2end/cluster");
     let sources = ["main.go", "certificates.go", "go.mod", "go.sum"].map(|file| modules.join(file));
     if is_older(&binaries.kubernetes, &sources) {
@@ -42,6 +48,15 @@ pub fn ensure_binaries() -> Result<Binaries> {
             sh::command("go", &["build", "-trimpath", "-ldflags", &flags, "-o"])
                 .arg(&binaries.kubernetes)
                 .arg(".")
+                .current_dir(&modules),
+        )?;
+    }
+    if is_older(&binaries.oracle, &["oracle/main.go", "go.mod", "go.sum"].map(|file| modules.join(file))) {
+        sh::say("building the oracle that verdicts are compared with");
+        sh::run(
+            sh::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"])
+                .arg(&binaries.oracle)
+                .arg("./oracle")
                 .current_dir(&modules),
         )?;
     }
