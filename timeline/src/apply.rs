@@ -20,6 +20,10 @@ use crate::model::Gap;
 use crate::phase::PodState;
 use crate::{Change, Millis, Model, Uid};
 
+/// Streams of different kinds overtake each other by this much: what depends on two of them is decided at once and may be
+/// decided better for this long.
+const SETTLING_MILLIS: Millis = 100;
+
 /// The state machine of one cluster.
 #[derive(Debug, Default)]
 pub struct Timeline {
@@ -34,6 +38,8 @@ pub struct Timeline {
     living: BTreeMap<Uid, (u32, u32)>,
     /// Ends that another kind's stream may still explain better.
     settling: Vec<pod::Settling>,
+    /// ReplicaSets that just went, and until when that may be explained better.
+    settling_sets: Vec<(Uid, Millis)>,
     /// Events about objects that are not known yet.
     early_notes: note::Early,
     skew: Skew,
@@ -70,12 +76,14 @@ impl Timeline {
     pub fn apply(&mut self, at_millis: Millis, fact: Fact) -> Vec<Change> {
         self.count_ready_pods(at_millis);
         self.settling.retain(|end| end.until_millis >= at_millis);
+        self.settling_sets.retain(|(_, until)| *until >= at_millis);
         match fact {
             Fact::Deployment(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);
                 let uid = fact.meta.uid;
                 self.deployment(at_millis, *fact, seen);
                 self.settle_ends();
+                self.settle_removals();
                 self.take_early_notes(uid);
             }
             Fact::ReplicaSet(fact, seen) => {

@@ -36,7 +36,7 @@ test("a relabelled pod moves out of rotation and back", async ({ page, serve, te
   await story.steps(2); // its replacement is up
   await expect(rollout.pods(1, "available")).toHaveCount(3);
   await expect(rollout.why).toContainText("1 pod runs out of rotation.");
-  await expect(rollout.story).toContainText("released: its labels no longer match");
+  await expect(rollout.story).toContainText("released by revision 1: its labels no longer match");
 
   await story.toTheEnd(); // the label is back: one of four goes
   await expect(rollout.living("out")).toHaveCount(0);

@@ -1,21 +1,29 @@
 //! The JSON read API.
 //!
-//! - `GET /api/v1/deployments`: `{"clusters": [{"name", "deployments": [{"namespace", "name", "uid", "revision", "images",
-//!   "verdict": {"badge", "tone", "sentence", "why"}, "sinceMillis"}]}]}`
-//! - `GET /api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline`: the `rollcast.timeline/1` document.
-//!
-//! Errors are `{"error": "<sentence>"}` with 404 or 503.
+//! `openapi.json` describes it; a test compares every answer with it.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timeline::document;
 
 use crate::state::Rollcast;
+
+/// The list of all Deployments.
+pub const DEPLOYMENTS: &str = "/api/v1/deployments";
+/// The timeline document of one.
+pub const TIMELINE: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline";
+/// The description of this API.
+pub const DESCRIPTION: &str = "/api/v1/openapi.json";
+
+pub(super) async fn description() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
+}
 
 pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Response {
     let clusters: Vec<_> = rollcast
@@ -31,7 +39,7 @@ pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Respon
                         "sinceMillis": d.since_millis,
                         "verdict": {
                             "badge": d.verdict.badge, "tone": d.verdict.tone.name(),
-                            "sentence": d.verdict.sentence, "why": d.verdict.why,
+                            "sentence": d.verdict.sentence, "why": d.verdict.why, "kubectl": d.verdict.kubectl,
                         },
                     })
                 })
@@ -59,7 +67,7 @@ pub(super) async fn timeline(
         })
         .await;
     match document {
-        Ok(Some(bytes)) => ([(axum::http::header::CONTENT_TYPE, "application/json")], bytes).into_response(),
+        Ok(Some(bytes)) => ([(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
         Ok(None) => error(StatusCode::NOT_FOUND, missing),
         Err(ended) => error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
     }

@@ -14,13 +14,16 @@ use crate::state::Rollcast;
 
 type PerCluster = (&'static str, &'static str, fn(&Handle) -> &AtomicU64);
 
-const PER_CLUSTER: [PerCluster; 8] = [
+const PER_CLUSTER: [PerCluster; 9] = [
     ("rollcast_list_requests_total", "Lists started at the API server.", |hub| &hub.sources().lists),
     ("rollcast_watch_requests_total", "Watches started at the API server.", |hub| &hub.sources().watches),
     ("rollcast_request_failures_total", "Lists and watches that failed.", |hub| &hub.sources().failures),
     ("rollcast_watch_events_total", "Watch events received.", |hub| &hub.sources().events),
     ("rollcast_malformed_objects_total", "Objects skipped because they could not be decoded.", |hub| {
         &hub.sources().malformed
+    }),
+    ("rollcast_odd_objects_total", "Objects with missing or contradictory fields, used as far as they go.", |hub| {
+        &hub.counters().odd
     }),
     ("rollcast_facts_total", "Facts applied to the timeline.", |hub| &hub.counters().facts),
     ("rollcast_changes_total", "Changes that facts made.", |hub| &hub.counters().changes),

@@ -1,6 +1,6 @@
 //! HTTP: pages, the stream, the read API, health and metrics. One router, one guard in front of everything.
 
-mod api;
+pub mod api;
 mod files;
 mod guard;
 mod health;
@@ -21,8 +21,9 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     Router::new()
         .route("/", get(pages::overview))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(pages::deployment))
-        .route("/api/v1/deployments", get(api::deployments))
-        .route("/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline", get(api::timeline))
+        .route(api::DEPLOYMENTS, get(api::deployments))
+        .route(api::TIMELINE, get(api::timeline))
+        .route(api::DESCRIPTION, get(api::description))
         .route("/api/v1/stream", get(stream::upgrade))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

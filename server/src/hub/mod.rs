@@ -36,6 +36,8 @@ pub struct HubEnded;
 pub struct HubCounters {
     /// Facts applied.
     pub facts: AtomicU64,
+    /// Objects with missing or contradictory fields that were used as far as they go.
+    pub odd: AtomicU64,
     /// Changes published.
     pub changes: AtomicU64,
     /// Frames encoded.

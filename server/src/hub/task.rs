@@ -16,7 +16,9 @@ use tokio::time::Instant;
 use super::connection::Watches;
 use super::topic::{Scene, Topic};
 use super::{Clock, Command, HubCounters, List, Reader, Subscription};
+use crate::odd;
 use crate::source::{self, SourceEvent};
+use crate::translate::Object;
 
 /// While events stream in, frames go out this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(50);
@@ -135,18 +137,10 @@ impl Hub {
         match event {
             SourceEvent::Reset { kind, namespace, objects, blind_since_millis, at_millis } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
-                for object in objects {
-                    if let Ok(Some(fact)) = object.fact(Seen::InList) {
-                        self.observe(at_millis, fact);
-                    }
-                }
+                objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
                 self.observe(at_millis, Fact::Listed { kind, namespace, present, blind_since_millis });
             }
-            SourceEvent::Object { object, seen, at_millis } => {
-                if let Ok(Some(fact)) = object.fact(seen) {
-                    self.observe(at_millis, fact);
-                }
-            }
+            SourceEvent::Object { object, seen, at_millis } => self.object(at_millis, object, seen),
             SourceEvent::Health { kind, namespace, health } => {
                 self.watches.note(kind, namespace, health);
                 self.tell_connection();
@@ -155,6 +149,15 @@ impl Hub {
                 self.watches.note_answer(silent);
                 self.tell_connection();
             }
+        }
+    }
+
+    fn object(&mut self, at_millis: Millis, object: Object, seen: Seen) {
+        if odd::is_odd(&object, at_millis) {
+            self.counters.odd.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Ok(Some(fact)) = object.fact(seen) {
+            self.observe(at_millis, fact);
         }
     }
 

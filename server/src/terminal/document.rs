@@ -25,7 +25,8 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
         }
         Origin::Server { address, cluster, namespace, .. } => {
             let path = app::address::timeline(cluster, namespace, name);
-            let connector = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
+            let connector =
+                hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
             let client: Client<_, Empty<bytes::Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
             let response = client.get(format!("{address}{path}").parse()?).await?;
             let status = response.status();

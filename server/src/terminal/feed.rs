@@ -44,7 +44,9 @@ pub(super) enum FeedError {
         why: String,
     },
     /// The server speaks another version.
-    #[error("{address} runs another version of Rollcast (frames {theirs}, here {PROTOCOL}). Use the same version here.")]
+    #[error(
+        "{address} runs another version of Rollcast (frames {theirs}, here {PROTOCOL}). Use the same version here."
+    )]
     Version {
         /// Its address.
         address: String,
@@ -260,7 +262,8 @@ async fn say(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
 
 async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
     loop {
-        let message = tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it says nothing any more".to_owned())?;
+        let message =
+            tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it says nothing any more".to_owned())?;
         match message {
             Some(Ok(Message::Binary(bytes))) => {
                 return frame::decode_server(&bytes).map_err(|error| error.to_string());

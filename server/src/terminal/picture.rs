@@ -25,7 +25,13 @@ struct Block<'f> {
 }
 
 /// Draws what is known, for a terminal of this size.
-pub(super) fn picture(follower: &Follower, place: &str, width: usize, height: usize, now: Millis) -> Vec<Line<'static>> {
+pub(super) fn picture(
+    follower: &Follower,
+    place: &str,
+    width: usize,
+    height: usize,
+    now: Millis,
+) -> Vec<Line<'static>> {
     let mut lines = vec![header(follower, place)];
     let Some(deployment) = follower.deployment() else {
         lines.push(Line::raw(""));

@@ -43,10 +43,8 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     let started = Instant::now();
     let deadline = tokio::time::Instant::now() + arguments.timeout;
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
-    let mut waiting: FuturesUnordered<_> = names
-        .iter()
-        .map(|name| one(&origin, name, arguments.fail_fast, is_json, started, deadline))
-        .collect();
+    let mut waiting: FuturesUnordered<_> =
+        names.iter().map(|name| one(&origin, name, arguments.fail_fast, is_json, started, deadline)).collect();
     let mut worst = Outcome { ended: Ended::Complete, line: String::new() };
     while let Some(outcome) = waiting.next().await {
         let outcome = outcome?;
@@ -113,7 +111,12 @@ async fn one(
             anyhow::bail!("cannot watch {place} in {}: {why}", plain(origin.cluster()));
         }
         if is_missing(&follower) {
-            anyhow::bail!("there is no Deployment {} in namespace {}.{}", plain(name), plain(origin.namespace()), nearest(origin, name).await);
+            anyhow::bail!(
+                "there is no Deployment {} in namespace {}.{}",
+                plain(name),
+                plain(origin.namespace()),
+                nearest(origin, name).await
+            );
         }
         let view = follower.said.view.as_ref().filter(|_| follower.is_listed());
         if let Some(ended) = view.and_then(|view| decide(view, fail_fast)) {
@@ -184,7 +187,10 @@ fn outcome(ended: Ended, place: &str, follower: &Follower, started: Instant) -> 
     };
     let Some(view) = &follower.said.view else {
         let seen = if follower.has_snapshot { "the Deployment was not seen" } else { "nothing was seen" };
-        return Outcome { ended, line: format!("{word} after {took}: {place}: {seen}. {}", follower.connection_words()) };
+        return Outcome {
+            ended,
+            line: format!("{word} after {took}: {place}: {seen}. {}", follower.connection_words()),
+        };
     };
     let mut line = format!("{word} after {took}: {place}: {}", plain(&view.verdict.sentence));
     if ended != Ended::Complete {
@@ -193,8 +199,10 @@ fn outcome(ended: Ended, place: &str, follower: &Follower, started: Instant) -> 
             line.push_str(&plain(&view.verdict.why));
         }
         if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
-            let since = evidence.since_millis.map(|since| format!(" since {}", super::clock(since))).unwrap_or_default();
-            let reason = if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
+            let since =
+                evidence.since_millis.map(|since| format!(" since {}", super::clock(since))).unwrap_or_default();
+            let reason =
+                if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
             let message: String = timeline::words::safe(&evidence.message);
             let message = if message.is_empty() { String::new() } else { format!(": {message}") };
             line.push_str(&format!(" Evidence: {}{reason}{since}{message}", plain(&evidence.object)));

@@ -45,6 +45,18 @@ async fn an_expired_position_told_as_an_event_lists_again() {
         &json!({ "type": "ERROR", "object": { "kind": "Status", "code": 410, "reason": "Expired" } }).to_string(),
     );
     watched.until_pods(&["web-b"]).await;
+    // Nobody saw it go: the timeline has a gap there, and does not guess why.
+    let (gaps, ends) = watched
+        .hub
+        .read(|reader| {
+            let model = reader.timeline.model();
+            let gaps: Vec<_> = model.deployments.values().flat_map(|d| d.gaps.clone()).collect();
+            (gaps, model.pods.values().filter_map(|pod| pod.end_reason).collect::<Vec<_>>())
+        })
+        .await
+        .unwrap();
+    assert_eq!(ends, [timeline::model::EndReason::Unknown]);
+    assert!(gaps.len() == 1 && gaps[0].from_millis < gaps[0].to_millis, "{gaps:?}");
 }
 
 #[tokio::test]

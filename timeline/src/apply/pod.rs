@@ -6,9 +6,6 @@ use crate::model::{EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
 use crate::{Change, Millis, Uid};
 
-/// Streams of different kinds overtake each other by this much.
-const SETTLING_MILLIS: Millis = 100;
-
 /// An end that another kind's stream may still explain better.
 #[derive(Debug)]
 pub(super) struct Settling {
@@ -130,7 +127,7 @@ impl Timeline {
         let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, self.living_of(owner)));
         if let Some(set) = owner.filter(|_| is_guess(reason)) {
             let living = self.living_of(owner);
-            self.settling.push(Settling { pod: uid, set, living, until_millis: at + SETTLING_MILLIS });
+            self.settling.push(Settling { pod: uid, set, living, until_millis: at + super::SETTLING_MILLIS });
         }
         self.emit(Change::PodEnds(uid, reason));
     }

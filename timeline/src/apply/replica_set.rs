@@ -81,7 +81,25 @@ impl Timeline {
     pub(super) fn replica_set_gone(&mut self, at: Millis, uid: Uid) {
         if let Some(set) = self.model.replica_sets.get(&uid) {
             let because = self.removed_because(set);
+            if because == RemovedBecause::Deleted {
+                self.settling_sets.push((uid, at + super::SETTLING_MILLIS));
+            }
             self.emit(Change::ReplicaSetRemoved(uid, at, because));
+        }
+    }
+
+    /// A Deployment changed: ReplicaSets that just went may have gone with it.
+    pub(super) fn settle_removals(&mut self) {
+        let is_gone =
+            |uid: &Uid| self.model.deployments.get(uid).is_some_and(|d| d.deleted_millis.is_some() || d.now.deleting);
+        let sets = self.settling_sets.iter().filter_map(|(uid, _)| self.model.replica_sets.get(uid));
+        let better: Vec<(Uid, Millis)> = sets
+            .filter(|set| set.owner.as_ref().is_some_and(is_gone))
+            .filter_map(|set| Some((set.uid, set.removed_millis?)))
+            .collect();
+        for (uid, at) in better {
+            self.settling_sets.retain(|(set, _)| *set != uid);
+            self.emit(Change::ReplicaSetRemoved(uid, at, RemovedBecause::DeploymentDeleted));
         }
     }
 

@@ -1,0 +1,104 @@
+//! The read API answers as `/api/v1/openapi.json` says, for every recording.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use serde_json::{Value, json};
+use server::http::{api, router};
+use server::hub::Handle;
+use server::recording::Recording;
+use server::state::Rollcast;
+use timeline::Retention;
+use tower::ServiceExt;
+
+/// A site that holds every recording, played to its end, as a cluster of its own.
+async fn site() -> (Arc<Rollcast>, Vec<String>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
+    let mut hubs = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let recording = Recording::read(&std::fs::read_to_string(&path).unwrap());
+        let (hub, _) = Handle::start(path.file_stem().unwrap().to_str().unwrap(), Arc::default(), Retention::default());
+        for observed in recording.observed {
+            hub.observe(observed.at_millis, observed.fact).await.unwrap();
+        }
+        hub.read(|_| ()).await.unwrap(); // everything before was taken
+        hubs.push(hub);
+    }
+    let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
+    (Rollcast::new(hubs, "build", Arc::default(), Vec::new()), names)
+}
+
+async fn get(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
+    let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
+    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let status = response.status();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+}
+
+/// Checks an answer against what the description says of this path and status.
+fn assert_described(description: &Value, path: &str, status: StatusCode, answer: &Value) {
+    let responses = &description["paths"][path]["get"]["responses"];
+    let content = &responses[status.as_str()]["content"]["application/json"]["schema"];
+    assert!(content.is_object(), "{path} {status} is not described");
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "allOf": [content],
+        "components": description["components"],
+    });
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong: Vec<String> =
+        validator.iter_errors(answer).map(|error| format!("{}: {error}", error.instance_path())).take(5).collect();
+    assert!(wrong.is_empty(), "{path}: {}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn every_answer_is_as_described() {
+    let (rollcast, clusters) = site().await;
+    assert_eq!(clusters.len(), 23);
+    let (_, description) = get(&rollcast, api::DESCRIPTION).await;
+    assert_eq!(description["openapi"], "3.1.0");
+    let described: Vec<&String> = description["paths"].as_object().unwrap().keys().collect();
+    let mut served = [api::DEPLOYMENTS, api::TIMELINE, api::DESCRIPTION];
+    served.sort_unstable();
+    assert_eq!(described, served);
+
+    let (status, lists) = get(&rollcast, api::DEPLOYMENTS).await;
+    assert_described(&description, api::DEPLOYMENTS, status, &lists);
+    let mut documents = 0;
+    for cluster in &clusters {
+        for deployment in deployments(&rollcast, cluster).await {
+            let (namespace, name) = deployment;
+            let (status, document) = get(&rollcast, &app::address::timeline(cluster, &namespace, &name)).await;
+            assert_eq!(status, StatusCode::OK);
+            assert_described(&description, api::TIMELINE, status, &document);
+            documents += 1;
+        }
+    }
+    assert!(documents >= 23);
+    for path in [app::address::timeline("nowhere", "shop", "web"), app::address::timeline("rollout", "shop", "web")] {
+        let (status, answer) = get(&rollcast, &path).await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert_described(&description, api::TIMELINE, status, &answer);
+    }
+}
+
+/// Namespaces and names of a cluster's Deployments.
+async fn deployments(rollcast: &Arc<Rollcast>, cluster: &str) -> Vec<(String, String)> {
+    rollcast.clusters[cluster]
+        .read(|reader| {
+            reader.timeline.model().deployments.values().map(|d| (d.namespace.clone(), d.name.clone())).collect()
+        })
+        .await
+        .unwrap()
+}

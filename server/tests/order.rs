@@ -1,0 +1,244 @@
+//! Streams of different kinds overtake each other by some 50 ms, objects are seen twice, everything is listed again: the
+//! timeline says the same of every recording.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+use server::recording::{Observed, Recording};
+use timeline::fact::{Kind, Seen};
+use timeline::{Fact, Timeline, Uid, document};
+
+/// Seeds tried per recording.
+const SEEDS: u64 = 12;
+/// How far streams overtake each other, in milliseconds.
+const APART_MILLIS: i64 = 50;
+
+fn recordings() -> Vec<(String, Vec<Observed>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let read = |path: &PathBuf| Recording::read(&std::fs::read_to_string(path).unwrap()).observed;
+    paths.iter().map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), read(path))).collect()
+}
+
+const fn kind(fact: &Fact) -> Kind {
+    match fact {
+        Fact::Deployment(..) => Kind::Deployment,
+        Fact::ReplicaSet(..) => Kind::ReplicaSet,
+        Fact::Pod(..) => Kind::Pod,
+        Fact::Event(_) => Kind::Event,
+        Fact::Listed { kind, .. } => *kind,
+    }
+}
+
+fn play(observed: Vec<Observed>) -> Value {
+    let mut timeline = Timeline::new();
+    for Observed { at_millis, fact } in observed {
+        match fact {
+            Some(fact) => timeline.apply(at_millis, fact),
+            None => timeline.tick(at_millis),
+        };
+    }
+    serde_json::to_value(document::document(timeline.model(), None, None)).unwrap()
+}
+
+/// What a document says apart from times and from what depends on simultaneity.
+fn essence(document: &Value) -> Value {
+    let names = |items: &Value, fields: &[&str]| -> Value {
+        let mut said: Vec<Value> = items
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| fields.iter().map(|field| item[*field].clone()).collect::<Vec<_>>().into())
+            .collect();
+        said.sort_by_key(ToString::to_string);
+        said.into()
+    };
+    let deployments = document["deployments"].as_array().unwrap().iter().map(|d| {
+        let verdicts: Vec<&Value> = d["verdicts"].as_array().unwrap().iter().map(|v| &v["verdict"]).collect();
+        let pods: BTreeMap<String, Value> = d["pods"].as_array().unwrap().iter().map(|pod| {
+            let states: Vec<&Value> = pod["states"].as_array().unwrap().iter().map(|state| &state[0]).collect();
+            (pod["name"].to_string(), json!([states, pod["endReason"], pod["restarts"], pod["replicaSet"]]))
+        }).collect();
+        json!({
+            "uid": d["uid"],
+            "rollouts": names(&d["rollouts"], &["revision", "replicaSet", "trigger", "images", "maxSurge", "maxUnavailable", "outcome"]),
+            "replicaSets": names(&d["replicaSets"], &["uid", "removedBecause", "images"]),
+            "scales": names(&d["scales"], &["replicaSet", "from", "to", "cause"]),
+            "marks": names(&d["marks"], &["kind", "detail"]),
+            "verdicts": verdicts,
+            "pods": pods,
+        })
+    });
+    let mut deployments: Vec<Value> = deployments.collect();
+    deployments.sort_by_key(|d| d["uid"].to_string());
+    deployments.into()
+}
+
+/// Where two documents differ.
+fn differences(path: &str, a: &Value, b: &Value, out: &mut Vec<String>) {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+            a.iter().zip(b.values()).for_each(|((key, a), b)| differences(&format!("{path}.{key}"), a, b, out));
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().for_each(|(index, (a, b))| differences(&format!("{path}[{index}]"), a, b, out));
+        }
+        _ if a == b => {}
+        _ => out.push(format!("{path}: {a} instead of {b}")),
+    }
+}
+
+#[test]
+fn streams_that_overtake_each_other_change_nothing_but_times() {
+    for (name, observed) in recordings() {
+        let expected = essence(&play(observed.clone()));
+        for seed in 0..SEEDS {
+            let mut rng = Rng::with_seed(seed);
+            // Each kind is late by something else; within a kind the order stays.
+            let mut last: BTreeMap<Kind, i64> = BTreeMap::new();
+            let mut late: BTreeMap<Kind, i64> = BTreeMap::new();
+            let mut shuffled: Vec<Observed> = observed.clone();
+            for one in &mut shuffled {
+                let Some(kind) = one.fact.as_ref().map(kind) else { continue };
+                if rng.u8(..8) == 0 {
+                    late.insert(kind, rng.i64(0..=APART_MILLIS));
+                }
+                let at = one.at_millis + late.get(&kind).copied().unwrap_or(0);
+                let at = at.max(last.get(&kind).copied().unwrap_or(at));
+                last.insert(kind, at);
+                one.at_millis = at;
+            }
+            shuffled.sort_by_key(|one| one.at_millis);
+            let mut wrong = Vec::new();
+            differences("", &essence(&play(shuffled)), &expected, &mut wrong);
+            assert!(wrong.is_empty(), "{name}, seed {seed}:\n{}", wrong.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn objects_seen_twice_and_listed_again_change_nothing() {
+    for (name, observed) in recordings() {
+        let expected = play(observed.clone());
+        for seed in 0..SEEDS {
+            let mut rng = Rng::with_seed(seed);
+            let mut there: BTreeMap<Kind, BTreeMap<Uid, Fact>> = BTreeMap::new();
+            let mut listed: Vec<Kind> = Vec::new();
+            let mut again = Vec::new();
+            for one in observed.clone() {
+                let at_millis = one.at_millis;
+                again.push(one.clone());
+                let Some(fact) = one.fact else { continue };
+                match &fact {
+                    Fact::Listed { kind, .. } => listed.push(*kind),
+                    fact => {
+                        let (uid, seen) = match fact {
+                            Fact::Deployment(fact, seen) => (fact.meta.uid, *seen),
+                            Fact::ReplicaSet(fact, seen) => (fact.meta.uid, *seen),
+                            Fact::Pod(fact, seen) => (fact.meta.uid, *seen),
+                            Fact::Event(_) | Fact::Listed { .. } => continue,
+                        };
+                        let known = there.entry(kind(fact)).or_default();
+                        if seen == Seen::Deleted {
+                            known.remove(&uid);
+                        } else {
+                            known.insert(uid, fact.clone());
+                        }
+                    }
+                }
+                if rng.u8(..10) == 0 {
+                    again.push(Observed { at_millis, fact: Some(fact) });
+                }
+                let kinds: Vec<Kind> = listed.iter().copied().filter(|kind| *kind != Kind::Event).collect();
+                if rng.u8(..20) == 0 && !kinds.is_empty() {
+                    let kind = kinds[rng.usize(..kinds.len())];
+                    let known = there.entry(kind).or_default();
+                    again.extend(known.values().map(|fact| Observed { at_millis, fact: Some(in_list(fact)) }));
+                    let present = known.keys().copied().collect();
+                    let fact = Fact::Listed { kind, namespace: None, present, blind_since_millis: None };
+                    again.push(Observed { at_millis, fact: Some(fact) });
+                }
+            }
+            assert_eq!(play(again), expected, "{name}, seed {seed}");
+        }
+    }
+}
+
+fn in_list(fact: &Fact) -> Fact {
+    match fact.clone() {
+        Fact::Deployment(fact, _) => Fact::Deployment(fact, Seen::InList),
+        Fact::ReplicaSet(fact, _) => Fact::ReplicaSet(fact, Seen::InList),
+        Fact::Pod(fact, _) => Fact::Pod(fact, Seen::InList),
+        other => other,
+    }
+}
+
+/// The rolling-update arithmetic predicts what the controller did: every step up, and that no step down goes below what
+/// the budget allows.
+#[test]
+fn the_arithmetic_predicts_the_controllers_steps() {
+    use timeline::budget::{self, Next, Sums};
+    use timeline::model::ScaleCause;
+    let (mut predicted, mut ups, mut downs) = (0, 0, 0);
+    for (name, observed) in recordings() {
+        let mut timeline = Timeline::new();
+        for Observed { at_millis, fact } in observed {
+            let Some(fact) = fact else { continue };
+            let before: Vec<_> = timeline
+                .model()
+                .deployments
+                .values()
+                .map(|d| {
+                    (d.uid, budget::next(&d.now.spec, &Sums::of(timeline.model(), d)), budget::limits(&d.now.spec))
+                })
+                .collect();
+            let changes = timeline.apply(at_millis, fact);
+            for change in changes {
+                let timeline::Change::Scale(set, scale) = change else { continue };
+                let model = timeline.model();
+                let deployment = &model.deployments[&scale.deployment];
+                let is_rolling = deployment.now.spec.strategy != timeline::fact::Strategy::Recreate;
+                if scale.cause != ScaleCause::Rollout || !is_rolling || scale.from == 0 && scale.to == 0 {
+                    continue;
+                }
+                let Some((_, next, limits)) = before.iter().find(|(uid, ..)| *uid == scale.deployment) else {
+                    continue;
+                };
+                let sums = Sums::of(model, deployment);
+                if scale.to > scale.from {
+                    // The ReplicaSet controller may be a step ahead of what arrived; the ceiling never moves.
+                    assert!(
+                        sums.asked <= limits.ceiling || set_is_new(model, set),
+                        "{name} at {at_millis}: {sums:?} {limits:?}"
+                    );
+                    ups += 1;
+                    predicted += u32::from(*next == Next::AddNew(scale.to - scale.from) || scale.from == 0);
+                } else {
+                    let budget = i64::from(sums.asked) + i64::from(scale.from - scale.to) - i64::from(limits.floor);
+                    assert!(i64::from(scale.from - scale.to) <= budget, "{name} at {at_millis}: {scale:?} {sums:?}");
+                    downs += 1;
+                    predicted += u32::from(matches!(next, Next::RemoveOld { .. } | Next::RemoveNew(_)));
+                }
+            }
+        }
+    }
+    assert!(ups > 50 && downs > 50, "{ups} steps up, {downs} down");
+    // The rest came while the status of a ReplicaSet, which the controller had seen, was still on its way to us.
+    assert!(predicted * 10 >= (ups + downs) * 8, "{predicted} of {} steps predicted", ups + downs);
+    println!("{predicted} of {} steps predicted", ups + downs);
+}
+
+/// A ReplicaSet of the first revision is created with all its replicas; a deleted one is made anew beside what drains.
+fn set_is_new(model: &timeline::Model, set: Uid) -> bool {
+    model.replica_sets[&set].scales.len() == 1
+}
