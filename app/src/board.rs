@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use leptos::prelude::*;
 use timeline::frame::{Connection, ConnectionState, Said};
-use timeline::model::Pod;
+use timeline::model::{Gap, Pod};
 use timeline::story::Line;
 use timeline::view::View;
 use timeline::{Millis, Model, Uid};
@@ -76,6 +76,8 @@ pub struct Board {
     pub connection: ArcRwSignal<Connection>,
     /// How this page gets on with the server.
     pub link: ArcRwSignal<LinkState>,
+    /// Stretches of time that were not seen or are not kept.
+    pub gaps: ArcRwSignal<Vec<(Gap, &'static str)>>,
     /// Ticks of the axis.
     pub ticks: ArcRwSignal<Vec<Millis>>,
     /// The stretch of time shown; changes with every frame, so only the time axis may follow it.
@@ -104,6 +106,7 @@ impl Board {
             view: ArcRwSignal::new(None),
             order: ArcRwSignal::new(Vec::new()),
             story: ArcRwSignal::new(Vec::new()),
+            gaps: ArcRwSignal::new(Vec::new()),
             connection: ArcRwSignal::new(payload.connection.clone()),
             link: ArcRwSignal::new(LinkState::Connecting { attempt: 0 }),
             ticks: ArcRwSignal::new(scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH)),
@@ -158,6 +161,7 @@ impl Board {
     pub fn derive(&self, model: &Model, deployment: Option<Uid>, now_millis: Millis) {
         let known = deployment.and_then(|uid| model.deployments.get(&uid));
         let from = now_millis - self.axis.with_untracked(|axis| axis.window_millis) as Millis;
+        set_if_new(&self.gaps, known.map(|d| scale::gaps(d, from)).unwrap_or_default());
         let bands = known.map(|d| lanes::bands(model, d, from)).unwrap_or_default();
         let height = self.height.get_untracked();
         let places = lanes::places(&bands, height);

@@ -9,10 +9,7 @@ use crate::{build, setup, sh, story};
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
-    sh::run(&mut sh::command(
-        "cargo",
-        &["run", "--quiet", "--release", "--package", "server", "--example", "bench_event"],
-    ))?;
+    sh::run(&mut sh::command("cargo", &["run", "--quiet", "--release", "--package", "server", "--example", "bench"]))?;
     if !sh::has("go") {
         sh::say("LEFT OUT: latency on a real control plane (no Go here)");
         return Ok(());

@@ -17,6 +17,7 @@ use super::lists::{Bands, Part};
 use super::{fixed, text, thousandths};
 use crate::board::{BandRow, Board};
 use crate::score::scale::clock;
+use timeline::model::Gap;
 
 /// The picture.
 #[component]
@@ -38,7 +39,10 @@ pub fn Score(
         )
     });
     let ticks = board.ticks.clone();
-    let tick = move |at: i64| view! { <span class="tick" style=format!("--at:{}", thousandths((at - base) as f64 / 1000.0))>{clock(at)}</span> };
+    let seconds = move |at: i64| thousandths((at - base) as f64 / 1000.0);
+    let tick = move |at: i64| view! { <span class="tick" style=format!("--at:{}", seconds(at))>{clock(at)}</span> };
+    let gaps = board.gaps.clone();
+    let gap = move |(gap, words): (Gap, &'static str)| view! { <span class="gap" style=format!("--at:{};--to:{}", seconds(gap.from_millis), seconds(gap.to_millis)) data-testid="gap">{words}</span> };
     view! {
         <div class="score" role="img" aria-label=label style=style data-testid="score">
             <div class="axis">{move || ticks.get().into_iter().map(tick).collect_view()}</div>
@@ -46,7 +50,7 @@ pub fn Score(
                 <div class="gutter">
                     <Bands board=board.clone() part=Part::Gutter/>
                 </div>
-                <div class="canvas" id="bands"><bars::Bars board=board.clone()/></div>
+                <div class="canvas" id="bands"><bars::Bars board=board.clone()/>{move || gaps.get().into_iter().map(gap).collect_view()}</div>
                 <div class="now-line"></div>
                 <div class="heads"><heads::Heads board/></div>
             </div>

@@ -94,8 +94,9 @@ async fn a_viewers_copy_equals_the_servers_after_snapshot_and_deltas() {
             has("web-39")(model) && model.pods.values().any(|pod| pod.name == "web-a" && pod.gone_millis().is_some())
         })
         .await;
+    // Compared as they travel: viewers do not get what only sentences are made of.
     let ours = site.watched.hub.page("shop", "web").await.unwrap().model;
-    assert_eq!(viewer.copy, ours);
+    assert_eq!(frame::encode(&viewer.copy).unwrap(), frame::encode(&ours).unwrap());
 }
 
 #[tokio::test]
@@ -116,7 +117,8 @@ async fn fifty_viewers_add_no_request_to_the_cluster_and_every_frame_is_encoded_
         viewer.until("delta", has("web-b")).await;
     }
     assert_eq!(site.api.all_requests(), before, "viewers cost the cluster nothing");
-    assert_eq!(frames() - encoded, 1, "one change, one frame, fifty viewers");
+    // The change, and perhaps what is said of it a moment later; never one per viewer.
+    assert!((1..=3).contains(&(frames() - encoded)), "{} frames for fifty viewers", frames() - encoded);
     assert_eq!(site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed), 50);
     drop(viewers);
     until("viewers leave", async || site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed) == 0).await;

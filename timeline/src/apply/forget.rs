@@ -121,10 +121,8 @@ impl Timeline {
     fn forget_deleted(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) {
         let deployments = self.model.deployments.values();
         let deleted = deployments.filter(|d| d.deleted_millis.is_some() && !on_screen.contains(&d.uid));
-        let deleted: Vec<(Millis, Uid)> =
-            order::by(deleted.filter_map(|d| Some((d.deleted_millis?, d.uid))).collect(), |(at, uid)| {
-                (*at, uid.bits())
-            });
+        let over = deleted.filter_map(|d| Some((self.over_since(d)?, d.uid))).collect();
+        let deleted: Vec<(Millis, Uid)> = order::by(over, |(at, uid)| (*at, uid.bits()));
         let surplus = deleted.len().saturating_sub(retention.deleted);
         for (index, (at, uid)) in deleted.into_iter().enumerate() {
             let age = now_millis.saturating_sub(at);
@@ -140,6 +138,13 @@ impl Timeline {
             let pods = sets.iter().flat_map(|set| self.model.pods_of(*set)).map(|pod| pod.uid).collect();
             self.let_go(Some(uid), Forgotten { before_millis: None, pods, sets });
         }
+    }
+
+    /// Since when nothing of a deleted Deployment exists any more; `None` while something does.
+    fn over_since(&self, deployment: &Deployment) -> Option<Millis> {
+        let pods = self.model.pods_of_deployment(deployment.uid);
+        let gone = pods.iter().map(|pod| pod.gone_millis()).collect::<Option<Vec<Millis>>>()?;
+        Some(gone.into_iter().chain(deployment.deleted_millis).max().unwrap_or(deployment.first_seen_millis))
     }
 
     /// Pods and ReplicaSets that belong to no Deployment: other controllers' and those of forgotten Deployments.

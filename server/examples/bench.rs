@@ -1,16 +1,23 @@
-//! What one pod event costs, from the API server's bytes to the viewers' frame, on one core.
+//! What the timeline costs, on one core: time per pod event, memory per pod, time to bring a viewer up to date.
 //!
-//! `cargo run --release --example bench_event`: decodes, translates, applies and encodes events of a pod of 11 KB as it is sent (two
-//! containers, environment, managedFields) in a Deployment of 100 pods. Prints microseconds per event for each step.
+//! `cargo run --release --example bench`. Events are of a pod of 11 KB as it is sent (two containers, environment, managedFields) in a
+//! Deployment of 100 pods, decoded, translated, applied and encoded. Memory is what the allocator hands out for 20,000 live
+//! pods of 50 Deployments, each with five states. The snapshot is of one Deployment with 5,000 pods.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 use server::translate::Object;
-use timeline::Timeline;
 use timeline::fact::{Kind, Seen};
-use timeline::frame::{self, Delta, ServerFrame};
+use timeline::frame::{self, Delta, Said, ServerFrame, Snapshot};
+use timeline::view::{self, Now};
+use timeline::{Timeline, Uid, story};
+
+/// Counts what is allocated, at the cost of some speed: times are measured before it matters.
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
 
 const PODS: u64 = 100;
 const EVENTS: u64 = 20_000;
@@ -66,6 +73,84 @@ fn observe(timeline: &mut Timeline, at: i64, kind: Kind, json: &str) {
     }
 }
 
+/// A Deployment with a ReplicaSet and pods that are scheduled, start, run, are ready.
+fn populate(timeline: &mut Timeline, first: u64, pods: u64) {
+    let template =
+        json!({ "spec": { "containers": [{ "name": "web", "image": "registry.example.com/shop/web:v1" }] } });
+    let deployment = json!({ "metadata": owned(first, "web", "", 0), "spec": { "replicas": pods, "template": template }, "status": { "observedGeneration": 1 } });
+    let set = json!({ "metadata": owned(first + 1, "web-1", "Deployment", first), "spec": { "replicas": pods, "template": template }, "status": {} });
+    observe(timeline, 0, Kind::Deployment, &deployment.to_string());
+    observe(timeline, 0, Kind::ReplicaSet, &set.to_string());
+    for number in 0..pods {
+        let mut pod = json!({
+            "metadata": owned(first + 2 + number, &format!("web-7d9f8b6c5-{number:05}"), "ReplicaSet", first + 1),
+            "spec": { "containers": [{ "name": "web", "image": "web:v1" }] }, "status": { "phase": "Pending" },
+        });
+        observe(timeline, 1, Kind::Pod, &pod.to_string());
+        pod["spec"]["nodeName"] = json!("ip-10-0-12-34.eu-central-1.compute.internal");
+        observe(timeline, 2, Kind::Pod, &pod.to_string());
+        pod["status"]["phase"] = json!("Running");
+        pod["status"]["containerStatuses"] = json!([{ "name": "web", "restartCount": 0, "state": { "running": {} } }]);
+        observe(timeline, 3, Kind::Pod, &pod.to_string());
+        for (at, ready) in [(4, "True"), (5, "False"), (6, "True")] {
+            pod["status"]["conditions"] = json!([{ "type": "Ready", "status": ready, "reason": "ContainersNotReady",
+                "message": "containers with unready status: [web]", "lastTransitionTime": "2026-11-21T10:00:01Z" }]);
+            observe(timeline, at, Kind::Pod, &pod.to_string());
+        }
+    }
+}
+
+fn memory() {
+    const DEPLOYMENTS: u64 = 50;
+    const EACH: u64 = 400;
+    let before = ALLOCATED.current_usage();
+    let mut timeline = Timeline::new();
+    (0..DEPLOYMENTS).for_each(|number| populate(&mut timeline, 1 + number * 10_000, EACH));
+    let bytes = ALLOCATED.current_usage().saturating_sub(before);
+    let states = timeline.model().pods.values().map(|pod| pod.states.len()).min().unwrap_or(0);
+    println!("memory of {} live pods with {states} states each:", DEPLOYMENTS * EACH);
+    println!("  per pod    {:>7} bytes (limit 2048)", bytes as u64 / (DEPLOYMENTS * EACH));
+}
+
+fn snapshot() {
+    const PODS: u64 = 5_000;
+    let mut timeline = Timeline::new();
+    populate(&mut timeline, 1, PODS);
+    let model = timeline.model();
+    let Some(uid) = model.deployments.keys().next().copied() else { return };
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    let best = |job: &mut dyn FnMut()| {
+        let run = |job: &mut dyn FnMut()| {
+            let start = Instant::now();
+            job();
+            start.elapsed()
+        };
+        (0..9).map(|_| run(job)).min().unwrap_or_default()
+    };
+    let said = |uid: Uid| Said {
+        view: view::view(model, uid, Now { millis: 60_000, skew_millis: 0 }),
+        story: story::story(model, uid),
+    };
+    let saying = best(&mut || drop(black_box(said(uid))));
+    let copying = best(&mut || drop(black_box(model.only(uid))));
+    let snapshot = Snapshot {
+        epoch: 1,
+        seq: timeline.seq(),
+        now_millis: 0,
+        deployment: Some(uid),
+        looking_since_millis: 0,
+        model: model.only(uid),
+        said: said(uid),
+    };
+    let frame = ServerFrame::Snapshot(Box::new(snapshot));
+    let mut bytes = 0;
+    let encoding = best(&mut || bytes = frame::encode(&frame).map_or(0, |frame| frame.len()));
+    println!("a viewer of a Deployment with {PODS} pods (best of 9):");
+    println!("  copy       {:>7.2} ms", millis(copying));
+    println!("  say        {:>7.2} ms", millis(saying));
+    println!("  encode     {:>7.2} ms (limit 5), {bytes} bytes", millis(encoding));
+}
+
 fn main() {
     let mut timeline = Timeline::new();
     let template = json!({ "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } });
@@ -107,8 +192,10 @@ fn main() {
     println!("one pod event of {} bytes, {EVENTS} events, {PODS} pods:", events.first().map_or(0, String::len));
     println!("  decode     {:>7.2} µs", micros(decode));
     println!("  translate  {:>7.2} µs", micros(translate));
-    println!("  apply      {:>7.2} µs", micros(apply));
+    println!("  apply      {:>7.2} µs (limit 5)", micros(apply));
     println!("  encode     {:>7.2} µs", micros(encode));
     println!("  together   {:>7.2} µs (limit 60)", micros(decode + translate + apply + encode));
     println!("  frame      {:>7.1} bytes", bytes as f64 / frames.max(1) as f64);
+    memory();
+    snapshot();
 }
