@@ -1,7 +1,9 @@
 /// Pages on recordings: the list, pages that do not exist, themes, access, hostile text.
 
+import { readFileSync, writeFileSync } from "node:fs";
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("the list names every Deployment and leads to its page", async ({ page, serve }) => {
@@ -32,6 +34,20 @@ test("three revisions have a band each while one overtakes another", async ({ pa
   await expect(rollout.story).toContainText("Revision 3 overtook revision 2 before it finished.");
   await expect(page.getByTestId("band")).toHaveCount(3);
   await expect(page.getByTestId("pod-table").locator("tbody tr")).not.toHaveCount(0);
+});
+
+test("a stretch that nobody saw is shown as such", async ({ page, serve }, info) => {
+  const lines = readFileSync(recording("failing-rollout-halts-then-undo"), "utf8").trimEnd().split("\n");
+  const from = (JSON.parse(lines[0]!) as { observedAtMillis: number }).observedAtMillis;
+  const at = lines.findIndex((line) => (JSON.parse(line) as { observedAtMillis: number }).observedAtMillis > from + 7_500);
+  // Listed again after 3 s without a word.
+  const again = { observedAtMillis: from + 7_500, kind: "Event", type: "LIST_DONE", blindSinceMillis: from + 4_500, object: {} };
+  const file = info.outputPath("gap.jsonl");
+  writeFileSync(file, [...lines.slice(0, at), JSON.stringify(again), ...lines.slice(at)].join("\n"));
+  const server = await serve(() => Server.start(["replay", file, "--hold-at", "9"]));
+  await page.goto(server.page("gap", "failing-rollout-halts-then-undo", "test"));
+  await expect(page.getByTestId("gap")).toHaveText("not observed");
+  await expect(page.getByTestId("story")).toContainText("Not observed for 3.0 s");
 });
 
 test("an address that does not exist helps", async ({ page, serve }) => {

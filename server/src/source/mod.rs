@@ -33,7 +33,7 @@ use crate::translate::Object;
 pub const QUEUE: usize = 1024;
 
 /// What a source tells the hub.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum SourceEvent {
     /// A list is complete; known objects of that kind that it lacks are gone.
     Reset {

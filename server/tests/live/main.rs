@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod recorded;
 mod support;
 mod viewers;
 mod watch;

@@ -1,0 +1,64 @@
+//! What is recorded and replayed says what was said live: one source, written down and watched at the same time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set, until};
+use server::hub::Handle;
+use server::recording::{self, Recording};
+use server::source::{self, Cluster, Counters, Pace};
+use timeline::fact::Kind;
+use timeline::{Retention, document};
+use tokio::sync::{Mutex, mpsc};
+
+#[tokio::test]
+async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
+    let api = FakeApi::start().await;
+    api.put(deployment(1, 2));
+    api.put(replica_set(2, 1, 2));
+    api.put(pod(10, 2, "web-a"));
+    let counters = Arc::new(Counters::default());
+    let (hub, to_hub) = Handle::start("fake", counters.clone(), Retention::default());
+    let (events, mut inbox) = mpsc::channel::<source::SourceEvent>(source::QUEUE);
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let lines = written.clone();
+    tokio::spawn(async move {
+        let mut known = BTreeSet::new();
+        while let Some(event) = inbox.recv().await {
+            lines.lock().await.extend(recording::lines(event.clone(), &mut known));
+            if to_hub.send(event).await.is_err() {
+                return;
+            }
+        }
+    });
+    let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
+    let viewers = Arc::new(1.into());
+    let cluster =
+        Cluster { name: "fake".into(), client: api.client(), events, viewers, counters, pace: Arc::new(pace) };
+    source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
+    let pods = async |hub: &Handle| {
+        let count = hub.read(|reader| reader.timeline.model().pods.values().filter(|p| p.gone_millis().is_none()).count());
+        count.await.unwrap()
+    };
+    until("the first pod", async || pods(&hub).await == 1).await;
+    api.put(pod(11, 2, "web-b"));
+    until("the second pod", async || pods(&hub).await == 2).await;
+    api.delete(&pod(10, 2, "web-a"));
+    until("one pod less", async || pods(&hub).await == 1).await;
+    // A position that is lost: listed again, with a gap.
+    api.lose(&pod(11, 2, "web-b"));
+    api.fault(Verb::Watch, "pods", Fault::Status(410));
+    api.hang_up();
+    until("no pod", async || pods(&hub).await == 0).await;
+
+    let live = hub
+        .read(|reader| serde_json::to_value(document::document(reader.timeline.model(), None, None)).unwrap())
+        .await
+        .unwrap();
+    let text = written.lock().await.join("\n");
+    let replayed = Recording::read(&text);
+    assert!(replayed.bad_lines.is_empty(), "{:?}", replayed.bad_lines);
+    let replayed = serde_json::to_value(document::document(replayed.play().model(), None, None)).unwrap();
+    assert_eq!(replayed, live);
+    assert_eq!(live["deployments"][0]["gaps"].as_array().unwrap().len(), 1);
+}
