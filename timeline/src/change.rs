@@ -196,7 +196,7 @@ impl Model {
 
 /// A rollout reigns until the next one starts; the state at `before` stays known.
 fn forget_lists(deployment: &mut Deployment, before: Millis) {
-    let is_over = |next: &Rollout| next.started_millis.is_some_and(|at| at < before);
+    let is_over = |next: &Rollout| next.started_millis.is_some_and(|at| at <= before);
     let over = deployment.rollouts.iter().skip(1).take_while(|next| is_over(next)).count();
     deployment.rollouts.drain(..over);
     deployment.rollouts_forgotten += over as u32;
@@ -208,13 +208,19 @@ fn forget_lists(deployment: &mut Deployment, before: Millis) {
     deployment.kept_since_millis = Some(deployment.kept_since_millis.map_or(before, |known| known.max(before)));
 }
 
-/// The first state stays (it is when the pod was first seen), and the one that it was in at `before`.
+/// Lets go of states. The first stays (it is when the pod was first seen), and the one that it was in at `before`.
 fn forget_states(pod: &mut Pod, before: Millis) {
-    let old = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count();
+    let old = forgettable_states(pod, before);
     if old > 0 {
         pod.states.drain(1..=old);
     }
-    pod.states.dedup_by_key(|(state, _)| *state);
+}
+
+/// How many states after the first can go; neighbours stay different.
+pub(crate) fn forgettable_states(pod: &Pod, before: Millis) -> usize {
+    let old = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count();
+    let state = |index: usize| pod.states.get(index).map(|(state, _)| *state);
+    if old > 0 && state(0) == state(old + 1) { old - 1 } else { old }
 }
 
 fn change_deployment(deployment: &mut Deployment, change: &Change) {

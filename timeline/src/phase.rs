@@ -188,3 +188,143 @@ fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
 fn every_app_container_runs(containers: &[Container]) -> bool {
     containers.iter().filter(|c| c.role != Role::Init).all(|c| c.state == Some(ContainerState::Running))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Uid;
+    use crate::fact::{Condition, Meta};
+
+    fn container(role: Role, state: Option<ContainerState>) -> Container {
+        Container { name: "web".into(), role, state, restarts: 0, last_exit: None }
+    }
+
+    fn waiting(reason: &str) -> Option<ContainerState> {
+        Some(ContainerState::Waiting { reason: reason.into(), message: "why".into() })
+    }
+
+    fn ended(exit_code: i32) -> Option<ContainerState> {
+        Some(ContainerState::Terminated { exit_code, reason: String::new(), message: String::new() })
+    }
+
+    fn condition(status: Truth, reason: &str) -> Option<Condition> {
+        Some(Condition {
+            status,
+            reason: reason.into(),
+            message: String::new(),
+            last_transition_millis: Some(1_000),
+            last_update_millis: None,
+        })
+    }
+
+    /// A pod with a node that runs and is not ready.
+    fn pod() -> PodFact {
+        PodFact {
+            meta: Meta {
+                uid: Uid::from_bits(1),
+                namespace: String::new(),
+                name: "web".into(),
+                created_at_millis: 0,
+                deletion_at_millis: None,
+                controller: None,
+                generation: 0,
+            },
+            node: Some("node-1".into()),
+            phase: Phase::Running,
+            reason: String::new(),
+            message: String::new(),
+            ready: condition(Truth::False, "ContainersNotReady"),
+            scheduled: None,
+            disruption: None,
+            containers: vec![container(Role::App, Some(ContainerState::Running))],
+        }
+    }
+
+    /// What a pod reads as after a change to the one above.
+    fn reads(change: impl FnOnce(&mut PodFact)) -> (PodState, String) {
+        let mut pod = pod();
+        change(&mut pod);
+        let reading = read(&pod);
+        (reading.state, reading.reason)
+    }
+
+    #[test]
+    fn every_rule_comes_before_the_ones_below_it() {
+        use PodState::{Failing, Finished, Ready, Scheduling, Starting, Terminating, Unready};
+        let ready = |pod: &mut PodFact| pod.ready = condition(Truth::True, "");
+        let state = |change: &dyn Fn(&mut PodFact)| reads(|pod| change(pod)).0;
+        // Deletion before everything: the kubelet keeps the rest as it was.
+        assert_eq!(state(&|pod| (pod.meta.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
+        assert_eq!(state(&|pod| pod.phase = Phase::Succeeded), Finished);
+        assert_eq!(state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, condition(Truth::True, ""))), Failing);
+        // A container that cannot start before readiness, a gate or a missing node.
+        assert_eq!(
+            state(&|pod| {
+                ready(pod);
+                pod.containers.push(container(Role::Init, waiting("CrashLoopBackOff")));
+            }),
+            Failing
+        );
+        assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, ended(1))]), Failing);
+        assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, waiting("NewReasonOfTomorrow"))]), Failing);
+        // What every start goes through is no failure.
+        for reason in ["", "ContainerCreating", "PodInitializing"] {
+            assert_eq!(
+                state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]),
+                Starting,
+                "{reason}"
+            );
+        }
+        assert_eq!(state(&ready), Ready);
+        assert_eq!(
+            state(&|pod| {
+                ready(pod);
+                pod.node = None;
+            }),
+            Ready
+        );
+        assert_eq!(state(&|pod| pod.node = None), Scheduling);
+        assert_eq!(state(&|_| ()), Unready);
+        // Sidecars count as app containers; init containers that ended well do not.
+        assert_eq!(state(&|pod| pod.containers.push(container(Role::Sidecar, None))), Starting);
+        assert_eq!(state(&|pod| pod.containers.push(container(Role::Init, ended(0)))), Unready);
+        assert_eq!(state(&|pod| pod.phase = Phase::Unknown), Starting);
+        assert_eq!(state(&|pod| (pod.phase, pod.containers) = (Phase::Pending, Vec::new())), Starting);
+    }
+
+    #[test]
+    fn the_reason_is_the_one_that_decides() {
+        assert_eq!(reads(|_| ()).1, "ContainersNotReady");
+        assert_eq!(reads(|pod| pod.containers = vec![container(Role::App, ended(137))]).1, "Error");
+        assert_eq!(reads(|pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into())).1, "Evicted");
+        let unschedulable = condition(Truth::False, "Unschedulable");
+        assert_eq!(reads(|pod| (pod.node, pod.scheduled) = (None, unschedulable)).1, "Unschedulable");
+        let (state, reason) = reads(|pod| {
+            pod.phase = Phase::Pending;
+            pod.containers = vec![
+                container(Role::Init, ended(0)),
+                container(Role::Init, Some(ContainerState::Running)),
+                container(Role::App, waiting("PodInitializing")),
+            ];
+        });
+        assert_eq!((state, reason.as_str()), (PodState::Starting, "Init 1 of 2"));
+    }
+
+    #[test]
+    fn a_crash_is_remembered_while_the_container_runs_again() {
+        let mut crashed = container(Role::App, Some(ContainerState::Running));
+        (crashed.restarts, crashed.last_exit) = (3, Some(Exit { code: 1, reason: "Error".into() }));
+        let mut pod = pod();
+        pod.containers = vec![container(Role::Sidecar, Some(ContainerState::Running)), crashed];
+        let reading = read(&pod);
+        assert_eq!((reading.restarts, reading.last_exit.map(|exit| exit.code)), (3, Some(1)));
+    }
+
+    #[test]
+    fn with_min_ready_seconds_a_pod_counts_later() {
+        assert_eq!(available_at(Some(1_000), 0), None);
+        assert_eq!(available_at(Some(1_000), 4), Some(5_000));
+        assert_eq!(available_at(None, 4), None);
+        assert_eq!(available_at(Some(i64::MAX), u32::MAX), Some(i64::MAX));
+    }
+}

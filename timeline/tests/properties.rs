@@ -7,13 +7,15 @@
     reason = "a test ends where its assumptions do"
 )]
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use timeline::fact::{
     Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind,
     Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update, Truth,
 };
 use timeline::phase::PodState;
-use timeline::{Fact, Model, Timeline, Uid};
+use timeline::{Fact, Model, Retention, Timeline, Uid};
 
 /// One observation, small enough that runs of them meet each other.
 #[derive(Debug, Clone)]
@@ -279,4 +281,103 @@ proptest! {
         }
         prop_assert!(serde_json::to_string(&timeline::document::document(model, None, None)).is_ok());
     }
+
+    #[test]
+    fn letting_go_keeps_what_is_on_screen_and_what_exists(
+        events in proptest::collection::vec(event(), 0..80),
+        gone_pods in 0..3usize,
+        rollouts in 1..3usize,
+        steps in 1..4usize,
+        screen in 0..8i64,
+        age in 0..40i64,
+    ) {
+        let (mut timeline, mut changes) = play(&events);
+        let now = events.len() as i64 * 700;
+        let retention = Retention {
+            age_millis: age * 1000,
+            gone_pods,
+            rollouts,
+            steps,
+            deleted: 0,
+            screen_millis: screen * 1000,
+        };
+        let from = now - retention.screen_millis;
+        let before = timeline.model().clone();
+        changes.extend(timeline.forget(now, &retention, &BTreeSet::new()));
+        let after = timeline.model();
+        // What exists, and pods that were there within the screen's time.
+        for pod in before.pods.values().filter(|pod| pod.gone_millis().is_none_or(|at| at >= from)) {
+            let kept = after.pods.get(&pod.uid);
+            prop_assert!(kept.is_some(), "{pod:?}");
+            let shown = |states: &[(PodState, i64)]| states.iter().filter(|(_, at)| *at >= from).copied().collect::<Vec<_>>();
+            prop_assert_eq!(shown(&pod.states), shown(&kept.unwrap().states));
+            prop_assert_eq!(pod.states.last(), kept.unwrap().states.last());
+        }
+        for set in before.replica_sets.values().filter(|set| set.removed_millis.is_none()) {
+            prop_assert!(after.replica_sets.contains_key(&set.uid));
+        }
+        for deployment in before.deployments.values().filter(|d| d.deleted_millis.is_none()) {
+            let kept = &after.deployments[&deployment.uid];
+            let steps_of = |model: &Model| {
+                let scales = model.sets_of(deployment.uid).flat_map(|set| set.scales.clone());
+                scales.filter(|scale| scale.at_millis >= from).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(steps_of(&before), steps_of(after));
+            prop_assert_eq!(deployment.rollouts.last(), kept.rollouts.last());
+            prop_assert_eq!(deployment.verdicts.last(), kept.verdicts.last());
+            let marks = deployment.marks.iter().filter(|mark| mark.at_millis >= from).count();
+            prop_assert_eq!(marks, kept.marks.iter().filter(|mark| mark.at_millis >= from).count());
+            prop_assert!(kept.kept_since_millis.is_none_or(|kept| kept <= from));
+        }
+        // Viewers who follow forget the same, and nothing is forgotten twice.
+        let mut copy = Model::default();
+        changes.iter().for_each(|change| copy.apply_change(change));
+        prop_assert_eq!(&copy, timeline.model());
+        prop_assert_eq!(timeline.forget(now, &retention, &BTreeSet::new()), Vec::new());
+    }
+
+    #[test]
+    fn history_is_bounded_whatever_happens(events in proptest::collection::vec(event(), 200..400)) {
+        let retention = Retention { age_millis: 20_000, gone_pods: 2, rollouts: 2, steps: 3, deleted: 1, screen_millis: 5_000 };
+        let (mut timeline, _) = play(&events);
+        let now = events.len() as i64 * 700 + 60_000;
+        timeline.forget(now, &retention, &BTreeSet::new());
+        for deployment in timeline.model().deployments.values() {
+            prop_assert!(deployment.rollouts.len() <= 2 && deployment.marks.is_empty() && deployment.verdicts.len() <= 1);
+            let pods = timeline.model().pods_of_deployment(deployment.uid);
+            prop_assert!(pods.iter().all(|pod| pod.gone_millis().is_none() && pod.states.len() <= 2));
+        }
+    }
+}
+
+/// 2,000 ReplicaSets on one Deployment: nothing breaks, and the words still come.
+#[test]
+fn two_thousand_replica_sets_are_no_trouble() {
+    let mut timeline = Timeline::new();
+    for number in 0..2_000u32 {
+        let at = i64::from(number) * 10;
+        let Fact::ReplicaSet(mut set, seen) =
+            fact(&Event::ReplicaSet { number: 0, owner: Some(0), revision: 1, wanted: 0, min_ready: 0, seen: 1 }, at)
+        else {
+            unreachable!()
+        };
+        set.meta.uid = Uid::from_bits(0x10_0000 + u128::from(number));
+        set.revision = Some(u64::from(number) + 1);
+        timeline.apply(at, Fact::ReplicaSet(set, seen));
+        let Fact::Deployment(mut deployment, seen) = fact(
+            &Event::Deployment { number: 0, revision: 1, replicas: 3, paused: false, deleting: false, seen: 1 },
+            at,
+        ) else {
+            unreachable!()
+        };
+        deployment.revision = Some(u64::from(number) + 1);
+        timeline.apply(at, Fact::Deployment(deployment, seen));
+    }
+    let now = timeline::view::Now { millis: 30_000, skew_millis: 0 };
+    let view = timeline::view::view(timeline.model(), deployment(0), now).unwrap();
+    assert_eq!(view.revision, Some(2_000));
+    assert!(!timeline::story::story(timeline.model(), deployment(0)).is_empty());
+    assert_eq!(timeline.model().deployments[&deployment(0)].rollouts.len(), 2_000);
+    timeline.forget(3_600_000, &Retention::default(), &BTreeSet::new());
+    assert_eq!(timeline.model().deployments[&deployment(0)].rollouts.len(), 50);
 }

@@ -37,7 +37,8 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
         Cluster { name: "fake".into(), client: api.client(), events, viewers, counters, pace: Arc::new(pace) };
     source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
-        let count = hub.read(|reader| reader.timeline.model().pods.values().filter(|p| p.gone_millis().is_none()).count());
+        let count =
+            hub.read(|reader| reader.timeline.model().pods.values().filter(|p| p.gone_millis().is_none()).count());
         count.await.unwrap()
     };
     until("the first pod", async || pods(&hub).await == 1).await;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::Timeline;
-use crate::change::Forgotten;
+use crate::change::{Forgotten, forgettable_states};
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::{Change, Millis, Uid, order};
 
@@ -84,9 +84,8 @@ impl Timeline {
 
     fn is_anything_before(&self, deployment: &Deployment, pods: &[&Pod], before: Millis) -> bool {
         let is_old = |at: Millis| at < before;
-        pods.iter()
-            .any(|pod| pod.gone_millis().is_some_and(is_old) || pod.states.get(2).is_some_and(|(_, at)| is_old(*at)))
-            || deployment.rollouts.get(1).is_some_and(|next| next.started_millis.is_some_and(is_old))
+        pods.iter().any(|pod| pod.gone_millis().is_some_and(is_old) || forgettable_states(pod, before) > 0)
+            || deployment.rollouts.get(1).is_some_and(|next| next.started_millis.is_some_and(|at| at <= before))
             || deployment.verdicts.get(1).is_some_and(|(at, _)| is_old(*at))
             || deployment.marks.iter().any(|mark| is_old(mark.at_millis))
             || deployment.gaps.iter().any(|gap| is_old(gap.to_millis))
@@ -106,7 +105,7 @@ impl Timeline {
             .map(|pod| pod.uid)
             .collect();
         let going: BTreeSet<Uid> = pods.iter().copied().collect();
-        let over = deployment.rollouts.iter().skip(1).take_while(|r| r.started_millis.is_some_and(|at| at < before));
+        let over = deployment.rollouts.iter().skip(1).take_while(|r| r.started_millis.is_some_and(|at| at <= before));
         let first_kept = deployment.rollouts.get(over.count()).map_or(0, |rollout| rollout.revision);
         let is_old = |set: &&ReplicaSet| {
             set.removed_millis.is_some_and(|at| at < before)

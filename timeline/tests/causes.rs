@@ -1,0 +1,235 @@
+//! Causes that no recording shows, each in its words.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+use timeline::fact::{
+    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit, Image, IntOrPercent,
+    Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+};
+use timeline::view::{self, Now};
+use timeline::{Fact, Timeline, Uid};
+
+fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
+    Meta {
+        uid: Uid::from_bits(number),
+        namespace: "shop".into(),
+        name: name.into(),
+        created_at_millis: 0,
+        deletion_at_millis: None,
+        controller: controller.map(Uid::from_bits),
+        generation: 2,
+    }
+}
+
+/// Three replicas, revision 2 half way: one new pod asked for, the old ones available.
+fn deployment() -> DeploymentFact {
+    DeploymentFact {
+        meta: meta(1, "web", None),
+        revision: Some(2),
+        restarted_at: None,
+        spec: DeploymentSpec {
+            replicas: 3,
+            strategy: Strategy::RollingUpdate {
+                max_surge: IntOrPercent::Percent(25),
+                max_unavailable: IntOrPercent::Percent(25),
+            },
+            min_ready_seconds: 0,
+            paused: false,
+            progress_deadline_seconds: Some(600),
+            revision_history_limit: 10,
+            images: vec![Image { container: "web".into(), image: "web:v2".into() }],
+        },
+        status: DeploymentStatus {
+            observed_generation: 2,
+            replicas: 4,
+            updated: 1,
+            ready: 3,
+            available: 3,
+            progressing: None,
+            replica_failure: None,
+        },
+    }
+}
+
+fn set(number: u128, revision: u64, wanted: u32, available: u32) -> ReplicaSetFact {
+    ReplicaSetFact {
+        meta: meta(number, &format!("web-{revision}"), Some(1)),
+        revision: Some(revision),
+        desired_replicas: Some(3),
+        change_cause: None,
+        min_ready_seconds: 0,
+        images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
+        template_hash: revision.to_string(),
+        counts: ReplicaSetCounts { wanted, replicas: wanted, ready: available, available },
+    }
+}
+
+fn pod(number: u128, set: u128, name: &str) -> PodFact {
+    PodFact {
+        meta: meta(number, name, Some(set)),
+        node: Some("node-1".into()),
+        phase: Phase::Running,
+        reason: String::new(),
+        message: String::new(),
+        ready: None,
+        scheduled: None,
+        disruption: None,
+        containers: vec![Container {
+            name: "web".into(),
+            role: Role::App,
+            state: Some(ContainerState::Running),
+            restarts: 0,
+            last_exit: None,
+        }],
+    }
+}
+
+fn condition(status: Truth, reason: &str, message: &str) -> Condition {
+    Condition {
+        status,
+        reason: reason.into(),
+        message: message.into(),
+        last_transition_millis: Some(0),
+        last_update_millis: Some(0),
+    }
+}
+
+/// The scene, changed, and what is said of it after 30 s.
+fn said(change: impl FnOnce(&mut DeploymentFact, &mut ReplicaSetFact, &mut Vec<PodFact>)) -> String {
+    let mut deployment = deployment();
+    let mut new = set(3, 2, 1, 0);
+    let mut pods = vec![pod(20, 3, "web-2-newer")];
+    change(&mut deployment, &mut new, &mut pods);
+    let mut timeline = Timeline::new();
+    for number in 10..13 {
+        let mut old = pod(number, 2, &format!("web-1-old{number}"));
+        old.ready = Some(condition(Truth::True, "", ""));
+        timeline.apply(0, Fact::Pod(Box::new(old), Seen::InWatch));
+    }
+    timeline.apply(0, Fact::ReplicaSet(Box::new(set(2, 1, 3, 3)), Seen::InWatch));
+    timeline.apply(0, Fact::ReplicaSet(Box::new(new), Seen::InWatch));
+    timeline.apply(0, Fact::Deployment(Box::new(deployment), Seen::InWatch));
+    for pod in pods {
+        timeline.apply(1_000, Fact::Pod(Box::new(pod), Seen::InWatch));
+    }
+    let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 30_000, skew_millis: 0 }).unwrap();
+    let reasons: Vec<String> = view
+        .reasons
+        .iter()
+        .map(|reason| {
+            let fatal = if reason.is_fatal {
+                "fatal"
+            } else if reason.is_fault {
+                "fault"
+            } else {
+                "normal"
+            };
+            format!("\n  {fatal}: {} <{}>", reason.sentence, reason.evidence.object)
+        })
+        .collect();
+    format!("[{}] {} {}{}", view.verdict.badge, view.verdict.sentence, view.verdict.why, reasons.concat())
+}
+
+#[test]
+fn causes_in_their_words() {
+    let crash = |code: i32, reason: &str| Some(Exit { code, reason: reason.into() });
+    let waiting =
+        |reason: &str, message: &str| Some(ContainerState::Waiting { reason: reason.into(), message: message.into() });
+    let mut all = String::new();
+    let mut tell = |what: &str, said: String| all.push_str(&format!("{what}\n{said}\n\n"));
+    tell(
+        "readiness fails",
+        said(|_, _, pods| {
+            pods[0].ready =
+                Some(condition(Truth::False, "ContainersNotReady", "containers with unready status: [web proxy]"));
+        }),
+    );
+    tell(
+        "out of memory",
+        said(|_, _, pods| {
+            let web = &mut pods[0].containers[0];
+            (web.state, web.restarts, web.last_exit) =
+                (waiting("CrashLoopBackOff", "back-off 10s"), 2, crash(137, "OOMKilled"));
+        }),
+    );
+    tell(
+        "an init container works",
+        said(|_, _, pods| {
+            pods[0].phase = Phase::Pending;
+            let migrate = Container { name: "migrate".into(), role: Role::Init, ..pods[0].containers[0].clone() };
+            pods[0].containers[0].state = waiting("PodInitializing", "");
+            pods[0].containers.insert(0, migrate);
+        }),
+    );
+    tell(
+        "a configuration error",
+        said(|_, _, pods| {
+            pods[0].containers[0].state = waiting("CreateContainerConfigError", "secret \"db\" not found");
+        }),
+    );
+    tell(
+        "access to the image is denied",
+        said(|_, _, pods| {
+            pods[0].containers[0].state = waiting("ErrImagePull", "unauthorized: authentication required");
+        }),
+    );
+    tell(
+        "evicted",
+        said(|_, _, pods| {
+            (pods[0].phase, pods[0].reason, pods[0].message) =
+                (Phase::Failed, "Evicted".into(), "The node was low on resource: memory.".into());
+        }),
+    );
+    tell("the ReplicaSet controller is silent", said(|_, _, pods| pods.clear()));
+    tell("the Deployment controller is silent", said(|deployment, _, _| deployment.meta.generation = 3));
+    tell(
+        "refused by an admission webhook",
+        said(|deployment, _, pods| {
+            pods.clear();
+            deployment.status.replica_failure = Some(condition(
+                Truth::True,
+                "FailedCreate",
+                "admission webhook \"policy\" denied the request: no latest tags",
+            ));
+        }),
+    );
+    tell(
+        "paused",
+        said(|deployment, _, _| {
+            deployment.spec.paused = true;
+        }),
+    );
+    tell(
+        "Recreate, and an old pod that does not go",
+        said(|deployment, new, pods| {
+            deployment.spec.strategy = Strategy::Recreate;
+            new.counts.wanted = 0;
+            pods.clear();
+            let mut late = pod(13, 2, "web-1-stuck");
+            late.meta.deletion_at_millis = Some(5_000);
+            pods.push(late);
+        }),
+    );
+    tell(
+        "an old revision with troubles of its own",
+        said(|_, _, pods| {
+            let mut old = pod(14, 2, "web-1-worse");
+            old.containers[0].state = waiting("CrashLoopBackOff", "");
+            pods.push(old);
+        }),
+    );
+    tell(
+        "hostile text",
+        said(|_, _, pods| {
+            pods[0].node = None;
+            pods[0].scheduled =
+                Some(condition(Truth::False, "Unschedulable", &format!("\u{1b}[2J\u{202e}{}", "x".repeat(5_000))));
+        }),
+    );
+    insta::assert_snapshot!(all);
+}
