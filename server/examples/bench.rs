@@ -4,6 +4,8 @@
 //! Deployment of 100 pods, decoded, translated, applied and encoded. Memory is what the allocator hands out for 20,000 live
 //! pods of 50 Deployments, each with five states. The snapshot is of one Deployment with 5,000 pods.
 
+#![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

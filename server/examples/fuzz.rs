@@ -5,6 +5,8 @@
 //! panics, that a viewer's copy equals the server's, that no sentence is empty or commands a terminal, and that letting go
 //! keeps what is on screen. The seed of a run that fails is printed; the same seed does the same again.
 
+#![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
