@@ -14,8 +14,11 @@ pub mod address;
 pub mod board;
 pub mod components;
 pub mod live;
+pub mod numbers;
 pub mod pages;
 pub mod payload;
+pub mod rows;
+pub mod scene;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;

@@ -20,15 +20,6 @@ pub enum Payload {
     },
     /// One Deployment.
     Deployment(Box<DeploymentPayload>),
-    /// An address that does not exist.
-    NotFound {
-        /// What was asked for.
-        path: String,
-        /// Why there is nothing, in a sentence.
-        why: String,
-        /// Where to go instead: (address, words).
-        instead: Vec<(String, String)>,
-    },
 }
 
 /// One Deployment, for its page.
@@ -55,7 +46,6 @@ impl Payload {
         match self {
             Self::Overview { .. } => "Deployments — Rollcast".to_owned(),
             Self::Deployment(page) => format!("{} / {} — Rollcast", page.namespace, page.name),
-            Self::NotFound { .. } => "Not found — Rollcast".to_owned(),
         }
     }
 

@@ -3,14 +3,43 @@
 use leptos::prelude::*;
 
 use crate::App;
+use crate::pages::missing::{Missing, MissingProps};
 use crate::payload::{self, Payload};
 
-/// The whole document.
+/// The whole document of a page that lives.
 #[must_use]
 pub fn shell(payload: Payload, build: &str) -> impl IntoView + use<> {
     let versioned = |path: &str| format!("{path}?v={build}");
-    let title = payload.title();
     let text = payload.to_text();
+    let program = view! {
+        <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
+        <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
+        <script type="module" src=versioned("/start.js")></script>
+        <script id=payload::ELEMENT type="application/octet-stream" inner_html=text></script>
+    };
+    let title = payload.title();
+    document(title, build, program.into_any(), view! { <App payload/> }.into_any())
+}
+
+/// The whole document for an address that does not exist; no program runs in it.
+#[must_use]
+pub fn missing(
+    path: String,
+    why: String,
+    instead: Vec<(String, String)>,
+    build: &str,
+) -> impl IntoView + use<> {
+    let body = Missing(MissingProps { path, why, instead }).into_any();
+    document("Not found — Rollcast".to_owned(), build, ().into_any(), body)
+}
+
+fn document(
+    title: String,
+    build: &str,
+    program: AnyView,
+    body: AnyView,
+) -> impl IntoView + use<> {
+    let versioned = |path: &str| format!("{path}?v={build}");
     view! {
         <!DOCTYPE html>
         <html lang="en">
@@ -21,15 +50,10 @@ pub fn shell(payload: Payload, build: &str) -> impl IntoView + use<> {
                 <title>{title}</title>
                 <link rel="icon" type="image/svg+xml" href=versioned("/icon.svg")/>
                 <link rel="stylesheet" href=versioned("/pkg/rollcast.css")/>
-                <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
-                <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
                 <script src=versioned("/theme.js")></script>
-                <script type="module" src=versioned("/start.js")></script>
-                <script id=payload::ELEMENT type="application/octet-stream" inner_html=text></script>
+                {program}
             </head>
-            <body>
-                <App payload=payload/>
-            </body>
+            <body>{body}</body>
         </html>
     }
 }

@@ -1,9 +1,11 @@
 //! The legend: what each mark means.
 
+use std::fmt::Write;
+
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
-use super::token::{Token, TokenDrawings};
+use crate::scene::token::{DRAWINGS, token};
 
 const STATES: [PodState; 7] = [
     PodState::Scheduling,
@@ -18,17 +20,22 @@ const STATES: [PodState; 7] = [
 /// The legend.
 #[component]
 pub fn Legend() -> impl IntoView {
-    let entry = |state: PodState| {
-        view! { <li><svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state=Signal::stored(state)/></svg>{state.label()}</li> }
-    };
     view! {
-        <TokenDrawings/>
-        <ul class="legend" aria-label="Legend">
-            {STATES.map(entry).collect_view()}
-            <li>
-                <svg viewBox="-10 -10 20 20" aria-hidden="true"><rect x="-9" y="-6" width="18" height="12" class="out"/></svg>
-                "out of rotation"
-            </li>
-        </ul>
+        <svg class="drawings" aria-hidden="true" inner_html=DRAWINGS></svg>
+        <ul class="legend" aria-label="Legend" inner_html=entries()></ul>
     }
+}
+
+fn entries() -> String {
+    let mut out = String::new();
+    for state in STATES {
+        let _ = write!(
+            out,
+            "<li><svg viewBox=\"-10 -10 20 20\" aria-hidden=\"true\">{}</svg>{}</li>",
+            token(state),
+            state.label()
+        );
+    }
+    out.push_str("<li><svg viewBox=\"-10 -10 20 20\" aria-hidden=\"true\"><rect x=\"-9\" y=\"-6\" width=\"18\" height=\"12\" class=\"out\"/></svg>out of rotation</li>");
+    out
 }

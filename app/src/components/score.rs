@@ -1,31 +1,21 @@
 //! The score: time runs to the right, now is the line at the right edge, one band per ReplicaSet, one bar per pod.
 //!
-//! Bars are drawn once, in seconds from the board's base; every frame moves only the picture's view box. A bar that has
-//! not ended reaches far beyond the right edge, where the view box cuts it off.
-
-mod bars;
-mod gutter;
-mod heads;
-
-pub(super) use bars::*;
-pub(super) use gutter::*;
-pub(super) use heads::*;
+//! What is in it are lists ([`crate::scene`]). Bars are drawn once, in seconds from the board's base; every frame moves only
+//! the picture's view box. A bar that has not ended reaches far beyond the right edge, where the view box cuts it off.
 
 use leptos::prelude::*;
 
-use super::lists::{Bands, Part};
-use super::{fixed, text, thousandths};
-use crate::board::{BandRow, Board};
-use crate::score::scale::clock;
-use timeline::model::Gap;
+use super::text;
+use crate::board::Board;
+use crate::numbers::{fixed, thousandths};
+use crate::rows::{Tag, markup};
 
-/// The picture.
+/// The picture, the table twin of it, and the story beside it.
 #[component]
 pub fn Score(
     /// The page's state.
     board: Board,
 ) -> impl IntoView {
-    let height = total_height(&board);
     let view = board.view.clone();
     let label =
         text(move || view.with(|view| view.as_ref().map(|view| view.verdict.sentence.clone()).unwrap_or_default()));
@@ -38,39 +28,65 @@ pub fn Score(
             thousandths(axis.window_millis / 1000.0)
         )
     });
-    let ticks = board.ticks.clone();
-    let seconds = move |at: i64| thousandths((at - base) as f64 / 1000.0);
-    let tick = move |at: i64| view! { <span class="tick" style=format!("--at:{}", seconds(at))>{clock(at)}</span> };
-    let gaps = board.gaps.clone();
-    let gap = move |(gap, words): (Gap, &'static str)| view! { <span class="gap" style=format!("--at:{};--to:{}", seconds(gap.from_millis), seconds(gap.to_millis)) data-testid="gap">{words}</span> };
+    let total = board.total.clone();
+    let height = text(move || format!("height:{}px", fixed(total.get())));
+    let first = board.first.clone();
+    let columns = "<tr><th>Pod</th><th>Revision</th><th>State</th><th>Since (UTC)</th><th>Reason</th></tr>";
     view! {
         <div class="score" role="img" aria-label=label style=style data-testid="score">
-            <div class="axis">{move || ticks.get().into_iter().map(tick).collect_view()}</div>
-            <div class="picture" style=text(move || format!("height:{}px", fixed(height.get())))>
-                <div class="gutter">
-                    <Bands board=board.clone() part=Part::Gutter/>
+            <div class="axis" id="ticks" inner_html=markup(Tag::Block, &first.ticks)></div>
+            <div class="picture" style=height>
+                <div class="gutter" id="gutter" inner_html=markup(Tag::Block, &first.scene.gutter)></div>
+                <div class="canvas" id="canvas">
+                    <Bars board=board.clone()/>
+                    <div class="gaps" id="gaps" inner_html=markup(Tag::Block, &first.scene.gaps)></div>
                 </div>
-                <div class="canvas" id="bands"><bars::Bars board=board.clone()/>{move || gaps.get().into_iter().map(gap).collect_view()}</div>
                 <div class="now-line"></div>
-                <div class="heads"><heads::Heads board/></div>
+                <svg class="tokens" aria-hidden="true"><g id="heads" inner_html=markup(Tag::Group, &first.scene.heads)></g></svg>
             </div>
         </div>
+        <aside class="rail" aria-label="Story">
+            <h2>"What the controllers did"</h2>
+            <ol class="story" tabindex="0" data-testid="story" id="story" inner_html=markup(Tag::Item, &first.scene.story)></ol>
+        </aside>
+        <table class="twin" data-testid="pod-table">
+            <caption>"Pods in view"</caption>
+            <thead inner_html=columns></thead>
+            <tbody id="table" inner_html=markup(Tag::TableRow, &first.scene.table)></tbody>
+        </table>
     }
 }
 
-/// Height of all bands, in pixels.
-fn total_height(board: &Board) -> Memo<f64> {
-    let (board, order, height) = (board.clone(), board.order.clone(), board.height.clone());
-    Memo::new(move |_| {
-        let last = order.with(|order| order.last().copied()).and_then(|key| board.band(key));
-        let bottom = last.map_or(0.0, |row| row.place.with(|place| place.top + place.height));
-        bottom.max(height.get())
-    })
-}
+/// Patterns of the states, drawn in pixels: `turned` undoes the stretch of the view box.
+const PATTERNS: &str = r#"<pattern id="stripes-terminating" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="soft"/><rect width="2.2" height="6"/></pattern>
+<pattern id="hatch-starting" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="1.6" height="5"/></pattern>
+<pattern id="dots-ready" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" class="soft"/><circle cx="2.5" cy="2.5" r="1"/></pattern>"#;
 
-/// Moves a band's group to the band's upper edge. An attribute, not a style: while a style sheet moves a group of the
-/// stretched picture, browsers draw it once in the picture's coarse units and blow that up.
-fn top_of(row: &BandRow) -> Signal<String> {
-    let place = row.place.clone();
-    text(move || place.with(|place| format!("translate(0 {})", fixed(place.top))))
+/// All bars, in a view box of seconds by pixels.
+#[component]
+fn Bars(board: Board) -> impl IntoView {
+    let (axis, base, total) = (board.axis.clone(), board.base_millis, board.total.clone());
+    let view_box = text(move || {
+        let axis = axis.get();
+        let (now, window) = ((axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0);
+        format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(total.get()))
+    });
+    let turned = |degrees: i32| {
+        let axis = board.axis.clone();
+        text(move || {
+            let axis = axis.get();
+            format!("scale({} 1) rotate({degrees})", thousandths(axis.window_millis / 1000.0 / axis.width))
+        })
+    };
+    view! {
+        <svg class="bars" viewBox=view_box preserveAspectRatio="none" aria-hidden="true">
+            <defs inner_html=PATTERNS></defs>
+            <defs>
+                <pattern id="stripes" href="#stripes-terminating" patternTransform=turned(45)></pattern>
+                <pattern id="hatch" href="#hatch-starting" patternTransform=turned(-45)></pattern>
+                <pattern id="dots" href="#dots-ready" patternTransform=turned(0)></pattern>
+            </defs>
+            <g id="bars" inner_html=markup(Tag::Group, &board.first.scene.bars)></g>
+        </svg>
+    }
 }

@@ -1,10 +1,8 @@
 //! The screen of one Deployment: applies frames to the page's model and shows on the board what they changed.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 
 use leptos::prelude::*;
-use timeline::change::Subject;
 use timeline::frame::{Delta, Position, Said, ServerFrame, Snapshot};
 use timeline::{Model, Uid};
 use wasm_bindgen::JsCast;
@@ -12,7 +10,10 @@ use wasm_bindgen::JsCast;
 use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
 use super::link::LinkState;
+use super::patch::List;
 use crate::board::{Axis, Board, set_if_new};
+use crate::rows::Tag;
+use crate::scene::{self, Frame};
 use crate::score::scale;
 
 /// The window of the browser is measured, and bars that left the picture are looked for, this often.
@@ -27,6 +28,33 @@ const LEAST_HEIGHT: f64 = 260.0;
 pub(crate) struct DeploymentScreen {
     board: Board,
     copy: RefCell<Copy>,
+    lists: RefCell<Lists>,
+}
+
+/// The lists of the page.
+struct Lists {
+    bars: List,
+    heads: List,
+    gutter: List,
+    gaps: List,
+    table: List,
+    story: List,
+    ticks: List,
+}
+
+impl Lists {
+    fn new(board: &Board) -> Self {
+        let (scene, ticks) = (&board.first.scene, &board.first.ticks);
+        Self {
+            bars: List::new("bars", Tag::Group, &scene.bars),
+            heads: List::new("heads", Tag::Group, &scene.heads),
+            gutter: List::new("gutter", Tag::Block, &scene.gutter),
+            gaps: List::new("gaps", Tag::Block, &scene.gaps),
+            table: List::new("table", Tag::TableRow, &scene.table),
+            story: List::new("story", Tag::Item, &scene.story),
+            ticks: List::new("ticks", Tag::Block, ticks),
+        }
+    }
 }
 
 struct Copy {
@@ -52,7 +80,8 @@ impl DeploymentScreen {
             looked_again_at: page_millis(),
             measured_at: f64::NEG_INFINITY,
         };
-        let screen = Self { board, copy: RefCell::new(copy) };
+        let lists = RefCell::new(Lists::new(&board));
+        let screen = Self { board, copy: RefCell::new(copy), lists };
         screen.set_pace(page_millis());
         screen
     }
@@ -76,10 +105,7 @@ impl DeploymentScreen {
         copy.deployment = snapshot.deployment;
         copy.model = snapshot.model;
         copy.said = snapshot.said;
-        let now_millis = copy.clock.now_millis(page_millis);
         set_if_new(&self.board.looking_since_millis, snapshot.looking_since_millis);
-        self.board.say(&copy.said);
-        self.board.show(&copy.model, copy.deployment, now_millis);
     }
 
     fn delta(&self, delta: Delta, page_millis: f64) -> Ask {
@@ -89,21 +115,9 @@ impl DeploymentScreen {
         };
         copy.clock.hear(delta.now_millis, page_millis);
         copy.position = Some(Position { seq: delta.to.max(position.seq), ..position });
-        let mut pods = BTreeSet::new();
-        for change in &delta.changes {
-            copy.model.apply_change(change);
-            if let Subject::Pod(uid) = change.subject() {
-                pods.insert(uid);
-            }
-        }
-        for uid in pods {
-            if let Some(pod) = copy.model.pods.get(&uid) {
-                self.board.show_pod(pod);
-            }
-        }
+        delta.changes.iter().for_each(|change| copy.model.apply_change(change));
         if let Some(news) = delta.news {
             copy.said.hear(news);
-            self.board.say(&copy.said);
         }
         Ask::Nothing
     }
@@ -111,14 +125,28 @@ impl DeploymentScreen {
     fn derive(&self, page_millis: f64) {
         let mut copy = self.copy.borrow_mut();
         copy.looked_again_at = page_millis;
-        let now_millis = copy.clock.now_millis(page_millis);
-        self.board.derive(&copy.model, copy.deployment, now_millis);
+        set_if_new(&self.board.view, copy.said.view.clone());
+        let frame = Frame {
+            now_millis: copy.clock.now_millis(page_millis),
+            window_millis: self.board.axis.with_untracked(|axis| axis.window_millis),
+            base_millis: self.board.base_millis,
+            height: self.board.height.get_untracked(),
+        };
+        let scene = scene::scene(&copy.model, copy.deployment, &copy.said, frame);
+        set_if_new(&self.board.total, scene.height);
+        let mut lists = self.lists.borrow_mut();
+        lists.bars.show(scene.bars);
+        lists.heads.show(scene.heads);
+        lists.gutter.show(scene.gutter);
+        lists.gaps.show(scene.gaps);
+        lists.table.show(scene.table);
+        lists.story.show(scene.story);
     }
 
     /// Fits the picture to the window of the browser.
     fn measure(&self) {
         let Some(window) = web_sys::window() else { return };
-        let Some(element) = window.document().and_then(|document| document.get_element_by_id("bands")) else {
+        let Some(element) = window.document().and_then(|document| document.get_element_by_id("canvas")) else {
             return;
         };
         let Ok(element) = element.dyn_into::<web_sys::HtmlElement>() else {
@@ -188,7 +216,8 @@ impl Screen for DeploymentScreen {
         let window_millis = if off.abs() < 50.0 { wanted } else { axis.window_millis + off * ZOOM_STEP };
         set_if_new(&self.board.axis, Axis { now_millis, window_millis, width: axis.width });
         set_if_new(&self.board.second, now_millis.div_euclid(1000));
-        set_if_new(&self.board.ticks, scale::ticks(now_millis, window_millis, axis.width));
+        let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, axis.width), self.board.base_millis);
+        self.lists.borrow_mut().ticks.show(ticks);
     }
 
     fn position(&self) -> Option<Position> {

@@ -1,10 +1,11 @@
 //! The pages, one file each.
 
-mod missing;
+#[cfg(feature = "ssr")]
+pub(crate) mod missing;
 mod overview;
 mod rollout;
 
-use leptos::either::EitherOf3;
+use leptos::either::Either;
 use leptos::prelude::*;
 
 use crate::payload::Payload;
@@ -17,9 +18,8 @@ pub fn App(
 ) -> impl IntoView {
     match payload {
         Payload::Overview { build, clusters } => {
-            EitherOf3::A(view! { <overview::Overview page_build=build clusters/> })
+            Either::Left(view! { <overview::Overview page_build=build clusters/> })
         }
-        Payload::Deployment(payload) => EitherOf3::B(view! { <rollout::Rollout payload=*payload/> }),
-        Payload::NotFound { path, why, instead } => EitherOf3::C(view! { <missing::Missing path why instead/> }),
+        Payload::Deployment(payload) => Either::Right(view! { <rollout::Rollout payload=*payload/> }),
     }
 }

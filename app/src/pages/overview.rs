@@ -3,11 +3,13 @@
 use leptos::prelude::*;
 use timeline::frame::{ClusterList, ConnectionState};
 use timeline::view::Summary;
+use timeline::words::safe;
 
 use crate::address;
 use crate::components::connection::{ForbiddenNotes, state_words};
 use crate::components::header::Brand;
 use crate::components::text;
+use crate::rows::{Row, Tag, escaped, markup};
 
 /// The list. Live: replaced whenever a cluster's list changes.
 #[component]
@@ -22,55 +24,61 @@ pub fn Overview(
     go_live(lists.clone(), is_linked.clone(), page_build);
     // The clusters are those of the server's start: they do not change while the page lives.
     let names: Vec<String> = lists.with_untracked(|lists| lists.iter().map(|list| list.cluster.clone()).collect());
-    let section = move |cluster: String| view! { <ClusterSection lists=lists.clone() cluster/> };
+    let section = move |(index, cluster): (usize, String)| view! { <ClusterSection lists=lists.clone() cluster index/> };
     let lost = "The connection to Rollcast is lost. What you see is from before; trying again.";
     view! {
         <header class="top"><Brand/></header>
         {move || (!is_linked.get()).then(|| view! { <div class="banner" role="status" data-testid="banner">{lost}</div> })}
         <main class="overview" data-testid="overview">
             <h1>"Deployments"</h1>
-            {names.into_iter().map(section).collect_view()}
+            {names.into_iter().enumerate().map(section).collect_view()}
         </main>
     }
 }
 
 #[component]
-fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String) -> impl IntoView {
+fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String, index: usize) -> impl IntoView {
     let name = cluster.clone();
+    let first = lists.with_untracked(|lists| lists.get(index).map(rows).unwrap_or_default());
     let list = Memo::new(move |_| lists.with(|lists| lists.iter().find(|list| list.cluster == name).cloned()));
     let connection = move || list.with(|list| list.as_ref().map(|list| list.connection.clone()).unwrap_or_default());
     let state = text(move || state_words(&connection().state));
-    let is_empty = move || list.with(|list| list.as_ref().is_none_or(|list| list.deployments.is_empty()));
-    let is_live = move || matches!(connection().state, ConnectionState::Live);
-    let cluster_of_row = cluster.clone();
-    let rows = move || list.with(|list| list.as_ref().map(|list| list.deployments.clone()).unwrap_or_default());
+    let nothing = text(move || {
+        let is_empty = list.with(|list| list.as_ref().is_none_or(|list| list.deployments.is_empty()));
+        if is_empty && matches!(connection().state, ConnectionState::Live) { "muted" } else { "unused" }.to_owned()
+    });
     view! {
         <section class="cluster" data-testid="cluster">
             <h2>{cluster} <span class="muted">{state}</span></h2>
             <ForbiddenNotes connection=Signal::derive(connection)/>
-            {move || (is_empty() && is_live()).then(|| view! {
-                <p class="muted">"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
-            })}
-            <ul class="rows">
-                {move || rows().into_iter().map(|summary| view! { <DeploymentRow cluster=cluster_of_row.clone() summary/> }).collect_view()}
-            </ul>
+            <p class=nothing>"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
+            <ul class="rows" id=rows_id(index) inner_html=markup(Tag::Item, &first)></ul>
         </section>
     }
 }
 
-#[component]
-fn DeploymentRow(cluster: String, summary: Summary) -> impl IntoView {
-    let address = address::deployment(&cluster, &summary.namespace, &summary.name);
-    view! {
-        <li>
-            <a class="row" href=address data-testid="deployment">
-                <span class="name"><span class="muted">{summary.namespace}" / "</span><b>{summary.name}</b></span>
-                <span class=format!("badge {}", summary.verdict.tone.name())>{summary.verdict.badge}</span>
-                <span class="sentence">{summary.verdict.sentence}</span>
-                <span class="mono muted image">{summary.images}</span>
-            </a>
-        </li>
-    }
+/// Id of the list of a cluster's Deployments.
+fn rows_id(index: usize) -> String {
+    format!("rows-{index}")
+}
+
+/// The Deployments of a cluster.
+fn rows(list: &ClusterList) -> Vec<Row> {
+    let row = |summary: &Summary| Row {
+        key: format!("{:x}", summary.uid.bits()),
+        attributes: Vec::new(),
+        inside: format!(
+            "<a class=\"row\" href=\"{}\" data-testid=\"deployment\"><span class=\"name\"><span class=\"muted\">{} / </span><b>{}</b></span><span class=\"badge {}\">{}</span><span class=\"sentence\">{}</span><span class=\"mono muted image\">{}</span></a>",
+            escaped(&address::deployment(&list.cluster, &summary.namespace, &summary.name)),
+            escaped(&safe(&summary.namespace)),
+            escaped(&safe(&summary.name)),
+            summary.verdict.tone.name(),
+            escaped(&summary.verdict.badge),
+            escaped(&summary.verdict.sentence),
+            escaped(&summary.images),
+        ),
+    };
+    list.deployments.iter().map(row).collect()
 }
 
 #[cfg(not(feature = "hydrate"))]
@@ -81,11 +89,14 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
     use crate::board::set_if_new;
     use crate::live::client::{self, Ask, Screen};
     use crate::live::link::LinkState;
+    use crate::live::patch::List;
+    use std::cell::RefCell;
     use timeline::frame::{Position, Scope, ServerFrame};
 
     struct ListScreen {
         lists: ArcRwSignal<Vec<ClusterList>>,
         is_linked: ArcRwSignal<bool>,
+        rows: RefCell<Vec<List>>,
     }
     impl Screen for ListScreen {
         fn link(&self, state: LinkState, _: f64) {
@@ -94,6 +105,7 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
         fn frames(&self, frames: Vec<ServerFrame>, _: f64) -> Ask {
             for frame in frames {
                 if let ServerFrame::Overview(all) = frame {
+                    self.rows.borrow_mut().iter_mut().zip(&all).for_each(|(shown, list)| shown.show(rows(list)));
                     set_if_new(&self.lists, all);
                 }
             }
@@ -104,7 +116,9 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
             None
         }
     }
+    let first = |(index, list): (usize, &ClusterList)| List::new(&rows_id(index), Tag::Item, &rows(list));
+    let shown = lists.with_untracked(|lists| lists.iter().enumerate().map(first).collect());
     leptos::prelude::request_animation_frame(move || {
-        client::start(ListScreen { lists, is_linked }, Scope::Overview, build)
+        client::start(ListScreen { lists, is_linked, rows: RefCell::new(shown) }, Scope::Overview, build)
     });
 }

@@ -8,8 +8,6 @@ use crate::components::connection::ConnectionBar;
 use crate::components::header::Header;
 use crate::components::legend::Legend;
 use crate::components::score::Score;
-use crate::components::story::Story;
-use crate::components::table::PodTable;
 use crate::components::verdict::{Missing, VerdictLine};
 use crate::payload::DeploymentPayload;
 
@@ -30,10 +28,8 @@ pub fn Rollout(
                 <VerdictLine board=board.clone()/>
                 <main class="main">
                     <Score board=board.clone()/>
-                    <Story board=board.clone()/>
                 </main>
                 <Legend/>
-                <PodTable board=board.clone()/>
             })
         } else {
             Either::Right(view! { <Missing board=board.clone()/> })

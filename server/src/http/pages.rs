@@ -43,15 +43,21 @@ pub(super) async fn not_found(rollcast: Arc<Rollcast>, request: Request) -> Resp
 
 async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
     let path = timeline::words::safe(request.uri().path());
-    let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
-    render(rollcast, Payload::NotFound { path, why, instead }, StatusCode::NOT_FOUND, request).await
+    let build = rollcast.build;
+    let shell = move || {
+        let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+        app::shell::missing(path.clone(), why.clone(), instead, build)
+    };
+    respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, StatusCode::NOT_FOUND)
 }
 
 async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
     let build = rollcast.build;
     let shell = move || app::shell::shell(payload.clone(), build);
-    let handler = leptos_axum::render_app_async_with_context(|| {}, shell);
-    let mut response = handler(request).await;
+    respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
+}
+
+fn respond(mut response: Response, status: StatusCode) -> Response {
     *response.status_mut() = status;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

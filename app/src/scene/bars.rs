@@ -1,0 +1,114 @@
+//! The bars: each pod's history, a mark per state, in the slot it keeps.
+
+use std::fmt::Write;
+
+use timeline::Millis;
+use timeline::model::Pod;
+use timeline::phase::PodState;
+
+use super::{Frame, Placed, key};
+use crate::numbers::{fixed, thousandths};
+use crate::rows::Row;
+use crate::score::lanes;
+
+/// A bar without an end reaches this far, in seconds.
+const FAR: f64 = 10_000_000.0;
+
+/// The ground of a band.
+pub(super) fn ground(one: &Placed) -> Row {
+    let class = match (one.band.replica_set, one.band.is_current) {
+        (None, _) => "band out",
+        (_, true) => "band current",
+        _ => "band",
+    };
+    Row {
+        key: one.band.replica_set.map_or_else(|| "out".to_owned(), |uid| format!("band-{:x}", uid.bits())),
+        attributes: vec![("class", class.to_owned()), ("data-testid", "band".to_owned())],
+        inside: format!(
+            "<rect class=\"ground\" x=\"-10000000\" width=\"20000000\" y=\"{}\" height=\"{}\"/>",
+            fixed(one.place.top),
+            fixed(one.place.height)
+        ),
+    }
+}
+
+/// The bars of one pod.
+pub(super) fn row(one: &Placed, pod: &Pod, y: f64, frame: Frame) -> Row {
+    let height = lanes::bar_height(one.place.row);
+    let mut inside = String::new();
+    let segments = if one.band.replica_set.is_some() { segments(pod) } else { outside(pod) };
+    for segment in segments {
+        bar(&mut inside, segment.name, frame.x(segment.from), segment.to.map(|to| frame.x(to)), height);
+    }
+    Row {
+        key: key(&one.band, pod.uid),
+        attributes: vec![("class", "pod".to_owned()), ("transform", format!("translate(0 {})", fixed(y)))],
+        inside,
+    }
+}
+
+/// One state of a pod, from its beginning to its end, centred on y = 0: a shape, and its edge where the state has one.
+fn bar(out: &mut String, name: &str, from: f64, to: Option<f64>, height: f64) {
+    // Absolute places: relative steps as wide as FAR lose their last digits in a browser's single precision.
+    let (from, to) = (thousandths(from), thousandths(to.unwrap_or(FAR).max(from)));
+    let share = match name {
+        "terminating" => 0.6,
+        "starting" => 0.64,
+        _ => 1.0,
+    };
+    let (up, down) = (fixed(-height * share / 2.0), fixed(height * share / 2.0));
+    let shape = match name {
+        "scheduling" => format!("M{from} 0H{to}"),
+        "gone" => format!("M{from} {up}V{down}"),
+        _ => format!("M{from} {up}H{to}V{down}H{from}z"),
+    };
+    let _ = write!(out, "<path class=\"bar {name}\" d=\"{shape}\"/>");
+    if matches!(name, "starting" | "unready" | "ready" | "outside") {
+        let _ = write!(out, "<path class=\"edge {name}\" d=\"M{from} {up}H{to}M{from} {down}H{to}\"/>");
+    }
+}
+
+struct Segment {
+    name: &'static str,
+    from: Millis,
+    to: Option<Millis>,
+}
+
+/// A pod's bars in its ReplicaSet's band: its states, cut off where it was released.
+fn segments(pod: &Pod) -> Vec<Segment> {
+    let out_from = pod.released_millis;
+    let out_to = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
+    let mut segments = Vec::with_capacity(pod.states.len() + 1);
+    for ((state, from), to) in pod.states.iter().zip(ends) {
+        if *state == PodState::Gone {
+            if !pod.is_out_of_rotation() {
+                segments.push(Segment { name: "gone", from: *from, to: Some(*from) });
+            }
+            continue;
+        }
+        let name = state.name();
+        match out_from {
+            None => segments.push(Segment { name, from: *from, to }),
+            Some(out) => {
+                if *from < out {
+                    segments.push(Segment { name, from: *from, to: Some(to.map_or(out, |to| to.min(out))) });
+                }
+                if let Some(back) = out_to.filter(|back| to.is_none_or(|to| to > *back)) {
+                    segments.push(Segment { name, from: (*from).max(back), to });
+                }
+            }
+        }
+    }
+    if let Some(out) = out_from {
+        segments.push(Segment { name: "gone", from: out, to: Some(out) });
+    }
+    segments
+}
+
+/// A pod's bar in the band "Out of rotation".
+fn outside(pod: &Pod) -> Vec<Segment> {
+    let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let segment = |from| Segment { name: "outside", from, to: back.or(pod.gone_millis()) };
+    pod.released_millis.map(segment).into_iter().collect()
+}

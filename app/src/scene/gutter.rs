@@ -1,0 +1,41 @@
+//! The gutter: beside each band its revision, image, hash and counts.
+
+use super::{Placed, words};
+use crate::numbers::fixed;
+use crate::rows::Row;
+
+/// The words beside one band.
+pub(super) fn row(one: &Placed) -> Row {
+    let band = &one.band;
+    let is_out = band.replica_set.is_none();
+    let revision = match (is_out, band.revision) {
+        (true, _) => "out".to_owned(),
+        (_, Some(revision)) => revision.to_string(),
+        _ => "?".to_owned(),
+    };
+    let was = match band.was.as_slice() {
+        [] => String::new(),
+        was => format!(" was {}", was.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let counts = match band.replica_set {
+        None => "labels no longer match".to_owned(),
+        Some(_) if band.is_removed => "deleted".to_owned(),
+        Some(_) => format!("{} wanted, {} available", band.wanted, band.available),
+    };
+    let (class, title) = if is_out { ("out-title", "Out of rotation") } else { ("revision", revision.as_str()) };
+    let inside = format!(
+        "<div class=\"{class}\">{title}<span class=\"was\">{was}</span></div><div class=\"image mono\">{}</div><div class=\"counts mono\">{}</div><div class=\"counts\" data-testid=\"counts\">{counts}</div>",
+        words(&band.images),
+        words(&band.hash),
+    );
+    Row {
+        key: band.replica_set.map_or_else(|| "out".to_owned(), |uid| format!("{:x}", uid.bits())),
+        attributes: vec![
+            ("class", if band.is_current { "beside current" } else { "beside" }.to_owned()),
+            ("style", format!("transform:translateY({}px);height:{}px", fixed(one.place.top), fixed(one.place.height))),
+            ("data-testid", if is_out { "gutter-out" } else { "gutter" }.to_owned()),
+            ("data-revision", revision),
+        ],
+        inside,
+    }
+}

@@ -1,0 +1,59 @@
+//! The heads: right of the now line, each pod as it is now, a token and the end of its name.
+
+use timeline::Millis;
+use timeline::model::Pod;
+use timeline::words::safe;
+
+use super::{Placed, key, token, words};
+use crate::numbers::fixed;
+use crate::rows::Row;
+use crate::score::scale::clock;
+
+/// In rows lower than this names are left out, and tokens become squares.
+const NAME_ROW: f64 = 14.0;
+const TOKEN_ROW: f64 = 12.0;
+/// A pod first seen this long ago is not announced as born.
+const NEWBORN_MILLIS: Millis = 3_000;
+
+/// The head of one pod.
+pub(super) fn row(one: &Placed, pod: &Pod, y: f64, now_millis: Millis) -> Row {
+    let (height, state) = (one.place.row, pod.state().name());
+    let is_out_band = one.band.replica_set.is_none();
+    let mut class = format!("head {state}");
+    for (holds, word) in [
+        (now_millis - pod.first_seen_millis() < NEWBORN_MILLIS, " born"),
+        // A pod that was released has its head in the other band.
+        (pod.is_out_of_rotation() != is_out_band, " elsewhere"),
+        (is_out_band, " out"),
+        (height < TOKEN_ROW, " small"),
+        (height < NAME_ROW, " nameless"),
+    ] {
+        if holds {
+            class.push_str(word);
+        }
+    }
+    let reason = safe(&pod.now.reason);
+    let comma = if reason.is_empty() { "" } else { ": " };
+    let title = format!("{} {}{comma}{reason} since {} UTC", safe(&pod.name), pod.state().label(), clock(pod.since_millis()));
+    let revision = if is_out_band { "out".to_owned() } else { one.band.revision.map_or_else(String::new, |r| r.to_string()) };
+    let scale = fixed((height / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0);
+    Row {
+        key: key(&one.band, pod.uid),
+        attributes: vec![
+            ("class", class),
+            ("transform", format!("translate(0 {})", fixed(y))),
+            ("data-testid", "pod".to_owned()),
+            ("data-pod", pod.name.clone()),
+            ("data-state", state.to_owned()),
+            ("data-revision", revision),
+            ("data-title", title),
+        ],
+        inside: format!(
+            "<path class=\"square\" d=\"M4 {}h10v{}h-10z\"/><g class=\"move\"><g transform=\"translate(14 0) scale({scale})\">{}<circle r=\"10.5\" class=\"outer\"/></g></g><text x=\"28\" y=\"4\">{}</text>",
+            fixed(-height / 2.0),
+            fixed(height),
+            token::token(pod.state()),
+            words(timeline::words::short(&pod.name)),
+        ),
+    }
+}
