@@ -206,7 +206,7 @@ fn the_arithmetic_predicts_the_controllers_steps() {
             for change in changes {
                 let timeline::Change::Scale(set, scale) = change else { continue };
                 let model = timeline.model();
-                let deployment = &model.deployments[&scale.deployment];
+                let deployment = model.deployments.get(&scale.deployment).unwrap();
                 let is_rolling = deployment.now.spec.strategy != timeline::fact::Strategy::Recreate;
                 if scale.cause != ScaleCause::Rollout || !is_rolling || scale.from == 0 && scale.to == 0 {
                     continue;
@@ -240,5 +240,5 @@ fn the_arithmetic_predicts_the_controllers_steps() {
 
 /// A ReplicaSet of the first revision is created with all its replicas; a deleted one is made anew beside what drains.
 fn set_is_new(model: &timeline::Model, set: Uid) -> bool {
-    model.replica_sets[&set].scales.len() == 1
+    model.replica_sets.get(&set).unwrap().scales.len() == 1
 }

@@ -26,6 +26,7 @@ pub mod rollout;
 pub mod say;
 pub mod stall;
 pub mod story;
+pub mod table;
 pub mod verdict;
 pub mod view;
 pub mod words;

@@ -6,12 +6,11 @@
 //! What travels to viewers is less than what the server knows: fields marked `skip` are what its sentences are made of, and
 //! sentences travel as sentences ([`crate::frame::Said`]).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 
 use crate::fact::{DeploymentSpec, DeploymentStatus, Exit, Image, ReplicaSetCounts};
 use crate::phase::PodState;
+use crate::table::{Keyed, Links, Table};
 use crate::verdict::KubectlVerdict;
 use crate::{Change, Millis, Uid, order};
 
@@ -19,17 +18,35 @@ use crate::{Change, Millis, Uid, order};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     /// Every Deployment seen, also those that are gone.
-    pub deployments: BTreeMap<Uid, Deployment>,
+    pub deployments: Table<Deployment>,
     /// Every ReplicaSet seen, also those that are gone.
-    pub replica_sets: BTreeMap<Uid, ReplicaSet>,
+    pub replica_sets: Table<ReplicaSet>,
     /// Every Pod that a ReplicaSet controlled at some time.
-    pub pods: BTreeMap<Uid, Pod>,
+    pub pods: Table<Pod>,
     /// ReplicaSets by the Deployments that ever controlled them.
     #[serde(skip)]
-    sets_of: BTreeMap<Uid, BTreeSet<Uid>>,
+    sets_of: Links,
     /// Pods by the ReplicaSets that ever controlled them.
     #[serde(skip)]
-    pods_of: BTreeMap<Uid, BTreeSet<Uid>>,
+    pods_of: Links,
+}
+
+impl Keyed for Deployment {
+    fn uid(&self) -> Uid {
+        self.uid
+    }
+}
+
+impl Keyed for ReplicaSet {
+    fn uid(&self) -> Uid {
+        self.uid
+    }
+}
+
+impl Keyed for Pod {
+    fn uid(&self) -> Uid {
+        self.uid
+    }
 }
 
 /// A Deployment and its story.
@@ -399,35 +416,30 @@ pub enum EndReason {
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let sets = self.sets_of.get(&deployment).into_iter().flatten().filter_map(|uid| self.replica_sets.get(uid));
+        let sets = self.sets_of.of(deployment).filter_map(|uid| self.replica_sets.get(&uid));
         order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
     }
 
     /// ReplicaSets that `deployment` controls now and that exist.
     pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         self.sets_of
-            .get(&deployment)
-            .into_iter()
-            .flatten()
-            .filter_map(|uid| self.replica_sets.get(uid))
+            .of(deployment)
+            .filter_map(|uid| self.replica_sets.get(&uid))
             .filter(move |set| set.owner == Some(deployment) && set.removed_millis.is_none())
     }
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
     pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
-        self.pods_of.get(&replica_set).into_iter().flatten().filter_map(|uid| self.pods.get(uid))
+        self.pods_of.of(replica_set).filter_map(|uid| self.pods.get(&uid))
     }
 
     /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
     #[must_use]
     pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
-        let mut uids = BTreeSet::new();
-        for set in self.sets_of.get(&deployment).into_iter().flatten() {
-            uids.extend(self.pods_of.get(set).into_iter().flatten().copied());
-        }
-        order::by(uids.iter().filter_map(|uid| self.pods.get(uid)).collect(), |pod| {
-            (pod.first_seen_millis(), pod.uid.bits())
-        })
+        let pods = self.sets_of.of(deployment).flat_map(|set| self.pods_of(set)).collect();
+        let mut pods = order::by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
+        pods.dedup_by_key(|pod| pod.uid); // one that changed its ReplicaSet is there for each
+        pods
     }
 
     /// The Deployment of that name: the one that exists, else the one that was there last.
@@ -443,9 +455,9 @@ impl Model {
     #[must_use]
     pub fn only(&self, deployment: Uid) -> Self {
         let mut part = Self::default();
-        part.deployments.extend(self.deployments.get(&deployment).map(|d| (d.uid, d.clone())));
-        part.replica_sets.extend(self.sets_of(deployment).map(|set| (set.uid, set.clone())));
-        part.pods.extend(self.pods_of_deployment(deployment).into_iter().map(|pod| (pod.uid, pod.clone())));
+        self.deployments.get(&deployment).into_iter().for_each(|d| part.deployments.insert(d.uid, d.clone()));
+        self.sets_of(deployment).for_each(|set| part.replica_sets.insert(set.uid, set.clone()));
+        self.pods_of_deployment(deployment).into_iter().for_each(|pod| part.pods.insert(pod.uid, pod.clone()));
         part.index();
         part
     }
@@ -462,7 +474,10 @@ impl Model {
                 let Some(pod) = self.pods.get(&uid) else {
                     return Vec::new();
                 };
-                pod.owners.iter().flat_map(owners).collect::<BTreeSet<Uid>>().into_iter().collect()
+                let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).collect();
+                found.sort_unstable();
+                found.dedup();
+                found
             }
         }
     }
@@ -473,12 +488,12 @@ impl Model {
         self.pods_of.clear();
         for set in self.replica_sets.values() {
             for owner in &set.owners {
-                self.sets_of.entry(*owner).or_default().insert(set.uid);
+                self.sets_of.tie(*owner, set.uid);
             }
         }
         for pod in self.pods.values() {
             for owner in &pod.owners {
-                self.pods_of.entry(*owner).or_default().insert(pod.uid);
+                self.pods_of.tie(*owner, pod.uid);
             }
         }
     }
@@ -487,7 +502,7 @@ impl Model {
     pub(crate) fn remove_pod(&mut self, uid: Uid) {
         if let Some(pod) = self.pods.remove(&uid) {
             for owner in &pod.owners {
-                remove_from(&mut self.pods_of, *owner, uid);
+                self.pods_of.untie(*owner, uid);
             }
         }
     }
@@ -496,25 +511,16 @@ impl Model {
     pub(crate) fn remove_set(&mut self, uid: Uid) {
         if let Some(set) = self.replica_sets.remove(&uid) {
             for owner in &set.owners {
-                remove_from(&mut self.sets_of, *owner, uid);
+                self.sets_of.untie(*owner, uid);
             }
         }
     }
 
     pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
-        self.sets_of.entry(owner).or_default().insert(set);
+        self.sets_of.tie(owner, set);
     }
 
     pub(crate) fn note_pod(&mut self, set: Uid, pod: Uid) {
-        self.pods_of.entry(set).or_default().insert(pod);
-    }
-}
-
-fn remove_from(index: &mut BTreeMap<Uid, BTreeSet<Uid>>, owner: Uid, uid: Uid) {
-    if let Some(owned) = index.get_mut(&owner) {
-        owned.remove(&uid);
-        if owned.is_empty() {
-            index.remove(&owner);
-        }
+        self.pods_of.tie(set, pod);
     }
 }

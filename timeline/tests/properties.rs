@@ -317,7 +317,7 @@ proptest! {
             prop_assert!(after.replica_sets.contains_key(&set.uid));
         }
         for deployment in before.deployments.values().filter(|d| d.deleted_millis.is_none()) {
-            let kept = &after.deployments[&deployment.uid];
+            let kept = after.deployments.get(&deployment.uid).unwrap();
             let steps_of = |model: &Model| {
                 let scales = model.sets_of(deployment.uid).flat_map(|set| set.scales.clone());
                 scales.filter(|scale| scale.at_millis >= from).collect::<Vec<_>>()
@@ -377,7 +377,7 @@ fn two_thousand_replica_sets_are_no_trouble() {
     let view = timeline::view::view(timeline.model(), deployment(0), now).unwrap();
     assert_eq!(view.revision, Some(2_000));
     assert!(!timeline::story::story(timeline.model(), deployment(0)).is_empty());
-    assert_eq!(timeline.model().deployments[&deployment(0)].rollouts.len(), 2_000);
+    assert_eq!(timeline.model().deployments.get(&deployment(0)).unwrap().rollouts.len(), 2_000);
     timeline.forget(3_600_000, &Retention::default(), &BTreeSet::new());
-    assert_eq!(timeline.model().deployments[&deployment(0)].rollouts.len(), 50);
+    assert_eq!(timeline.model().deployments.get(&deployment(0)).unwrap().rollouts.len(), 50);
 }

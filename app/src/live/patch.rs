@@ -1,7 +1,5 @@
 //! Keeps the elements of a list right: those that stay are changed where they differ, the others come and go.
 
-use std::collections::HashMap;
-
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Document, Element};
 
@@ -12,14 +10,15 @@ pub(crate) struct List {
     id: String,
     tag: Tag,
     rows: Vec<Row>,
-    nodes: HashMap<String, Element>,
+    /// The element of each row.
+    nodes: Vec<Element>,
     container: Option<Element>,
 }
 
 impl List {
     /// The list in the element with that id, which the server filled with these rows.
     pub(crate) fn new(id: &str, tag: Tag, rows: &[Row]) -> Self {
-        Self { id: id.to_owned(), tag, rows: rows.to_vec(), nodes: HashMap::new(), container: None }
+        Self { id: id.to_owned(), tag, rows: rows.to_vec(), nodes: Vec::new(), container: None }
     }
 
     /// Shows these rows and no others, in their order.
@@ -36,44 +35,52 @@ impl List {
         if rows == self.rows {
             return;
         }
-        // A refusal by the browser would leave the list as it was; the next change tries again.
-        if self.patch(&document, &container, &rows).is_ok() {
-            self.rows = rows;
+        match self.patch(&document, &container, &rows) {
+            Ok(nodes) => (self.rows, self.nodes) = (rows, nodes),
+            Err(_) => {
+                // The browser refused something: begin anew with the next change.
+                self.rows.clear();
+                self.container = None;
+            }
         }
     }
 
-    /// Takes over what the server rendered; an element that was made since then is empty.
+    /// Takes over what the server rendered; anything else is made anew.
     fn adopt(&mut self, container: Element) {
         let children = container.children();
-        if children.length() as usize != self.rows.len() {
+        self.nodes = (0..children.length()).filter_map(|index| children.item(index)).collect();
+        if self.nodes.len() != self.rows.len() {
             container.set_inner_html("");
             self.rows.clear();
-        }
-        self.nodes.clear();
-        for (index, row) in self.rows.iter().enumerate() {
-            if let Some(node) = children.item(index as u32) {
-                self.nodes.insert(row.key.clone(), node);
-            }
+            self.nodes.clear();
         }
         self.container = Some(container);
     }
 
-    fn patch(&mut self, document: &Document, container: &Element, rows: &[Row]) -> Result<(), JsValue> {
-        let mut old: HashMap<&str, &Row> = self.rows.iter().map(|row| (row.key.as_str(), row)).collect();
+    /// Makes the elements what the rows say, and returns them.
+    fn patch(&self, document: &Document, container: &Element, rows: &[Row]) -> Result<Vec<Element>, JsValue> {
+        let mut kept = vec![false; self.rows.len()];
+        let mut nodes = Vec::with_capacity(rows.len());
         let mut next = container.first_element_child();
+        // Rows mostly keep their order: the next one is looked for after the last one.
+        let mut from = 0;
         for row in rows {
-            let node = match (old.remove(row.key.as_str()), self.nodes.get(&row.key)) {
-                (Some(before), Some(node)) => {
+            let known = (from..self.rows.len()).chain(0..from).find(|index| {
+                self.rows.get(*index).is_some_and(|known| known.key == row.key)
+            });
+            let node = match known.and_then(|index| Some((index, self.rows.get(index)?, self.nodes.get(index)?))) {
+                Some((index, before, node)) => {
+                    from = index + 1;
+                    kept.get_mut(index).into_iter().for_each(|kept| *kept = true);
                     change(node, Some(before), row)?;
                     node.clone()
                 }
-                _ => {
+                None => {
                     let node = match self.tag {
                         Tag::Group => document.create_element_ns(Some("http://www.w3.org/2000/svg"), self.tag.name()),
                         _ => document.create_element(self.tag.name()),
                     }?;
                     change(&node, None, row)?;
-                    self.nodes.insert(row.key.clone(), node.clone());
                     node
                 }
             };
@@ -82,14 +89,10 @@ impl List {
             } else {
                 container.insert_before(&node, next.as_ref().map(JsCast::unchecked_ref))?;
             }
+            nodes.push(node);
         }
-        let gone: Vec<String> = old.into_keys().map(str::to_owned).collect();
-        for key in gone {
-            if let Some(node) = self.nodes.remove(&key) {
-                node.remove();
-            }
-        }
-        Ok(())
+        self.nodes.iter().zip(kept).filter(|(_, kept)| !kept).for_each(|(node, _)| node.remove());
+        Ok(nodes)
     }
 }
 

@@ -142,9 +142,8 @@ fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) 
         (pod.first_seen_millis(), left)
     };
     let (mut placed, _) = slotted(pods, span);
-    let seen: std::collections::BTreeSet<Uid> =
-        pods.iter().filter(|pod| in_view(pod, from_millis)).map(|pod| pod.uid).collect();
-    placed.retain(|(uid, _)| seen.contains(uid));
+    let mut seen = pods.iter().map(|pod| in_view(pod, from_millis));
+    placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
     let mine = |pod: &&&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
     Band {
