@@ -1,7 +1,5 @@
 //! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 use timeline::frame::{self, ClusterList, Connection, Snapshot};
 
@@ -50,16 +48,17 @@ impl Payload {
     }
 
     /// As text for the page.
+    #[cfg(feature = "ssr")]
     #[must_use]
     pub fn to_text(&self) -> String {
-        frame::encode(self).map(|bytes| STANDARD_NO_PAD.encode(bytes)).unwrap_or_default()
+        use base64::Engine;
+        frame::encode(self).map(|bytes| base64::engine::general_purpose::STANDARD.encode(bytes)).unwrap_or_default()
     }
 
-    /// From the text of the page.
+    /// From its bytes.
     #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        let bytes = STANDARD_NO_PAD.decode(text.trim()).ok()?;
-        let mut payload = frame::decode(&bytes).ok()?;
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut payload = frame::decode(bytes).ok()?;
         if let Self::Deployment(page) = &mut payload {
             page.snapshot.model.index();
         }
@@ -70,6 +69,9 @@ impl Payload {
 /// Reads the payload that the server put into the page.
 #[cfg(feature = "hydrate")]
 pub fn from_page() -> Option<Payload> {
-    let element = web_sys::window()?.document()?.get_element_by_id(ELEMENT)?;
-    Payload::from_text(&element.text_content()?)
+    let window = web_sys::window()?;
+    let text = window.document()?.get_element_by_id(ELEMENT)?.text_content()?;
+    // The browser decodes it into one character per byte.
+    let bytes: Vec<u8> = window.atob(&text).ok()?.chars().map(|c| c as u8).collect();
+    Payload::from_bytes(&bytes)
 }

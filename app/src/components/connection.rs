@@ -45,24 +45,33 @@ pub fn ConnectionBar(
     board: Board,
 ) -> impl IntoView {
     let connection = board.connection.clone();
+    let missing = text(move || connection.with(forbidden));
     let words = text(move || trouble(&board).unwrap_or_default());
     view! {
-        {move || (!words.with(String::is_empty)).then(|| view! { <div class="banner" role="status" data-testid="banner">{words}</div> })}
-        <ForbiddenNotes connection=Signal::derive(move || connection.get())/>
+        <Banner words id="banner"/>
+        <Banner words=missing id="forbidden"/>
     }
 }
 
-/// What Rollcast may not read, and what to ask for.
+/// A bar that says something; not there while there is nothing to say.
 #[component]
-pub fn ForbiddenNotes(
-    /// How the server gets on with the cluster.
-    connection: Signal<Connection>,
+pub fn Banner(
+    /// What it says.
+    words: Signal<String>,
+    /// Name for tests.
+    id: &'static str,
 ) -> impl IntoView {
-    let note = |missing: &Forbidden| view! { <div class="banner" role="status" data-testid="forbidden">{forbidden(missing)}</div> };
-    move || connection.with(|connection| connection.forbidden.iter().map(note).collect_view())
+    let class = text(move || if words.with(String::is_empty) { "unused" } else { "banner" }.to_owned());
+    view! { <div class=class role="status" data-testid=id>{words}</div> }
 }
 
-fn forbidden(missing: &Forbidden) -> String {
+/// What Rollcast may not read, and what to ask for; empty when it may read everything.
+#[must_use]
+pub fn forbidden(connection: &Connection) -> String {
+    connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
+}
+
+fn may_not(missing: &Forbidden) -> String {
     let place = missing
         .namespace
         .as_ref()

@@ -6,7 +6,7 @@ use timeline::view::Summary;
 use timeline::words::safe;
 
 use crate::address;
-use crate::components::connection::{ForbiddenNotes, state_words};
+use crate::components::connection::{Banner, forbidden, state_words};
 use crate::components::header::Brand;
 use crate::components::text;
 use crate::rows::{Row, Tag, escaped, markup};
@@ -26,9 +26,10 @@ pub fn Overview(
     let names: Vec<String> = lists.with_untracked(|lists| lists.iter().map(|list| list.cluster.clone()).collect());
     let section = move |(index, cluster): (usize, String)| view! { <ClusterSection lists=lists.clone() cluster index/> };
     let lost = "The connection to Rollcast is lost. What you see is from before; trying again.";
+    let banner = text(move || if is_linked.get() { "" } else { lost }.to_owned());
     view! {
         <header class="top"><Brand/></header>
-        {move || (!is_linked.get()).then(|| view! { <div class="banner" role="status" data-testid="banner">{lost}</div> })}
+        <Banner words=banner id="banner"/>
         <main class="overview" data-testid="overview">
             <h1>"Deployments"</h1>
             {names.into_iter().enumerate().map(section).collect_view()}
@@ -38,19 +39,19 @@ pub fn Overview(
 
 #[component]
 fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String, index: usize) -> impl IntoView {
-    let name = cluster.clone();
     let first = lists.with_untracked(|lists| lists.get(index).map(rows).unwrap_or_default());
-    let list = Memo::new(move |_| lists.with(|lists| lists.iter().find(|list| list.cluster == name).cloned()));
-    let connection = move || list.with(|list| list.as_ref().map(|list| list.connection.clone()).unwrap_or_default());
-    let state = text(move || state_words(&connection().state));
-    let nothing = text(move || {
-        let is_empty = list.with(|list| list.as_ref().is_none_or(|list| list.deployments.is_empty()));
-        if is_empty && matches!(connection().state, ConnectionState::Live) { "muted" } else { "unused" }.to_owned()
+    let with = |read: fn(&ClusterList) -> String| {
+        let lists = lists.clone();
+        text(move || lists.with(|lists| lists.get(index).map(read).unwrap_or_default()))
+    };
+    let nothing = with(|list| {
+        let is_empty = list.deployments.is_empty() && list.connection.state == ConnectionState::Live;
+        if is_empty { "muted" } else { "unused" }.to_owned()
     });
     view! {
         <section class="cluster" data-testid="cluster">
-            <h2>{cluster} <span class="muted">{state}</span></h2>
-            <ForbiddenNotes connection=Signal::derive(connection)/>
+            <h2>{cluster} <span class="muted">{with(|list| state_words(&list.connection.state))}</span></h2>
+            <Banner words=with(|list| forbidden(&list.connection)) id="forbidden"/>
             <p class=nothing>"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
             <ul class="rows" id=rows_id(index) inner_html=markup(Tag::Item, &first)></ul>
         </section>

@@ -1,6 +1,5 @@
 //! The page of one Deployment: verdict, score, story.
 
-use leptos::either::Either;
 use leptos::prelude::*;
 
 use crate::board::Board;
@@ -8,6 +7,7 @@ use crate::components::connection::ConnectionBar;
 use crate::components::header::Header;
 use crate::components::legend::Legend;
 use crate::components::score::Score;
+use crate::components::text;
 use crate::components::verdict::{Missing, VerdictLine};
 use crate::payload::DeploymentPayload;
 
@@ -19,27 +19,21 @@ pub fn Rollout(
 ) -> impl IntoView {
     let board = Board::new(&payload);
     go_live(&board, payload);
-    let view = board.view.clone();
-    let is_there = Memo::new(move |_| view.with(Option::is_some));
-    let (header, bar) = (board.clone(), board.clone());
-    let content = move || {
-        if is_there.get() {
-            Either::Left(view! {
-                <VerdictLine board=board.clone()/>
-                <main class="main">
-                    <Score board=board.clone()/>
-                </main>
-                <Legend/>
-            })
-        } else {
-            Either::Right(view! { <Missing board=board.clone()/> })
-        }
+    // Both are there and one is shown: what comes and goes with the Deployment is text.
+    let shown = |wanted: bool| {
+        let view = board.view.clone();
+        text(move || if view.with(Option::is_some) == wanted { "shown" } else { "unused" }.to_owned())
     };
     view! {
         <div class="page" data-testid="page">
-            <Header board=header/>
-            <ConnectionBar board=bar/>
-            {content}
+            <Header board=board.clone()/>
+            <ConnectionBar board=board.clone()/>
+            <div class=shown(true)>
+                <VerdictLine board=board.clone()/>
+                <main class="main"><Score board=board.clone()/></main>
+                <Legend/>
+            </div>
+            <div class=shown(false)><Missing board=board.clone()/></div>
         </div>
     }
 }
