@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::frame::{self, ClusterList, Connection, Snapshot};
+#[cfg(feature = "ssr")]
+use timeline::words::safe;
 
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
@@ -38,12 +40,32 @@ pub struct DeploymentPayload {
 }
 
 impl Payload {
+    /// What the page says, for previews of a link to it.
+    #[cfg(feature = "ssr")]
+    #[must_use]
+    pub fn description(&self) -> String {
+        match self {
+            Self::Overview { clusters, .. } => {
+                let all: usize = clusters.iter().map(|list| list.deployments.len()).sum();
+                format!("{all} Deployments in {} clusters, live.", clusters.len())
+            }
+            Self::Deployment(page) => match &page.snapshot.said.view {
+                Some(view) => format!("{} {}", view.verdict.sentence, view.verdict.why).trim().to_owned(),
+                None => "There is no such Deployment.".to_owned(),
+            },
+        }
+    }
+
     /// The page's title.
+    #[cfg(feature = "ssr")]
     #[must_use]
     pub fn title(&self) -> String {
         match self {
             Self::Overview { .. } => "Deployments — Rollcast".to_owned(),
-            Self::Deployment(page) => format!("{} / {} — Rollcast", page.namespace, page.name),
+            Self::Deployment(page) => {
+                let badge = page.snapshot.said.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
+                format!("{badge}: {} / {} — Rollcast", safe(&page.namespace), safe(&page.name))
+            }
         }
     }
 

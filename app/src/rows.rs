@@ -40,18 +40,26 @@ impl Tag {
     }
 }
 
-/// The markup of a list.
+/// Markup that the server renders and the browser takes over as it is: the page's program does not carry it.
+#[must_use]
+pub fn rendered(make: impl FnOnce() -> String) -> String {
+    if cfg!(feature = "hydrate") { String::new() } else { make() }
+}
+
+/// The markup of a list, rendered by the server.
 #[must_use]
 pub fn markup(tag: Tag, rows: &[Row]) -> String {
-    let mut out = String::new();
-    for row in rows {
-        let _ = write!(out, "<{}", tag.name());
-        for (name, value) in &row.attributes {
-            let _ = write!(out, " {name}=\"{}\"", escaped(value));
+    rendered(|| {
+        let mut out = String::new();
+        for row in rows {
+            let _ = write!(out, "<{}", tag.name());
+            for (name, value) in &row.attributes {
+                let _ = write!(out, " {name}=\"{}\"", escaped(value));
+            }
+            let _ = write!(out, ">{}</{}>", row.inside, tag.name());
         }
-        let _ = write!(out, ">{}</{}>", row.inside, tag.name());
-    }
-    out
+        out
+    })
 }
 
 /// Text as markup: nothing in it is an element, a reference or the end of an attribute.

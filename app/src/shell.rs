@@ -17,8 +17,8 @@ pub fn shell(payload: Payload, build: &str) -> impl IntoView + use<> {
         <script type="module" src=versioned("/start.js")></script>
         <script id=payload::ELEMENT type="application/octet-stream" inner_html=text></script>
     };
-    let title = payload.title();
-    document(title, build, program.into_any(), view! { <App payload/> }.into_any())
+    let (title, description) = (payload.title(), payload.description());
+    document(title, description, build, program.into_any(), view! { <App payload/> }.into_any())
 }
 
 /// The whole document for an address that does not exist; no program runs in it.
@@ -30,11 +30,12 @@ pub fn missing(
     build: &str,
 ) -> impl IntoView + use<> {
     let body = Missing(MissingProps { path, why, instead }).into_any();
-    document("Not found — Rollcast".to_owned(), build, ().into_any(), body)
+    document("Not found — Rollcast".to_owned(), String::new(), build, ().into_any(), body)
 }
 
 fn document(
     title: String,
+    description: String,
     build: &str,
     program: AnyView,
     body: AnyView,
@@ -47,7 +48,12 @@ fn document(
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
                 <meta name="color-scheme" content="light dark"/>
-                <title>{title}</title>
+                <title>{title.clone()}</title>
+                <meta name="description" content=description.clone()/>
+                {preview("og:title", title)}
+                {preview("og:description", description)}
+                {preview("og:type", "website".to_owned())}
+                {preview("og:site_name", "Rollcast".to_owned())}
                 <link rel="icon" type="image/svg+xml" href=versioned("/icon.svg")/>
                 <link rel="stylesheet" href=versioned("/pkg/rollcast.css")/>
                 <script src=versioned("/theme.js")></script>
@@ -56,4 +62,9 @@ fn document(
             <body>{body}</body>
         </html>
     }
+}
+
+/// What a chat shows of a link.
+fn preview(property: &'static str, content: String) -> impl IntoView {
+    leptos::html::meta().attr("property", property).content(content)
 }

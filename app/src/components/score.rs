@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::text;
 use crate::board::Board;
 use crate::numbers::{fixed, thousandths};
-use crate::rows::{Tag, markup};
+use crate::rows::{Tag, markup, rendered};
 
 /// The picture, the table twin of it, and the story beside it.
 #[component]
@@ -31,7 +31,6 @@ pub fn Score(
     let total = board.total.clone();
     let height = text(move || format!("height:{}px", fixed(total.get())));
     let first = board.first.clone();
-    let columns = "<tr><th>Pod</th><th>Revision</th><th>State</th><th>Since (UTC)</th><th>Reason</th></tr>";
     view! {
         <div class="score" role="img" aria-label=label style=style data-testid="score">
             <div class="axis" id="ticks" inner_html=markup(Tag::Block, &first.ticks)></div>
@@ -51,11 +50,13 @@ pub fn Score(
         </aside>
         <table class="twin" data-testid="pod-table">
             <caption>"Pods in view"</caption>
-            <thead inner_html=columns></thead>
+            <thead inner_html=rendered(|| COLUMNS.to_owned())></thead>
             <tbody id="table" inner_html=markup(Tag::TableRow, &first.scene.table)></tbody>
         </table>
     }
 }
+
+const COLUMNS: &str = "<tr><th>Pod</th><th>Revision</th><th>State</th><th>Since (UTC)</th><th>Reason</th></tr>";
 
 /// Patterns of the states, drawn in pixels: `turned` undoes the stretch of the view box.
 const PATTERNS: &str = r#"<pattern id="stripes-terminating" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="soft"/><rect width="2.2" height="6"/></pattern>
@@ -80,7 +81,7 @@ fn Bars(board: Board) -> impl IntoView {
     };
     view! {
         <svg class="bars" viewBox=view_box preserveAspectRatio="none" aria-hidden="true">
-            <defs inner_html=PATTERNS></defs>
+            <defs inner_html=rendered(|| PATTERNS.to_owned())></defs>
             <defs>
                 <pattern id="stripes" href="#stripes-terminating" patternTransform=turned(45)></pattern>
                 <pattern id="hatch" href="#hatch-starting" patternTransform=turned(-45)></pattern>

@@ -1,6 +1,7 @@
 //! HTTP: pages, the stream, the read API, health and metrics. One router, one guard in front of everything.
 
 pub mod api;
+mod badge;
 mod files;
 mod guard;
 mod health;
@@ -21,6 +22,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     Router::new()
         .route("/", get(pages::overview))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(pages::deployment))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/badge.svg", get(badge::badge))
         .route(api::DEPLOYMENTS, get(api::deployments))
         .route(api::TIMELINE, get(api::timeline))
         .route(api::DESCRIPTION, get(api::description))
