@@ -2,9 +2,9 @@
 //! (`hydrate`): the same components, the same `timeline` code, the same model.
 //!
 //! ```text
-//!   payload (snapshot) ──► board (signals per pod, ids per band) ──► components (SVG and text)
+//!   payload (snapshot) ──► board (texts) and scene (lists as rows) ──► components
 //!                             ▲
-//!   websocket ──► queue ──────┘  drained once per animation frame
+//!   websocket ──► queue ──────┘  drained once per animation frame; lists are kept right by key
 //! ```
 
 // The types of nested views are deep.

@@ -23,23 +23,12 @@ pub fn shell(payload: Payload, build: &str) -> impl IntoView + use<> {
 
 /// The whole document for an address that does not exist; no program runs in it.
 #[must_use]
-pub fn missing(
-    path: String,
-    why: String,
-    instead: Vec<(String, String)>,
-    build: &str,
-) -> impl IntoView + use<> {
+pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
     let body = Missing(MissingProps { path, why, instead }).into_any();
     document("Not found — Rollcast".to_owned(), String::new(), build, ().into_any(), body)
 }
 
-fn document(
-    title: String,
-    description: String,
-    build: &str,
-    program: AnyView,
-    body: AnyView,
-) -> impl IntoView + use<> {
+fn document(title: String, description: String, build: &str, program: AnyView, body: AnyView) -> impl IntoView + use<> {
     let versioned = |path: &str| format!("{path}?v={build}");
     view! {
         <!DOCTYPE html>

@@ -195,27 +195,33 @@ fn silence(looked: &Looked<'_>) -> crate::Millis {
 #[must_use]
 pub fn budget(spec: &DeploymentSpec, counts: Counts, limits: Limits) -> String {
     let n = spec.replicas;
-    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else {
+    let Some((ceiling, floor)) = derived(spec, limits) else {
         return format!(
             "Recreate: {} of {n} asked for, {} available; old pods go first.",
             counts.asked, counts.available
         );
     };
+    format!(
+        "{} of at most {} asked for (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
+        counts.asked, limits.ceiling, limits.ceiling, counts.available, limits.floor, limits.floor,
+    )
+}
+
+/// Where ceiling and floor come from; `None` for Recreate, which has neither.
+#[must_use]
+pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)> {
+    let n = spec.replicas;
+    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else {
+        return None;
+    };
     let derive = |share: IntOrPercent, resolved: u32, round: &str| match share {
         IntOrPercent::Int(_) => resolved.to_string(),
         IntOrPercent::Percent(percent) => format!("{resolved} ({percent} %, {round})"),
     };
-    format!(
-        "{} of at most {} asked for (ceiling {} = {n} + {}), {} of at least {} available (floor {} = {n} − {}).",
-        counts.asked,
-        limits.ceiling,
-        limits.ceiling,
-        derive(max_surge, limits.max_surge, "up"),
-        counts.available,
-        limits.floor,
-        limits.floor,
-        derive(max_unavailable, limits.max_unavailable, "down"),
-    )
+    Some((
+        format!("{n} + {}", derive(max_surge, limits.max_surge, "up")),
+        format!("{n} − {}", derive(max_unavailable, limits.max_unavailable, "down")),
+    ))
 }
 
 /// A cause in one sentence.

@@ -114,6 +114,18 @@ pub struct Verdict {
     pub kubectl: KubectlVerdict,
 }
 
+/// What keeps the controller from its next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Hold {
+    /// Nothing, or there is no next step.
+    #[default]
+    Free,
+    /// New pods are on their way: normal.
+    Waits,
+    /// A fault.
+    Blocked,
+}
+
 /// A cause, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
@@ -159,6 +171,12 @@ pub struct View {
     pub limits: Limits,
     /// The budget in words: what is asked for and available against ceiling and floor, and where these come from.
     pub budget: String,
+    /// Where ceiling and floor come from: "4 + 1 (25 %, up)", "4 − 1 (25 %, down)"; empty for Recreate.
+    pub derived: (String, String),
+    /// Since when the limits are what they are, as far as it was seen.
+    pub limits_since_millis: Millis,
+    /// What keeps the controller from its next step.
+    pub hold: Hold,
     /// Revision of the current rollout.
     pub revision: Option<u64>,
     /// When the progress deadline passes, by our clock; `None` when no deadline runs.
@@ -199,6 +217,9 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         },
         reasons: looked.causes.iter().map(|cause| reason(cause, &looked)).collect(),
         budget: say::budget(&looked.deployment.now.spec, looked.counts, looked.limits),
+        derived: say::derived(&looked.deployment.now.spec, looked.limits).unwrap_or_default(),
+        limits_since_millis: looked.limits_since(),
+        hold: looked.hold(),
         counts: looked.counts,
         wanted: looked.deployment.now.spec.replicas,
         limits: looked.limits,
@@ -352,6 +373,23 @@ impl<'m> Looked<'m> {
     pub fn revision(&self) -> Option<u64> {
         let last = || self.deployment.rollouts.last().map(|rollout| rollout.revision);
         rollout::current_revision(self.model, self.deployment).or_else(last)
+    }
+
+    /// The last change of replicas, or the first look; a change of the strategy is not remembered.
+    fn limits_since(&self) -> Millis {
+        let marks = self.deployment.marks.iter().rev();
+        let changed =
+            marks.filter(|mark| matches!(mark.kind, crate::model::MarkKind::Replicas { .. })).map(|m| m.at_millis);
+        changed.chain([self.deployment.first_seen_millis]).next().unwrap_or_default()
+    }
+
+    fn hold(&self) -> Hold {
+        let has_next = self.sums.old_asked() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
+        match self.next {
+            _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,
+            Next::WaitForNew { .. } | Next::WaitForOldGone => Hold::Waits,
+            _ => Hold::Free,
+        }
     }
 
     /// Something that waiting alone will not mend.

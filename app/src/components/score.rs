@@ -9,6 +9,7 @@ use super::text;
 use crate::board::Board;
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Tag, markup, rendered};
+use crate::scene::budget::HEIGHT;
 
 /// The picture, the table twin of it, and the story beside it.
 #[component]
@@ -31,9 +32,20 @@ pub fn Score(
     let total = board.total.clone();
     let height = text(move || format!("height:{}px", fixed(total.get())));
     let first = board.first.clone();
+    let strip = ArcRwSignal::new(HEIGHT);
+    let strip_box = view_box(&board, strip);
     view! {
         <div class="score" role="img" aria-label=label style=style data-testid="score">
             <div class="axis" id="ticks" inner_html=markup(Tag::Block, &first.ticks)></div>
+            <div class="strip" data-testid="budget">
+                <div class="gutter" id="limits" inner_html=markup(Tag::Block, &first.scene.budget.words)></div>
+                <div class="canvas">
+                    <svg class="bars" viewBox=strip_box preserveAspectRatio="none" aria-hidden="true">
+                        <g id="areas" inner_html=markup(Tag::Group, &first.scene.budget.areas)></g>
+                    </svg>
+                </div>
+                <div class="labels" id="labels" inner_html=markup(Tag::Block, &first.scene.budget.labels)></div>
+            </div>
             <div class="picture" style=height>
                 <div class="gutter" id="gutter" inner_html=markup(Tag::Block, &first.scene.gutter)></div>
                 <div class="canvas" id="canvas">
@@ -66,12 +78,7 @@ const PATTERNS: &str = r#"<pattern id="stripes-terminating" width="6" height="6"
 /// All bars, in a view box of seconds by pixels.
 #[component]
 fn Bars(board: Board) -> impl IntoView {
-    let (axis, base, total) = (board.axis.clone(), board.base_millis, board.total.clone());
-    let view_box = text(move || {
-        let axis = axis.get();
-        let (now, window) = ((axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0);
-        format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(total.get()))
-    });
+    let view_box = view_box(&board, board.total.clone());
     let turned = |degrees: i32| {
         let axis = board.axis.clone();
         text(move || {
@@ -90,4 +97,14 @@ fn Bars(board: Board) -> impl IntoView {
             <g id="bars" inner_html=markup(Tag::Group, &board.first.scene.bars)></g>
         </svg>
     }
+}
+
+/// Seconds by pixels: the window of time, and that height.
+fn view_box(board: &Board, height: ArcRwSignal<f64>) -> Signal<String> {
+    let (axis, base) = (board.axis.clone(), board.base_millis);
+    text(move || {
+        let axis = axis.get();
+        let (now, window) = ((axis.now_millis - base) as f64 / 1000.0, axis.window_millis / 1000.0);
+        format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height.get()))
+    })
 }

@@ -33,7 +33,6 @@ pub fn VerdictLine(
                 <span class=with(|view| format!("badge {}", view.verdict.tone.name())) data-testid="badge">{with(|view| view.verdict.badge.clone())}</span>
                 <h1 data-testid="verdict" aria-live="polite">{with(|view| view.verdict.sentence.clone())}</h1>
                 <p class="why" data-testid="why">{with(|view| view.verdict.why.clone())}</p>
-                <p class="budget" data-testid="budget">{with(|view| view.budget.clone())}</p>
             </div>
             <dl class="figures">
                 <div>

@@ -65,9 +65,9 @@ impl List {
         // Rows mostly keep their order: the next one is looked for after the last one.
         let mut from = 0;
         for row in rows {
-            let known = (from..self.rows.len()).chain(0..from).find(|index| {
-                self.rows.get(*index).is_some_and(|known| known.key == row.key)
-            });
+            let known = (from..self.rows.len())
+                .chain(0..from)
+                .find(|index| self.rows.get(*index).is_some_and(|known| known.key == row.key));
             let node = match known.and_then(|index| Some((index, self.rows.get(index)?, self.nodes.get(index)?))) {
                 Some((index, before, node)) => {
                     from = index + 1;

@@ -40,6 +40,9 @@ struct Lists {
     table: List,
     story: List,
     ticks: List,
+    areas: List,
+    words: List,
+    labels: List,
 }
 
 impl Lists {
@@ -53,6 +56,9 @@ impl Lists {
             table: List::new("table", Tag::TableRow, &scene.table),
             story: List::new("story", Tag::Item, &scene.story),
             ticks: List::new("ticks", Tag::Block, ticks),
+            areas: List::new("areas", Tag::Group, &scene.budget.areas),
+            words: List::new("limits", Tag::Block, &scene.budget.words),
+            labels: List::new("labels", Tag::Block, &scene.budget.labels),
         }
     }
 }
@@ -141,6 +147,9 @@ impl DeploymentScreen {
         lists.gaps.show(scene.gaps);
         lists.table.show(scene.table);
         lists.story.show(scene.story);
+        lists.areas.show(scene.budget.areas);
+        lists.words.show(scene.budget.words);
+        lists.labels.show(scene.budget.labels);
     }
 
     /// Fits the picture to the window of the browser.

@@ -24,7 +24,8 @@ pub fn Overview(
     go_live(lists.clone(), is_linked.clone(), page_build);
     // The clusters are those of the server's start: they do not change while the page lives.
     let names: Vec<String> = lists.with_untracked(|lists| lists.iter().map(|list| list.cluster.clone()).collect());
-    let section = move |(index, cluster): (usize, String)| view! { <ClusterSection lists=lists.clone() cluster index/> };
+    let section =
+        move |(index, cluster): (usize, String)| view! { <ClusterSection lists=lists.clone() cluster index/> };
     let lost = "The connection to Rollcast is lost. What you see is from before; trying again.";
     let banner = text(move || if is_linked.get() { "" } else { lost }.to_owned());
     view! {

@@ -34,8 +34,10 @@ pub(super) fn row(one: &Placed, pod: &Pod, y: f64, now_millis: Millis) -> Row {
     }
     let reason = safe(&pod.now.reason);
     let comma = if reason.is_empty() { "" } else { ": " };
-    let title = format!("{} {}{comma}{reason} since {} UTC", safe(&pod.name), pod.state().label(), clock(pod.since_millis()));
-    let revision = if is_out_band { "out".to_owned() } else { one.band.revision.map_or_else(String::new, |r| r.to_string()) };
+    let title =
+        format!("{} {}{comma}{reason} since {} UTC", safe(&pod.name), pod.state().label(), clock(pod.since_millis()));
+    let revision =
+        if is_out_band { "out".to_owned() } else { one.band.revision.map_or_else(String::new, |r| r.to_string()) };
     let scale = fixed((height / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0);
     Row {
         key: key(&one.band, pod.uid),

@@ -2,6 +2,7 @@
 //! picture go in, the same on the server and in the browser.
 
 mod bars;
+pub mod budget;
 mod gutter;
 mod heads;
 mod story;
@@ -11,6 +12,7 @@ pub mod token;
 use timeline::frame::Said;
 use timeline::{Millis, Model, Uid};
 
+use self::budget::Budget;
 use crate::numbers::thousandths;
 use crate::rows::{Row, escaped};
 use crate::score::lanes::{self, Band, Place};
@@ -52,6 +54,8 @@ pub struct Scene {
     pub table: Vec<Row>,
     /// The story, newest first.
     pub story: Vec<Row>,
+    /// The budget strip.
+    pub budget: Budget,
     /// Height of all bands, in pixels.
     pub height: f64,
 }
@@ -72,8 +76,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame) 
     let from = frame.now_millis - frame.window_millis as Millis;
     let bands = lanes::bands(model, deployment, from);
     let places = lanes::places(&bands, frame.height);
-    let placed: Vec<Placed> =
-        bands.into_iter().zip(places).map(|(band, place)| Placed { band, place }).collect();
+    let placed: Vec<Placed> = bands.into_iter().zip(places).map(|(band, place)| Placed { band, place }).collect();
     scene.height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
     for one in &placed {
         scene.bars.push(bars::ground(one));
@@ -88,14 +91,21 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame) 
             scene.table.push(table::row(one, pod));
         }
     }
-    scene.gaps = scale::gaps(deployment, from).into_iter().map(|(gap, words)| {
-        let style = format!("--at:{};--to:{}", thousandths(frame.x(gap.from_millis)), thousandths(frame.x(gap.to_millis)));
-        Row {
-            key: gap.to_millis.to_string(),
-            attributes: vec![("class", "gap".to_owned()), ("style", style), ("data-testid", "gap".to_owned())],
-            inside: words.to_owned(),
-        }
-    }).collect();
+    if let Some(view) = &said.view {
+        scene.budget = budget::budget(model, deployment, view, frame);
+    }
+    scene.gaps = scale::gaps(deployment, from)
+        .into_iter()
+        .map(|(gap, words)| {
+            let style =
+                format!("--at:{};--to:{}", thousandths(frame.x(gap.from_millis)), thousandths(frame.x(gap.to_millis)));
+            Row {
+                key: gap.to_millis.to_string(),
+                attributes: vec![("class", "gap".to_owned()), ("style", style), ("data-testid", "gap".to_owned())],
+                inside: words.to_owned(),
+            }
+        })
+        .collect();
     scene
 }
 
