@@ -50,6 +50,22 @@ test("a stretch that nobody saw is shown as such", async ({ page, serve }, info)
   await expect(page.getByTestId("story")).toContainText("Not observed for 3.0 s");
 });
 
+test("a rollout that is blocked says so in the strip, the title, previews and a badge", async ({ page, serve, request }) => {
+  const server = await serve(() => Server.replaying("image-missing", "--hold-at", "12"));
+  const address = server.page("image-missing", "image-missing", "web");
+  await page.goto(address);
+  const strip = page.getByTestId("budget");
+  await expect(strip).toContainText("ceiling 4 = 3 + 1 (25 %, up)");
+  await expect(strip).toContainText("floor 3 = 3 − 0 (25 %, down)");
+  await expect(strip.locator(".label.blocked")).toHaveText("blocked");
+  await expect(page).toHaveTitle("Rolling out: image-missing / web — Rollcast");
+  await expect(page.locator('meta[property="og:description"]')).toHaveAttribute("content", /Image web:missing cannot be pulled: not found/);
+  const badge = await request.get(`${address}/badge.svg`);
+  expect(badge.headers()["content-type"]).toBe("image/svg+xml");
+  expect(await badge.text()).toContain(">Rolling out</text>");
+  expect((await request.get(`${server.page("image-missing", "image-missing", "nope")}/badge.svg`)).status()).toBe(404);
+});
+
 test("an address that does not exist helps", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "5"));
   for (const [path, words] of [
