@@ -85,7 +85,13 @@ impl Board {
         let (model, now_millis) = (&snapshot.model, snapshot.now_millis);
         let deployment = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
         let window_millis = scale::window_millis(deployment, now_millis);
-        let frame = Frame { now_millis, window_millis, base_millis: now_millis, height: UNMEASURED_HEIGHT };
+        let frame = Frame {
+            now_millis,
+            window_millis,
+            base_millis: now_millis,
+            height: UNMEASURED_HEIGHT,
+            width: UNMEASURED_WIDTH,
+        };
         let scene = scene::scene(model, snapshot.deployment, &snapshot.said, frame);
         let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH), now_millis);
         Self {

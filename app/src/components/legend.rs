@@ -38,5 +38,7 @@ fn entries() -> String {
         );
     }
     out.push_str("<li><svg viewBox=\"-10 -10 20 20\" aria-hidden=\"true\"><rect x=\"-9\" y=\"-6\" width=\"18\" height=\"12\" class=\"out\"/></svg>out of rotation</li>");
+    // Without a script: the style sheet looks at the box.
+    out.push_str("<li class=\"as-table\"><label><input type=\"checkbox\" id=\"as-table\">Pods as a table</label></li>");
     out
 }

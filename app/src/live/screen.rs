@@ -132,11 +132,13 @@ impl DeploymentScreen {
         let mut copy = self.copy.borrow_mut();
         copy.looked_again_at = page_millis;
         set_if_new(&self.board.view, copy.said.view.clone());
+        let axis = self.board.axis.get_untracked();
         let frame = Frame {
             now_millis: copy.clock.now_millis(page_millis),
-            window_millis: self.board.axis.with_untracked(|axis| axis.window_millis),
+            window_millis: axis.window_millis,
             base_millis: self.board.base_millis,
             height: self.board.height.get_untracked(),
+            width: axis.width,
         };
         let scene = scene::scene(&copy.model, copy.deployment, &copy.said, frame);
         set_if_new(&self.board.total, scene.height);

@@ -11,6 +11,8 @@ use crate::numbers::{fixed, thousandths};
 use crate::rows::Row;
 use crate::score::lanes;
 
+/// Stretches narrower than this, in pixels, are flicker.
+const FLICKER: f64 = 10.0;
 /// A bar without an end reaches this far, in seconds.
 const FAR: f64 = 10_000_000.0;
 
@@ -37,7 +39,7 @@ pub(super) fn row(one: &Placed, pod: &Pod, y: f64, frame: Frame) -> Row {
     let height = lanes::bar_height(one.place.row);
     let mut inside = String::new();
     let segments = if one.band.replica_set.is_some() { segments(pod) } else { outside(pod) };
-    for segment in segments {
+    for segment in calmed(segments, frame) {
         bar(&mut inside, segment.name, frame.x(segment.from), segment.to.map(|to| frame.x(to)), height);
     }
     Row {
@@ -68,6 +70,27 @@ fn bar(out: &mut String, name: &str, from: f64, to: Option<f64>, height: f64) {
     }
 }
 
+/// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.
+fn calmed(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
+    let mut calm: Vec<Segment> = Vec::with_capacity(segments.len());
+    for segment in segments {
+        let is_narrow = frame.wide(segment.from, segment.to) < FLICKER;
+        match calm.last_mut() {
+            Some(last)
+                if last.name == "failing"
+                    && is_narrow
+                    && matches!(segment.name, "failing" | "unready" | "starting")
+                    && last.to == Some(segment.from) =>
+            {
+                last.to = segment.to;
+            }
+            _ => calm.push(segment),
+        }
+    }
+    calm
+}
+
+#[derive(Debug, PartialEq)]
 struct Segment {
     name: &'static str,
     from: Millis,
@@ -111,4 +134,30 @@ fn outside(pod: &Pod) -> Vec<Segment> {
     let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
     let segment = |from| Segment { name: "outside", from, to: back.or(pod.gone_millis()) };
     pod.released_millis.map(segment).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_loop_is_one_stretch_where_it_would_flicker() {
+        let states = ["unready", "failing", "unready", "failing", "terminating"];
+        let segments = || {
+            let segment = |(index, name): (usize, &&'static str)| Segment {
+                name: *name,
+                from: index as Millis * 1_000,
+                to: Some((index as Millis + 1) * 1_000),
+            };
+            states.iter().enumerate().map(segment).collect::<Vec<_>>()
+        };
+        let frame = |width| Frame { now_millis: 60_000, window_millis: 60_000.0, base_millis: 0, height: 100.0, width };
+        assert_eq!(calmed(segments(), frame(1_200.0)), segments());
+        let calm = calmed(segments(), frame(300.0));
+        let names: Vec<_> = calm.iter().map(|segment| (segment.name, segment.from, segment.to)).collect();
+        assert_eq!(
+            names,
+            [("unready", 0, Some(1_000)), ("failing", 1_000, Some(4_000)), ("terminating", 4_000, Some(5_000))]
+        );
+    }
 }

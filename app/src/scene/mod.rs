@@ -29,9 +29,17 @@ pub struct Frame {
     pub base_millis: Millis,
     /// Height that the bands may use, in pixels.
     pub height: f64,
+    /// Width of the picture, in pixels.
+    pub width: f64,
 }
 
 impl Frame {
+    /// How wide a stretch of time is, in pixels.
+    #[must_use]
+    pub fn wide(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {
+        (to_millis.unwrap_or(self.now_millis) - from_millis) as f64 * self.width / self.window_millis
+    }
+
     /// A time as a place on the axis, in seconds from the base.
     #[must_use]
     pub fn x(&self, at_millis: Millis) -> f64 {

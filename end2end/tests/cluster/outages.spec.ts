@@ -20,7 +20,7 @@ test("a server that is killed and started again is noticed, and the page recover
   await story.next(); // the world goes on meanwhile
   const again = await serve(server.again);
   expect(again.address).toBe(server.address);
-  await expect(rollout.banner).toHaveCount(0);
+  await expect(rollout.banner).toBeHidden();
   await expect(rollout.verdict).toHaveText("Revision 2 is live: 3 of 3 available.");
   expect(await rollout.isUnreloaded()).toBe(true);
   // The browser reports refused connections on its own; nothing else may have gone wrong.

@@ -66,6 +66,18 @@ test("a rollout that is blocked says so in the strip, the title, previews and a 
   expect((await request.get(`${server.page("image-missing", "image-missing", "nope")}/badge.svg`)).status()).toBe(404);
 });
 
+test("the pods are a table for those who want one, and on paper", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
+  await page.goto(server.page("rollover", "rollover", "web"));
+  const height = async () => (await page.getByTestId("twin").boundingBox())!.height;
+  expect(await height()).toBeLessThan(2);
+  await page.getByLabel("Pods as a table").check();
+  expect(await height()).toBeGreaterThan(100);
+  await page.getByLabel("Pods as a table").uncheck();
+  await page.emulateMedia({ media: "print" });
+  expect(await height()).toBeGreaterThan(100);
+});
+
 test("an address that does not exist helps", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "5"));
   for (const [path, words] of [
