@@ -145,7 +145,7 @@ mod tests {
         let states = ["unready", "failing", "unready", "failing", "terminating"];
         let segments = || {
             let segment = |(index, name): (usize, &&'static str)| Segment {
-                name: *name,
+                name,
                 from: index as Millis * 1_000,
                 to: Some((index as Millis + 1) * 1_000),
             };
