@@ -1,4 +1,4 @@
-//! Figures: what one pod event costs, and how long it takes from the API server to the page.
+//! Figures: what events and pods cost, how smooth a page is, and how long it takes from the API server to the page.
 
 use anyhow::Result;
 
@@ -10,6 +10,14 @@ use crate::{build, setup, sh, story};
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
     sh::run(&mut sh::command("cargo", &["run", "--quiet", "--release", "--package", "server", "--example", "bench"]))?;
+    setup::ensure_node_modules()?;
+    let chromium = setup::ensure_browser()?;
+    let mut frames = sh::command("node", &["measure/frames.mjs"]);
+    frames.current_dir(sh::at("end2end")).arg(&rollcast).args(["500", "50"]);
+    if let Some(chromium) = &chromium {
+        frames.env("CHROMIUM", chromium);
+    }
+    sh::run(&mut frames)?;
     if !sh::has("go") {
         sh::say("LEFT OUT: latency on a real control plane (no Go here)");
         return Ok(());
@@ -25,7 +33,7 @@ pub fn print() -> Result<()> {
     let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
     let mut measure = sh::command("node", &["measure/latency.mjs"]);
     measure.current_dir(sh::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
-    if let Some(chromium) = setup::ensure_browser()? {
+    if let Some(chromium) = &chromium {
         measure.env("CHROMIUM", chromium);
     }
     sh::run(&mut measure)
