@@ -6,13 +6,15 @@
 //! What travels to viewers is less than what the server knows: fields marked `skip` are what its sentences are made of, and
 //! sentences travel as sentences ([`crate::frame::Said`]).
 
+mod queries;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fact::{DeploymentSpec, DeploymentStatus, Exit, Image, ReplicaSetCounts};
 use crate::phase::PodState;
 use crate::table::{Keyed, Links, Table};
 use crate::verdict::KubectlVerdict;
-use crate::{Change, Millis, Uid, order};
+use crate::{Millis, Uid};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -411,116 +413,4 @@ pub enum EndReason {
     DeletedByHand,
     /// Cannot be told: it went while nobody looked, or its ReplicaSet was never seen.
     Unknown,
-}
-
-impl Model {
-    /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
-    pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let sets = self.sets_of.of(deployment).filter_map(|uid| self.replica_sets.get(&uid));
-        order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
-    }
-
-    /// ReplicaSets that `deployment` controls now and that exist.
-    pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        self.sets_of
-            .of(deployment)
-            .filter_map(|uid| self.replica_sets.get(&uid))
-            .filter(move |set| set.owner == Some(deployment) && set.removed_millis.is_none())
-    }
-
-    /// Pods that `replica_set` controls or ever controlled, by UID.
-    pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
-        self.pods_of.of(replica_set).filter_map(|uid| self.pods.get(&uid))
-    }
-
-    /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
-    #[must_use]
-    pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
-        let pods = self.sets_of.of(deployment).flat_map(|set| self.pods_of(set)).collect();
-        let mut pods = order::by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
-        pods.dedup_by_key(|pod| pod.uid); // one that changed its ReplicaSet is there for each
-        pods
-    }
-
-    /// The Deployment of that name: the one that exists, else the one that was there last.
-    #[must_use]
-    pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {
-        self.deployments
-            .values()
-            .filter(|d| d.name == name && d.namespace == namespace)
-            .max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
-    }
-
-    /// The part of the model that a viewer of `deployment` needs.
-    #[must_use]
-    pub fn only(&self, deployment: Uid) -> Self {
-        let mut part = Self::default();
-        self.deployments.get(&deployment).into_iter().for_each(|d| part.deployments.insert(d.uid, d.clone()));
-        self.sets_of(deployment).for_each(|set| part.replica_sets.insert(set.uid, set.clone()));
-        self.pods_of_deployment(deployment).into_iter().for_each(|pod| part.pods.insert(pod.uid, pod.clone()));
-        part.index();
-        part
-    }
-
-    /// The Deployments that a viewer must follow to be told of `change`.
-    #[must_use]
-    pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
-        let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
-        match change.subject() {
-            crate::change::Subject::Nothing => Vec::new(),
-            crate::change::Subject::Deployment(uid) => vec![uid],
-            crate::change::Subject::ReplicaSet(uid) => owners(&uid),
-            crate::change::Subject::Pod(uid) => {
-                let Some(pod) = self.pods.get(&uid) else {
-                    return Vec::new();
-                };
-                let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).collect();
-                found.sort_unstable();
-                found.dedup();
-                found
-            }
-        }
-    }
-
-    /// Rebuilds what is not serialised. Must be called once on a deserialised model.
-    pub fn index(&mut self) {
-        self.sets_of.clear();
-        self.pods_of.clear();
-        for set in self.replica_sets.values() {
-            for owner in &set.owners {
-                self.sets_of.tie(*owner, set.uid);
-            }
-        }
-        for pod in self.pods.values() {
-            for owner in &pod.owners {
-                self.pods_of.tie(*owner, pod.uid);
-            }
-        }
-    }
-
-    /// Takes pods out, and every trace of them.
-    pub(crate) fn remove_pod(&mut self, uid: Uid) {
-        if let Some(pod) = self.pods.remove(&uid) {
-            for owner in &pod.owners {
-                self.pods_of.untie(*owner, uid);
-            }
-        }
-    }
-
-    /// Takes a ReplicaSet out, and every trace of it; its pods must be out before.
-    pub(crate) fn remove_set(&mut self, uid: Uid) {
-        if let Some(set) = self.replica_sets.remove(&uid) {
-            for owner in &set.owners {
-                self.sets_of.untie(*owner, uid);
-            }
-        }
-    }
-
-    pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
-        self.sets_of.tie(owner, set);
-    }
-
-    pub(crate) fn note_pod(&mut self, set: Uid, pod: Uid) {
-        self.pods_of.tie(set, pod);
-    }
 }

@@ -1,5 +1,7 @@
 //! The story: what the controllers did, as data in the order of time. [`crate::say`] makes a sentence of each moment.
 
+mod fold;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Limits};
@@ -15,8 +17,6 @@ const ONE_INSTANT_MILLIS: Millis = 60;
 const SCALING_MILLIS: Millis = 2_000;
 /// A replacement appears this soon after a pod was asked to go.
 const REPLACEMENT_MILLIS: Millis = 5_000;
-/// Steps told one by one before the rest of a run is folded.
-const TOLD: usize = 2;
 /// A gap shorter than this is not worth a line.
 const GAP_MILLIS: Millis = 1_000;
 
@@ -155,7 +155,7 @@ pub fn story(model: &Model, deployment: crate::Uid) -> Vec<Line> {
     teller.marks();
     teller.notes();
     let moments = order::by(teller.moments, |(at, kind, _)| (*at, *kind as u128));
-    folded(moments)
+    fold::folded(moments)
         .into_iter()
         .map(|(at_millis, kind, what)| Line { at_millis, kind, text: say::happening(&what) })
         .collect()
@@ -241,7 +241,7 @@ impl Teller<'_> {
             let length = rest.iter().take_while(|step| together(step)).count();
             let (instant, later) = rest.split_at(length);
             let mut parts: Vec<Part> = Vec::new();
-            instant.iter().for_each(|(set, scale)| extend(&mut parts, part(set, scale)));
+            instant.iter().for_each(|(set, scale)| fold::extend(&mut parts, part(set, scale)));
             let asked = instant.last().map_or(0, |(_, last)| self.asked_after(last.order, &steps));
             if first.cause == ScaleCause::Scaling {
                 let near = |(at, _): &(Millis, (u32, u32))| (first.at_millis - at).abs() <= SCALING_MILLIS;
@@ -428,58 +428,6 @@ impl Teller<'_> {
         if let Some(at) = self.deployment.kept_since_millis {
             self.tell(at, LineKind::Unknown, Happening::NotKept);
         }
-    }
-}
-
-/// Folds runs of steps that are alike: the first ones are told, the rest becomes one line.
-fn folded(moments: Vec<Moment>) -> Vec<Moment> {
-    let mut out: Vec<Moment> = Vec::with_capacity(moments.len());
-    // What each told step of the run so far changed, and the steps after them that are alike.
-    let mut told: Vec<Vec<(u64, i64)>> = Vec::new();
-    let mut rest: Vec<Moment> = Vec::new();
-    for moment in moments {
-        let Happening::Rolled { parts, .. } = &moment.2 else {
-            fold(&mut rest, &mut out);
-            told.clear();
-            out.push(moment);
-            continue;
-        };
-        let change: Vec<(u64, i64)> =
-            parts.iter().map(|part| (part.revision, i64::from(part.to) - i64::from(part.from))).collect();
-        // Alike: as the step before, or, where up and down alternate, as the one before that.
-        if told.len() >= TOLD && told.iter().rev().take(2).any(|before| *before == change) {
-            rest.push(moment);
-            continue;
-        }
-        fold(&mut rest, &mut out);
-        told.push(change);
-        out.push(moment);
-    }
-    fold(&mut rest, &mut out);
-    out
-}
-
-/// One line for several steps; a single one tells more by itself.
-fn fold(rest: &mut Vec<Moment>, out: &mut Vec<Moment>) {
-    let steps = rest.len() as u32;
-    let Some((at, kind, _)) = rest.last().filter(|_| steps > 1).cloned() else {
-        return out.append(rest);
-    };
-    let mut parts: Vec<Part> = Vec::new();
-    for (_, _, what) in rest.drain(..) {
-        if let Happening::Rolled { parts: more, .. } = what {
-            more.into_iter().for_each(|part| extend(&mut parts, part));
-        }
-    }
-    parts.sort_by_key(|part| std::cmp::Reverse(part.revision));
-    out.push((at, kind, Happening::AndSoOn { parts, steps }));
-}
-
-/// Adds a part; steps of one revision become one.
-fn extend(parts: &mut Vec<Part>, part: Part) {
-    match parts.iter_mut().find(|known| known.revision == part.revision) {
-        Some(known) => known.to = part.to,
-        None => parts.push(part),
     }
 }
 

@@ -1,0 +1,174 @@
+//! A cause in words, with what decides out of messages that say it at length.
+
+use crate::stall::{Cause, CauseKind};
+use crate::view::Looked;
+use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
+
+/// A cause in one sentence.
+#[must_use]
+pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
+    let (pods, evidence) = (cause.pods, &cause.evidence);
+    let name = short(evidence.object.rsplit(' ').next().unwrap_or_default()).to_owned();
+    let name = safe(&name);
+    let since = evidence.since_millis.map(|since| duration(looked.now_millis - since));
+    let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
+    let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
+    let spec = &looked.deployment.now.spec;
+    match &cause.kind {
+        CauseKind::ControllerSilent => {
+            format!("The Deployment controller has not reacted for {}.", since.unwrap_or_default())
+        }
+        CauseKind::Paused { is_edited: true } => format!(
+            "A change of the template waits: image {}. Nothing moves until someone runs kubectl rollout resume.",
+            images(&spec.images)
+        ),
+        CauseKind::Paused { is_edited: false } => "Nothing moves until someone runs kubectl rollout resume.".to_owned(),
+        CauseKind::Refused => refused(&evidence.message),
+        CauseKind::Image { images } => {
+            let because = pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object));
+            format!("Image {images} cannot be pulled: {because} ({one_is}).")
+        }
+        CauseKind::BadContainer => format!(
+            "A container cannot be made ({}, {one_is}): {}",
+            safe(&evidence.reason),
+            sentence_end(&evidence.message)
+        ),
+        CauseKind::Crash { is_out_of_memory: true, restarts, .. } => {
+            format!("New pods are killed, out of memory: {}{for_long} ({one_is}).", count(*restarts, "restart"))
+        }
+        CauseKind::Crash { exit_code, restarts, .. } => {
+            let exit = exit_code.map(|code| format!("exit code {code}, ")).unwrap_or_default();
+            format!("New pods crash: {exit}{}{for_long} ({one_is}).", count(*restarts, "restart"))
+        }
+        CauseKind::PodsFailed => {
+            let verb = if pods == 1 { "failed" } else { "failed as well" };
+            let message = if evidence.message.is_empty() {
+                ".".to_owned()
+            } else {
+                format!(": {}", sentence_end(&evidence.message))
+            };
+            format!("A new pod {verb}, {} ({one_is}){message}", safe(&evidence.reason))
+        }
+        CauseKind::Unschedulable => {
+            let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
+            format!("No node fits {which}: {}", sentence_end(scheduler_says(&evidence.message)))
+        }
+        CauseKind::Init => {
+            // "Init 1 of 3": how many are done, of how many.
+            let done = safe(&evidence.reason).replacen("Init ", "", 1);
+            let at_work = safe(&evidence.message);
+            format!("Init container {at_work} has run for {} ({done} done, {one_is}).", since.unwrap_or_default())
+        }
+        CauseKind::NotReady => {
+            let verb = if pods == 1 { "runs but is" } else { "run but are" };
+            let container = unready_containers(&evidence.message);
+            format!("{} {verb} not ready{container} since {}.", count(pods, "new pod"), since.unwrap_or_default())
+        }
+        CauseKind::Gate => {
+            let gate = gate(&evidence.message).unwrap_or_else(|| "that is not named".to_owned());
+            format!("Waits for readiness gate {gate} on {}.", count(pods, "pod"))
+        }
+        CauseKind::Deadlock => {
+            let wall = if looked.causes.iter().any(|cause| cause.kind == CauseKind::Refused) {
+                "refused"
+            } else {
+                "no node fits"
+            };
+            format!(
+                "May not remove an old pod (maxUnavailable {}) and cannot add one ({wall}): nobody can move.",
+                looked.limits.max_unavailable
+            )
+        }
+        CauseKind::OldNotGoing => {
+            format!(
+                "{} longer than the grace period allows and must go first ({one_is}).",
+                if pods == 1 { "1 old pod drains" } else { "Old pods drain" }
+            )
+        }
+        CauseKind::PodsMissing { wanted, there } => format!(
+            "The ReplicaSet controller has not reacted for {}: {} asked for, {there} there.",
+            since.unwrap_or_default(),
+            count(*wanted, "pod")
+        ),
+        CauseKind::MinReady { left_millis } => {
+            let verb = if pods == 1 { "counts" } else { "count" };
+            format!(
+                "{} {} ready and {verb} in {} s (minReadySeconds {}).",
+                count(pods, "pod"),
+                is_are(pods),
+                left_millis.div_euclid(1000) + 1,
+                spec.min_ready_seconds
+            )
+        }
+        CauseKind::OldTroubles { revision } => {
+            let revision = revision.map_or_else(|| "An older revision".to_owned(), |r| format!("Revision {r}"));
+            format!("{revision} has troubles of its own: {} ({}).", failing(pods), safe(&evidence.reason))
+                .replace(" ().", ".")
+        }
+    }
+}
+
+fn failing(pods: u32) -> String {
+    if pods == 1 { "1 pod fails".to_owned() } else { format!("{pods} pods fail") }
+}
+
+fn refused(message: &str) -> String {
+    let Some((_, quota)) = message.split_once("exceeded quota: ") else {
+        return format!("The API server refuses new pods: {}", sentence_end(message));
+    };
+    // "q, requested: pods=1, used: pods=3, limited: pods=3"
+    let part = |key: &str| quota.split(", ").find_map(|part| part.strip_prefix(key)).map(safe);
+    let name = safe(quota.split(',').next().unwrap_or_default());
+    match (part("used: "), part("limited: ")) {
+        (Some(used), Some(limited)) => {
+            let what = match (used.split_once('='), limited.split_once('=')) {
+                (Some((what, used)), Some((same, limited))) if what == same => format!("{used} of {limited} {what}"),
+                _ => format!("{used} of {limited}"),
+            };
+            format!("The API server refuses new pods: quota {name} is used up ({what}).")
+        }
+        _ => format!("The API server refuses new pods: quota {name} is used up."),
+    }
+}
+
+/// The decisive part of "0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: …".
+fn scheduler_says(message: &str) -> &str {
+    let Some((_, reasons)) = message.split_once(" nodes are available: ") else {
+        return message;
+    };
+    reasons.split_once(". ").map_or(reasons, |(decisive, _)| decisive)
+}
+
+/// The short reason of a failed pull, out of messages that repeat it several times. While the kubelet backs off, only the
+/// Event still tells it.
+fn pull_failure(reason: &str, message: &str, event: Option<&str>) -> String {
+    for text in [Some(message), event].into_iter().flatten() {
+        if text.contains("not found") || text.contains("manifest unknown") {
+            return "not found".to_owned();
+        }
+        if text.contains("unauthorized") || text.contains("denied") {
+            return "access denied".to_owned();
+        }
+    }
+    safe(reason)
+}
+
+/// What the last Event about a failure of this object says.
+fn told<'l>(looked: &'l Looked<'_>, object: &str) -> Option<&'l str> {
+    let (kind, name) = object.split_once(' ')?;
+    let about = |note: &&crate::model::Note| note.reason == "Failed" && note.about.0 == kind && note.about.1 == name;
+    looked.deployment.notes.iter().rev().find(about).map(|note| note.message.as_str())
+}
+
+/// "containers with unready status: [nginx proxy]" as " (container nginx proxy)".
+fn unready_containers(message: &str) -> String {
+    let inside = message.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
+    inside.map(|inside| format!(" (container {})", safe(&inside.replace(' ', ", ")))).unwrap_or_default()
+}
+
+/// The gate that a message names: "… readiness gate \"example.com/traffic\" …".
+fn gate(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("readiness gate ")?;
+    let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
+    Some(safe(name)).filter(|name| !name.is_empty())
+}

@@ -1,0 +1,172 @@
+//! A moment of the story in words.
+
+use crate::budget::Limits;
+use crate::model::EndReason;
+use crate::rollout::Trigger;
+use crate::story::{Happening, Part};
+use crate::words::{count, duration, list, safe, sentence_end, short};
+
+/// A moment of the story in one sentence.
+#[must_use]
+pub(crate) fn happening(happening: &Happening) -> String {
+    match happening {
+        Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
+        Happening::Starts { revision, trigger, images, before, change_cause } => {
+            let mut said = starts(*revision, *trigger, images, *before);
+            if let Some(cause) = change_cause {
+                said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
+            }
+            said
+        }
+        Happening::Completed { revision, took_millis } => {
+            format!("Revision {revision} is complete after {}.", duration(*took_millis))
+        }
+        Happening::Overtaken { revision, by } => {
+            format!("Revision {by} overtook revision {revision} before it finished.")
+        }
+        Happening::Deadline { revision } => format!(
+            "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
+        ),
+        Happening::Scaled { replicas, parts } => scaled(*replicas, parts),
+        Happening::Rolled { parts, asked, limits } => rolled(parts, *asked, *limits),
+        Happening::AndSoOn { parts, steps } => {
+            let parts: Vec<String> =
+                parts.iter().map(|part| format!("revision {} to {}", part.revision, part.to)).collect();
+            format!("… and so on: {}, in {steps} more steps.", list(&parts))
+        }
+        Happening::Replicas { from, to } => format!("Replicas changed {from} → {to} (not a rollout)."),
+        Happening::Killed { pod, revision, replacement, drained_millis } => {
+            killed(pod, *revision, replacement.as_ref(), *drained_millis)
+        }
+        Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
+        Happening::NodeLost { pods, node } => {
+            format!("{} written off: node {} is gone.", count(*pods, "pod"), safe(node))
+        }
+        Happening::Released { pod, revision } => {
+            let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();
+            format!("Pod {} released{by}: its labels no longer match. It keeps running, out of rotation.", name(pod))
+        }
+        Happening::Adopted { pod } => format!("Pod {} adopted again: its labels match.", name(pod)),
+        Happening::CleanedUp { hash, revision, limit } => format!(
+            "Old ReplicaSet {}{} cleaned up (revisionHistoryLimit {limit}).",
+            safe(hash),
+            revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default()
+        ),
+        Happening::SetDeleted { hash, is_current, outage_millis } => {
+            let again = if *is_current { ": created again at once, its pods drain" } else { "" };
+            let outage = match outage_millis {
+                Some(outage) => format!("; {} with nothing available", duration(*outage)),
+                None => String::new(),
+            };
+            format!("ReplicaSet {} deleted by hand{again}{outage}.", safe(hash))
+        }
+        Happening::Paused => "Paused: changes of the template wait until it is resumed.".to_owned(),
+        Happening::Resumed => "Resumed.".to_owned(),
+        Happening::Deleting => "The Deployment is being deleted.".to_owned(),
+        Happening::Deleted => "The Deployment was deleted.".to_owned(),
+        Happening::Gap { millis } => {
+            format!("Not observed for {}: what happened in between is not known.", duration(*millis))
+        }
+        Happening::Event { about, reason, message, count } => {
+            let (kind, name) = about;
+            let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
+            let name = if kind == "Pod" { short(name) } else { name };
+            format!("Event {} on {} {}{times}: {}", safe(reason), safe(kind), safe(name), sentence_end(message))
+        }
+        Happening::NotKept => "Older history is not kept.".to_owned(),
+    }
+}
+
+fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>) -> String {
+    match (trigger, before) {
+        (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
+        (Trigger::Adopted, _) => format!("Revision {revision} adopts the ReplicaSet that was there: image {images}."),
+        (Trigger::Restart, _) => format!("Revision {revision} starts: restart with the same image {images}."),
+        (Trigger::Rollback, Some(before)) => {
+            format!("Rolled back to revision {before}, now {revision}: image {images}.")
+        }
+        (Trigger::Rollback, None) => format!("Rolled back, now revision {revision}."),
+        (Trigger::Template | Trigger::Unknown, _) => format!("Revision {revision} starts: image {images}."),
+    }
+}
+
+fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
+    let change = |part: &Part| {
+        let sign = if part.to >= part.from { "+" } else { "−" };
+        format!("revision {} {sign}{}", part.revision, part.to.abs_diff(part.from))
+    };
+    match (replicas, parts) {
+        (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
+        (None, [part]) => format!("Scaled, not a rollout: revision {} {} → {}.", part.revision, part.from, part.to),
+        (Some((from, to)), parts) => {
+            let parts: Vec<String> = parts.iter().map(change).collect();
+            format!("Scaled {from} → {to} during a rollout: {}, in proportion.", parts.join(", "))
+        }
+        (None, parts) => {
+            let parts: Vec<String> = parts.iter().map(change).collect();
+            format!("Scaled, not a rollout: {}, in proportion.", parts.join(", "))
+        }
+    }
+}
+
+fn rolled(parts: &[Part], asked: u32, limits: Limits) -> String {
+    let step = |part: &Part| {
+        let direction = if part.to > part.from { "up" } else { "down" };
+        format!("revision {} {direction} {} → {}", part.revision, part.from, part.to)
+    };
+    let mut text = parts.iter().map(step).collect::<Vec<_>>().join(", ");
+    if let Some(initial) = text.get_mut(..1) {
+        initial.make_ascii_uppercase();
+    }
+    let grows = parts.iter().any(|part| part.to > part.from);
+    let shrinks = parts.iter().any(|part| part.to < part.from);
+    let room = match (grows, shrinks) {
+        (true, false) => format!("{asked} of at most {}", limits.ceiling),
+        (false, true) if limits.floor == 0 => "all may go".to_owned(),
+        (false, true) => format!("at least {} must stay available", limits.floor),
+        _ => format!("{asked} of at most {}, at least {} available", limits.ceiling, limits.floor),
+    };
+    format!("{text}: {room}.")
+}
+
+fn killed(
+    pod: &str,
+    revision: Option<u64>,
+    replacement: Option<&(String, Option<crate::Millis>)>,
+    drained: Option<crate::Millis>,
+) -> String {
+    let stays = revision.map_or_else(|| "the revision stays".to_owned(), |r| format!("the revision stays {r}"));
+    let mut said = format!("Pod {} deleted from outside the rollout; {stays}.", name(pod));
+    match replacement {
+        Some((other, Some(after))) => {
+            said.push_str(&format!(" Replacement {} up after {}", name(other), duration(*after)));
+            match drained {
+                Some(drained) if drained > *after => {
+                    said.push_str(&format!("; the old one drained {} more.", duration(drained - after)));
+                }
+                _ => said.push('.'),
+            }
+        }
+        Some((other, None)) => said.push_str(&format!(" Replacement {} is on its way.", name(other))),
+        None => {}
+    }
+    said
+}
+
+fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
+    let name = name(pod);
+    match reason {
+        EndReason::DeletedByHand if was_released => format!("Pod {name}, out of rotation, deleted."),
+        EndReason::DeletedByHand => format!("Pod {name} deleted from outside the rollout; the revision stays."),
+        EndReason::Evicted => format!("Pod {name} evicted."),
+        EndReason::NodeLost => format!("Pod {name} written off: its node is gone."),
+        EndReason::Unknown => format!("Pod {name} is gone; why cannot be told from what was seen."),
+        EndReason::DeploymentDeleted => format!("Pod {name} goes with its Deployment."),
+        EndReason::ReplicaSetDeleted => format!("Pod {name} goes with its ReplicaSet."),
+        EndReason::ScaledDown => format!("Pod {name} scaled down."),
+    }
+}
+
+fn name(pod: &str) -> String {
+    safe(short(pod))
+}

@@ -1,0 +1,219 @@
+//! The verdict in words: badge, sentence, why, budget.
+
+use crate::budget::{Limits, Next};
+use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
+use crate::say::cause;
+use crate::stall::CauseKind;
+use crate::view::{Counts, Looked, Standing};
+use crate::words::{count, duration, is_are, list};
+
+/// The badge: one or two words.
+#[must_use]
+pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
+    match standing {
+        Standing::Deleted => "Ended",
+        Standing::Deleting => "Being deleted",
+        Standing::Paused => "Paused",
+        Standing::NotObserved => "Not observed",
+        Standing::ScaledToZero => "Scaled to zero",
+        Standing::DeadlineExceeded => "Deadline exceeded",
+        Standing::Stalled => "Stalled",
+        Standing::TakingDown => "Taking down",
+        Standing::Waiting => "Waiting",
+        Standing::Progressing if is_first(looked) => "Starting",
+        Standing::Progressing => "Rolling out",
+        Standing::Finishing => "Finishing",
+        Standing::Degraded { is_stuck: true } => "Degraded",
+        Standing::Degraded { is_stuck: false } => "Recovering",
+        Standing::Complete => "Complete",
+    }
+    .to_owned()
+}
+
+/// The verdict: one sentence of at most twelve words.
+#[must_use]
+pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
+    let wanted = looked.deployment.now.spec.replicas;
+    let (available, new_available) = (looked.counts.available, looked.counts.new_available);
+    let revision = revision(looked);
+    match standing {
+        Standing::Deleted => {
+            let ago = looked.deployment.deleted_millis.map_or(0, |at| looked.now_millis - at);
+            format!("This Deployment was deleted {} ago.", duration(ago))
+        }
+        Standing::Deleting => "This Deployment is being deleted.".to_owned(),
+        Standing::Paused => format!("Paused with revision {revision} at {new_available} of {wanted}."),
+        Standing::NotObserved => {
+            format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
+        }
+        Standing::ScaledToZero => format!("Revision {revision} is scaled to zero."),
+        Standing::Complete => format!("Revision {revision} is live: {available} of {wanted} available."),
+        Standing::DeadlineExceeded | Standing::Stalled => {
+            format!("Revision {revision} is stuck: {new_available} of {wanted} new pods available.")
+        }
+        Standing::TakingDown => format!("Revision {revision} is being taken down before the next one starts."),
+        Standing::Finishing | Standing::Degraded { .. } => {
+            format!("Revision {revision}: {available} of {wanted} available.")
+        }
+        Standing::Waiting | Standing::Progressing => match replaced(looked).as_slice() {
+            [] => format!("Revision {revision}: {available} of {wanted} available."),
+            old => format!(
+                "Revision {revision} is replacing revision {}: {new_available} of {wanted} new pods available.",
+                list(old)
+            ),
+        },
+    }
+}
+
+/// Why it stands so: causes, what the budget forbids, what comes next; may be empty.
+#[must_use]
+pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
+    let causes = || looked.causes.iter().take(2).map(|one| cause(one, looked)).collect::<Vec<_>>();
+    let with = |mut said: Vec<String>, otherwise: &str| {
+        let is_named = !said.is_empty();
+        said.extend(neither(looked));
+        if !is_named && !otherwise.is_empty() {
+            said.push(otherwise.to_owned());
+        }
+        said.join(" ")
+    };
+    match standing {
+        Standing::Deleted => {
+            let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
+            if left == 0 { String::new() } else { format!("{} still {} there.", count(left, "pod"), is_are(left)) }
+        }
+        Standing::Deleting | Standing::NotObserved => String::new(),
+        Standing::Paused => causes().join(" "),
+        Standing::ScaledToZero | Standing::Complete => leftovers(looked).unwrap_or_else(|| "Nothing is moving.".into()),
+        Standing::DeadlineExceeded => with(causes(), "Kubernetes keeps trying; it does not roll back by itself."),
+        Standing::Finishing => leftovers(looked).unwrap_or_else(|| "The controller has not reported it yet.".into()),
+        Standing::TakingDown => {
+            let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
+            let mut said = causes();
+            said.push(format!("Recreate: the next revision starts when {} gone.", of_these(left)));
+            said.join(" ")
+        }
+        Standing::Degraded { .. } => with(causes(), "A replacement is on its way; the revision does not change."),
+        Standing::Stalled => with(causes(), &format!("Nothing has moved for a while. {}", next(looked))),
+        Standing::Waiting | Standing::Progressing => with(causes(), &next(looked)),
+    }
+}
+
+fn of_these(pods: u32) -> String {
+    if pods == 1 { "1 pod is".to_owned() } else { format!("{pods} pods are") }
+}
+
+/// Both limits are reached: nobody may move until a new pod is available.
+fn neither(looked: &Looked<'_>) -> Option<String> {
+    let (limits, counts) = (looked.limits, looked.counts);
+    let is_said = looked.causes.iter().any(|cause| cause.kind == CauseKind::Deadlock);
+    let beginning = if looked.has_fault() { "Neither side may move" } else { "Both limits are reached" };
+    (looked.sums.old_asked() > 0 && looked.at_limits() && !is_said).then(|| {
+        format!(
+            "{beginning}: {} of at most {} pods exist, {} of at least {} {} available.",
+            counts.asked,
+            limits.ceiling,
+            counts.available,
+            limits.floor,
+            is_are(limits.floor)
+        )
+    })
+}
+
+/// What the controller does or waits for next.
+fn next(looked: &Looked<'_>) -> String {
+    let floor = looked.limits.floor;
+    match looked.next {
+        Next::Nothing if looked.counts.not_yet > 0 => {
+            format!("Next: {} to become available.", count(looked.counts.not_yet, "pod"))
+        }
+        Next::Nothing if looked.counts.available < looked.counts.asked => {
+            "Next: the ReplicaSet controller makes the pods.".to_owned()
+        }
+        Next::Nothing | Next::Paused => String::new(),
+        Next::CreateSet => "Next: the controller creates the ReplicaSet.".to_owned(),
+        Next::AddNew(pods) => format!("Next: {} may be added.", count(pods, "new pod")),
+        Next::RemoveNew(pods) => format!("Next: {} too many {} removed.", count(pods, "pod"), is_are(pods)),
+        Next::RemoveOld { unhealthy: 0, healthy } => {
+            format!("Next: {} may go (floor {floor}).", count(healthy, "old pod"))
+        }
+        Next::RemoveOld { unhealthy, healthy } => {
+            format!(
+                "Next: {} may go, first those not available (floor {floor}).",
+                count(unhealthy + healthy, "old pod")
+            )
+        }
+        Next::WaitForNew { .. } => {
+            format!("Next: when a new pod becomes available, an old one may go (floor {floor}).")
+        }
+        Next::WaitForOldGone => "Next: new pods, when the old ones are gone.".to_owned(),
+    }
+}
+
+fn leftovers(looked: &Looked<'_>) -> Option<String> {
+    let counts = looked.counts;
+    let mut said = Vec::new();
+    if counts.terminating > 0 {
+        said.push(format!("{} {} still draining.", count(counts.terminating, "old pod"), is_are(counts.terminating)));
+    }
+    if counts.out_of_rotation > 0 {
+        let verb = if counts.out_of_rotation == 1 { "runs" } else { "run" };
+        said.push(format!("{} {verb} out of rotation.", count(counts.out_of_rotation, "pod")));
+    }
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
+fn revision(looked: &Looked<'_>) -> String {
+    looked.revision().map_or_else(|| "not numbered".to_owned(), |revision| revision.to_string())
+}
+
+/// Nothing is replaced: the Deployment is new.
+fn is_first(looked: &Looked<'_>) -> bool {
+    replaced(looked).is_empty() && looked.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
+}
+
+/// Older revisions that still ask for pods.
+fn replaced(looked: &Looked<'_>) -> Vec<String> {
+    let sets = looked.model.owned_sets(looked.deployment.uid);
+    sets.filter(|set| looked.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.wanted > 0)
+        .filter_map(|set| Some(set.revision()?.to_string()))
+        .collect()
+}
+
+fn silence(looked: &Looked<'_>) -> crate::Millis {
+    let silent = looked.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent);
+    silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| looked.now_millis - since)
+}
+
+/// The budget against what is there, with where the limits come from.
+#[must_use]
+pub fn budget(spec: &DeploymentSpec, counts: Counts, limits: Limits) -> String {
+    let n = spec.replicas;
+    let Some((ceiling, floor)) = derived(spec, limits) else {
+        return format!(
+            "Recreate: {} of {n} asked for, {} available; old pods go first.",
+            counts.asked, counts.available
+        );
+    };
+    format!(
+        "{} of at most {} asked for (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
+        counts.asked, limits.ceiling, limits.ceiling, counts.available, limits.floor, limits.floor,
+    )
+}
+
+/// Where ceiling and floor come from; `None` for Recreate, which has neither.
+#[must_use]
+pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)> {
+    let n = spec.replicas;
+    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else {
+        return None;
+    };
+    let derive = |share: IntOrPercent, resolved: u32, round: &str| match share {
+        IntOrPercent::Int(_) => resolved.to_string(),
+        IntOrPercent::Percent(percent) => format!("{resolved} ({percent} %, {round})"),
+    };
+    Some((
+        format!("{n} + {}", derive(max_surge, limits.max_surge, "up")),
+        format!("{n} − {}", derive(max_unavailable, limits.max_unavailable, "down")),
+    ))
+}
