@@ -89,6 +89,20 @@ pub struct Deployment {
     pub rollouts_forgotten: u32,
 }
 
+impl Deployment {
+    /// It is gone or being deleted: what belongs to it goes with it.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.deleted_millis.is_some() || self.now.deleting
+    }
+
+    /// How many rollouts were seen, forgotten ones included.
+    #[must_use]
+    pub const fn rollouts_seen(&self) -> u32 {
+        self.rollouts_forgotten + self.rollouts.len() as u32
+    }
+}
+
 /// A stretch of time in which nobody looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {

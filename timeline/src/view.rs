@@ -288,9 +288,8 @@ impl<'m> Looked<'m> {
         let sums = Sums::of(model, deployment);
         let limits = budget::limits(&deployment.now.spec);
         let next = budget::next(&deployment.now.spec, &sums);
-        let is_over = deployment.deleted_millis.is_some() || deployment.now.deleting;
         let scene = Scene { model, deployment, sums: &sums, next, limits, now_millis: now.millis };
-        let causes = if is_over { Vec::new() } else { scene.causes() };
+        let causes = if deployment.is_over() { Vec::new() } else { scene.causes() };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
         let counts = counts(model, deployment, current, sums.asked);

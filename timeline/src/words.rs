@@ -32,6 +32,13 @@ pub fn duration(millis: Millis) -> String {
     }
 }
 
+/// Time of day in UTC, "14:02:05".
+#[must_use]
+pub fn clock(at_millis: Millis) -> String {
+    let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
 /// The last five letters of a pod's name: what tells it from its siblings.
 #[must_use]
 pub fn short(name: &str) -> &str {
@@ -102,6 +109,11 @@ mod tests {
         let said: Vec<String> =
             [-5, 940, 9_999, 12_345, 130_000, 11_100_000, 400_000_000].into_iter().map(duration).collect();
         assert_eq!(said, ["0.0 s", "0.9 s", "9.9 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days"]);
+    }
+
+    #[test]
+    fn clock_is_time_of_day() {
+        assert_eq!(clock(1_795_236_786_365), "04:53:06");
     }
 
     #[test]

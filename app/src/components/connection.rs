@@ -6,7 +6,7 @@ use timeline::frame::{Connection, ConnectionState, Forbidden};
 use super::text;
 use crate::board::Board;
 use crate::live::link::LinkState;
-use crate::score::scale::clock;
+use timeline::words::clock;
 
 /// The state of a cluster's connection in a word or two.
 #[must_use]

@@ -6,7 +6,7 @@ use timeline::words::duration;
 
 use super::text;
 use crate::board::Board;
-use crate::score::scale::clock;
+use timeline::words::clock;
 
 /// The verdict line.
 #[component]

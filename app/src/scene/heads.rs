@@ -7,7 +7,7 @@ use timeline::words::safe;
 use super::{Placed, key, token, words};
 use crate::numbers::fixed;
 use crate::rows::Row;
-use crate::score::scale::clock;
+use timeline::words::clock;
 
 /// In rows lower than this names are left out, and tokens become squares.
 const NAME_ROW: f64 = 14.0;

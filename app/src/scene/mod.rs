@@ -16,7 +16,8 @@ use self::budget::Budget;
 use crate::numbers::thousandths;
 use crate::rows::{Row, escaped};
 use crate::score::lanes::{self, Band, Place};
-use crate::score::scale::{self, clock};
+use crate::score::scale;
+use timeline::words::clock;
 
 /// The stretch of time and the room that a scene is drawn for.
 #[derive(Debug, Clone, Copy, PartialEq)]

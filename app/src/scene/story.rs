@@ -4,7 +4,7 @@
 use timeline::story::Line;
 
 use crate::rows::{Row, escaped};
-use crate::score::scale::clock;
+use timeline::words::clock;
 
 /// Lines shown; older ones stay in the timeline document.
 const MOST_LINES: usize = 80;

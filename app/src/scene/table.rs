@@ -4,7 +4,7 @@ use timeline::model::Pod;
 
 use super::{Placed, key, words};
 use crate::rows::Row;
-use crate::score::scale::clock;
+use timeline::words::clock;
 
 /// The row of one pod.
 pub(super) fn row(one: &Placed, pod: &Pod) -> Row {

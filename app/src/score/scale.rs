@@ -57,13 +57,6 @@ pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static 
     unseen.chain(unkept).filter(|(gap, _)| gap.to_millis > from_millis).collect()
 }
 
-/// Time of day in UTC, "14:02:05".
-#[must_use]
-pub fn clock(at_millis: Millis) -> String {
-    let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,10 +68,5 @@ mod tests {
             assert!((3..=11).contains(&ticks.len()), "{window}: {ticks:?}");
             assert!(ticks.first().unwrap() <= &(1_000_123 - window as i64) && ticks.last().unwrap() >= &1_000_123);
         }
-    }
-
-    #[test]
-    fn clock_is_time_of_day() {
-        assert_eq!(clock(1_795_236_786_365), "04:53:06");
     }
 }

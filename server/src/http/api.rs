@@ -10,7 +10,6 @@ use axum::http::StatusCode;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use timeline::document;
 
 use crate::state::Rollcast;
 
@@ -58,14 +57,7 @@ pub(super) async fn timeline(
         return error(StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here."));
     };
     let missing = format!("There is no Deployment {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
-    let document = hub
-        .read(move |reader| {
-            let model = reader.timeline.model();
-            let uid = model.find(&namespace, &name)?.uid;
-            let (from, to) = reader.observed.unzip();
-            serde_json::to_vec(&document::document(&model.only(uid), from, to)).ok()
-        })
-        .await;
+    let document = hub.read(move |reader| serde_json::to_vec(&reader.document(&namespace, &name)?).ok()).await;
     match document {
         Ok(Some(bytes)) => ([(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
         Ok(None) => error(StatusCode::NOT_FOUND, missing),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
+use timeline::document::{self, Document};
 use timeline::frame::{ClusterList, Connection, ConnectionState, Position, Snapshot};
 use timeline::{Fact, Millis, Retention, Timeline};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
@@ -115,6 +116,17 @@ pub struct Reader<'h> {
     pub observed: Option<(Millis, Millis)>,
     /// The hub's clock.
     pub now_millis: Millis,
+}
+
+impl Reader<'_> {
+    /// The timeline document of a Deployment; `None` when there is none of that name.
+    #[must_use]
+    pub fn document(&self, namespace: &str, name: &str) -> Option<Document> {
+        let model = self.timeline.model();
+        let uid = model.find(namespace, name)?.uid;
+        let (from, to) = self.observed.unzip();
+        Some(document::document(&model.only(uid), from, to))
+    }
 }
 
 /// The way to a hub.

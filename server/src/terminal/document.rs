@@ -3,7 +3,6 @@
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use timeline::document;
 
 use super::Origin;
 
@@ -15,12 +14,8 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
     match origin {
         Origin::Cluster { hub, namespace } => {
             let (namespace, name) = (namespace.clone(), name.to_owned());
-            let document = hub.read(move |reader| {
-                let model = reader.timeline.model();
-                let uid = model.find(&namespace, &name)?.uid;
-                let (from, to) = reader.observed.unzip();
-                serde_json::to_string_pretty(&document::document(&model.only(uid), from, to)).ok()
-            });
+            let document =
+                hub.read(move |reader| serde_json::to_string_pretty(&reader.document(&namespace, &name)?).ok());
             document.await?.ok_or_else(|| anyhow::anyhow!("there is no such Deployment"))
         }
         Origin::Server { address, cluster, namespace, .. } => {

@@ -18,6 +18,7 @@ mod wait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use timeline::words::clock;
 use timeline::{Retention, words};
 
 use crate::cli;
@@ -100,10 +101,4 @@ async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow:
 /// Text as it may be printed: nothing in it commands the terminal.
 fn plain(text: &str) -> String {
     words::visible(text).collect()
-}
-
-/// Time of day in UTC, "14:02:05".
-fn clock(at_millis: timeline::Millis) -> String {
-    let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }

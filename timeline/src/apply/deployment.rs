@@ -85,7 +85,7 @@ impl Timeline {
         if last.is_some_and(|rollout| rollout.revision == revision) {
             return;
         }
-        let index = deployment.rollouts_forgotten + deployment.rollouts.len() as u32;
+        let index = deployment.rollouts_seen();
         let from_first_list = deployment.from_first_list && index == 0 && at == deployment.first_seen_millis;
         let limits = budget::limits(&now.spec);
         let (peak_pods, peak_terminating) = self.owned_pods(uid);
@@ -148,7 +148,7 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else {
             return;
         };
-        let Some(index) = (deployment.rollouts_forgotten + deployment.rollouts.len() as u32).checked_sub(1) else {
+        let Some(index) = deployment.rollouts_seen().checked_sub(1) else {
             return;
         };
         let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else {

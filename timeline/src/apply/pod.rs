@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use crate::fact::{PodFact, Seen};
-use crate::model::{EndReason, Pod, PodNow};
+use crate::model::{Deployment, EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
 use crate::{Change, Millis, Uid};
 
@@ -162,7 +162,7 @@ impl Timeline {
             return EndReason::Unknown;
         };
         let deployment = set.owner.and_then(|uid| self.model.deployments.get(&uid));
-        if deployment.is_some_and(|d| d.deleted_millis.is_some() || d.now.deleting) {
+        if deployment.is_some_and(Deployment::is_over) {
             return EndReason::DeploymentDeleted;
         }
         if set.removed_millis.is_some() || set.now.deleting {

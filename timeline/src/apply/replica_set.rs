@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use crate::fact::{Kind, ReplicaSetFact, Seen};
-use crate::model::{RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
+use crate::model::{Deployment, RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 
 impl Timeline {
@@ -90,8 +90,7 @@ impl Timeline {
 
     /// A Deployment changed: ReplicaSets that just went may have gone with it.
     pub(super) fn settle_removals(&mut self) {
-        let is_gone =
-            |uid: &Uid| self.model.deployments.get(uid).is_some_and(|d| d.deleted_millis.is_some() || d.now.deleting);
+        let is_gone = |uid: &Uid| self.model.deployments.get(uid).is_some_and(Deployment::is_over);
         let sets = self.settling_sets.iter().filter_map(|(uid, _)| self.model.replica_sets.get(uid));
         let better: Vec<(Uid, Millis)> = sets
             .filter(|set| set.owner.as_ref().is_some_and(is_gone))
@@ -107,7 +106,7 @@ impl Timeline {
         let Some(deployment) = set.owner.and_then(|owner| self.model.deployments.get(&owner)) else {
             return RemovedBecause::Deleted;
         };
-        if deployment.deleted_millis.is_some() || deployment.now.deleting {
+        if deployment.is_over() {
             return RemovedBecause::DeploymentDeleted;
         }
         let is_old = |set: &ReplicaSet| set.revision() != deployment.now.revision;

@@ -1,6 +1,6 @@
 //! The programs of the real control plane, built from Go modules: the Kubernetes binary, etcd, KWOK.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
@@ -44,37 +44,27 @@ pub fn ensure_binaries() -> Result<Binaries> {
             versions.next().unwrap_or_default(),
             versions.next().unwrap_or_default(),
         );
-        sh::run(
-            sh::command("go", &["build", "-trimpath", "-ldflags", &flags, "-o"])
-                .arg(&binaries.kubernetes)
-                .arg(".")
-                .current_dir(&modules),
-        )?;
+        go_build(&binaries.kubernetes, ".", &flags, &modules)?;
     }
     if is_older(&binaries.oracle, &["oracle/main.go", "go.mod", "go.sum"].map(|file| modules.join(file))) {
         sh::say("building the oracle that verdicts are compared with");
-        sh::run(
-            sh::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"])
-                .arg(&binaries.oracle)
-                .arg("./oracle")
-                .current_dir(&modules),
-        )?;
+        go_build(&binaries.oracle, "./oracle", "-s -w", &modules)?;
     }
     let etcd = modules.join("etcd");
     if is_older(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
         sh::say("building etcd");
-        sh::run(
-            sh::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"])
-                .arg(&binaries.etcd)
-                .arg(".")
-                .current_dir(&etcd),
-        )?;
+        go_build(&binaries.etcd, ".", "-s -w", &etcd)?;
     }
     if !binaries.kwok.exists() {
         sh::say("building KWOK, the fake kubelet");
         sh::run(sh::command("go", &["install", KWOK]).env("GOBIN", &folder))?;
     }
     Ok(binaries)
+}
+
+fn go_build(made: &Path, package: &str, flags: &str, modules: &Path) -> Result<()> {
+    let mut go = sh::command("go", &["build", "-trimpath", "-ldflags", flags, "-o"]);
+    sh::run(go.arg(made).arg(package).current_dir(modules))
 }
 
 fn is_older(made: &PathBuf, sources: &[PathBuf]) -> bool {
