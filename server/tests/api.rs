@@ -7,7 +7,8 @@
     reason = "a test ends where its assumptions do"
 )]
 
-use std::path::Path;
+mod common;
+
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -22,12 +23,10 @@ use tower::ServiceExt;
 
 /// A site that holds every recording, played to its end, as a cluster of its own.
 async fn site() -> (Arc<Rollcast>, Vec<String>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
     let mut hubs = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let recording = Recording::read(&std::fs::read_to_string(&path).unwrap());
-        let (hub, _) = Handle::start(path.file_stem().unwrap().to_str().unwrap(), Arc::default(), Retention::default());
+    for (name, text) in common::recordings() {
+        let recording = Recording::read(&text);
+        let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
         for observed in recording.observed {
             hub.observe(observed.at_millis, observed.fact).await.unwrap();
         }

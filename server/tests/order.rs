@@ -8,8 +8,9 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod common;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -22,12 +23,8 @@ const SEEDS: u64 = 12;
 /// How far streams overtake each other, in milliseconds.
 const APART_MILLIS: i64 = 50;
 
-fn recordings() -> Vec<(String, Vec<Observed>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let read = |path: &PathBuf| Recording::read(&std::fs::read_to_string(path).unwrap()).observed;
-    paths.iter().map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), read(path))).collect()
+fn recordings() -> impl Iterator<Item = (String, Vec<Observed>)> {
+    common::recordings().into_iter().map(|(name, text)| (name, Recording::read(&text).observed))
 }
 
 const fn kind(fact: &Fact) -> Kind {

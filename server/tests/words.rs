@@ -7,8 +7,9 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod common;
+
 use std::fmt::Write;
-use std::path::Path;
 
 use server::recording::Recording;
 use timeline::view::{self, Now};
@@ -74,14 +75,11 @@ fn said(text: &str) -> String {
 
 #[test]
 fn every_sentence_of_every_recording() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
-    let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    names.sort();
-    assert_eq!(names.len(), 23);
+    let recordings = common::recordings();
+    assert_eq!(recordings.len(), 23);
     insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "words", omit_expression => true }, {
-        for path in names {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            insta::assert_snapshot!(name, said(&std::fs::read_to_string(&path).unwrap()));
+        for (name, text) in recordings {
+            insta::assert_snapshot!(name, said(&text));
         }
     });
 }
