@@ -1,17 +1,19 @@
 //! The board: what the page of one Deployment shows, as signals: texts, and what changes with every frame. Lists are
 //! rows ([`crate::scene`]); the board holds the ones that the server renders.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use leptos::prelude::*;
 use timeline::Millis;
-use timeline::frame::{Connection, ConnectionState};
+use timeline::frame::{Connection, ConnectionState, Snapshot};
 use timeline::view::View;
 
 use crate::live::link::LinkState;
+use crate::numbers::{fixed, thousandths};
 use crate::payload::DeploymentPayload;
-use crate::rows::Row;
-use crate::scene::{self, Frame, Scene};
+use crate::rows::{Plan, Row, Tag, markup, placed};
+use crate::scene::{self, Frame};
 use crate::score::scale;
 
 /// Height that the bands may use before the page was measured, in pixels.
@@ -60,21 +62,57 @@ pub struct Board {
     pub height: ArcRwSignal<f64>,
     /// Height of all bands, in pixels.
     pub total: ArcRwSignal<f64>,
-    /// The lists as they were rendered.
+    /// The lists as they are rendered by the server.
     pub first: Arc<First>,
+    /// What they are rendered for.
+    pub first_frame: Frame,
     /// Since when the server looks for the Deployment.
     pub looking_since_millis: ArcRwSignal<Millis>,
     /// Times in the picture are counted from here, so that they are small numbers.
     pub base_millis: Millis,
 }
 
-/// The lists of a page as it was rendered.
-#[derive(Debug)]
+/// The lists of a page as the server renders them; the browser finds them in the page.
+#[derive(Debug, Default)]
 pub struct First {
-    /// Everything in the picture and beside it.
-    pub scene: Scene,
-    /// Ticks of the axis.
-    pub ticks: Vec<Row>,
+    /// Markup by the id of its list.
+    lists: Vec<(&'static str, String)>,
+    /// Where everything is, as a style sheet.
+    pub placed: String,
+}
+
+impl First {
+    /// The markup of a list.
+    #[must_use]
+    pub fn list(&self, id: &str) -> String {
+        self.lists.iter().find(|(known, _)| *known == id).map(|(_, markup)| markup.clone()).unwrap_or_default()
+    }
+
+    fn add(&mut self, id: &'static str, tag: Tag, plans: &[Plan<'_>]) {
+        let rows: Vec<Row> = plans.iter().map(Plan::row).collect();
+        self.lists.push((id, markup(tag, &rows)));
+        self.placed.push_str(&placed(id, &rows));
+    }
+}
+
+/// The stretch of time and the room that a page is rendered for before it was measured.
+#[must_use]
+pub fn first_frame(snapshot: &Snapshot) -> Frame {
+    let deployment = snapshot.deployment.and_then(|uid| snapshot.model.deployments.get(&uid));
+    Frame {
+        now_millis: snapshot.now_millis,
+        window_millis: scale::window_millis(deployment, snapshot.now_millis),
+        base_millis: snapshot.now_millis,
+        height: UNMEASURED_HEIGHT,
+        width: UNMEASURED_WIDTH,
+        is_painted: false,
+    }
+}
+
+/// Times as the style sheet needs them: the right edge and the window, in seconds from the base.
+#[must_use]
+pub fn times(now_millis: Millis, window_millis: f64, base_millis: Millis) -> (String, String) {
+    (thousandths((now_millis - base_millis) as f64 / 1000.0), thousandths(window_millis / 1000.0))
 }
 
 impl Board {
@@ -82,18 +120,22 @@ impl Board {
     #[must_use]
     pub fn new(payload: &DeploymentPayload) -> Self {
         let snapshot = &payload.snapshot;
-        let (model, now_millis) = (&snapshot.model, snapshot.now_millis);
-        let deployment = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
-        let window_millis = scale::window_millis(deployment, now_millis);
-        let frame = Frame {
-            now_millis,
-            window_millis,
-            base_millis: now_millis,
-            height: UNMEASURED_HEIGHT,
-            width: UNMEASURED_WIDTH,
-        };
-        let scene = scene::scene(model, snapshot.deployment, &snapshot.said, frame);
-        let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH), now_millis);
+        let frame = first_frame(snapshot);
+        let Frame { now_millis, window_millis, .. } = frame;
+        let mut first = First::default();
+        let mut total = frame.height;
+        if !cfg!(feature = "hydrate") {
+            let scene = scene::scene(&snapshot.model, snapshot.deployment, &snapshot.said, frame);
+            total = scene.height;
+            for ((id, tag), plans) in scene::LISTS.into_iter().zip(&scene.lists) {
+                first.add(id, tag, plans);
+            }
+            let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH), now_millis);
+            first.add("ticks", Tag::Block, &ticks);
+            let (now, window) = times(now_millis, window_millis, now_millis);
+            let _ = write!(first.placed, "#ticks,#gaps{{--now:{now};--window:{window}}}");
+            let _ = write!(first.placed, "#picture{{height:{}px}}", fixed(scene.height));
+        }
         Self {
             view: ArcRwSignal::new(snapshot.said.view.clone()),
             connection: ArcRwSignal::new(payload.connection.clone()),
@@ -101,10 +143,11 @@ impl Board {
             axis: ArcRwSignal::new(Axis { now_millis, window_millis, width: UNMEASURED_WIDTH }),
             second: ArcRwSignal::new(now_millis.div_euclid(1000)),
             height: ArcRwSignal::new(UNMEASURED_HEIGHT),
-            total: ArcRwSignal::new(scene.height),
+            total: ArcRwSignal::new(total),
             looking_since_millis: ArcRwSignal::new(snapshot.looking_since_millis),
             base_millis: now_millis,
-            first: Arc::new(First { scene, ticks }),
+            first: Arc::new(first),
+            first_frame: frame,
             place: Arc::new(Place {
                 cluster: payload.cluster.clone(),
                 namespace: payload.namespace.clone(),

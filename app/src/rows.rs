@@ -4,14 +4,75 @@
 use std::fmt::Write;
 
 /// One element of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Tells it from the others of its list.
-    pub key: String,
     /// Its attributes, not escaped.
     pub attributes: Vec<(&'static str, String)>,
+    /// Its own style: where it is. Never an attribute, which the page's content security policy would refuse.
+    pub style: String,
     /// What is inside, as markup: texts in it are escaped.
     pub inside: String,
+}
+
+/// An element of a list before it is made: rows whose plan did not change are not made again.
+pub struct Plan<'m> {
+    /// Tells it from the others of its list.
+    pub key: u128,
+    /// Differs when the row would.
+    pub stamp: Stamp,
+    /// Makes the row.
+    make: Box<dyn Fn() -> Row + 'm>,
+}
+
+impl<'m> Plan<'m> {
+    /// A row that is made when it is needed.
+    pub fn new(key: u128, stamp: Stamp, make: impl Fn() -> Row + 'm) -> Self {
+        Self { key, stamp, make: Box::new(make) }
+    }
+
+    /// A row that is cheap to make: its content is its stamp.
+    #[must_use]
+    pub fn made(key: u128, row: Row) -> Self {
+        let texts = row.attributes.iter().map(|(_, value)| value).chain([&row.style, &row.inside]);
+        let stamp = texts.fold(Stamp::default(), |stamp, text| stamp.text(text));
+        Self::new(key, stamp, move || row.clone())
+    }
+
+    /// Makes the row.
+    #[must_use]
+    pub fn row(&self) -> Row {
+        (self.make)()
+    }
+}
+
+/// What a row is made of, as one number (FNV-1a).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Default for Stamp {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Stamp {
+    /// With a number.
+    #[must_use]
+    pub const fn number(self, number: u64) -> Self {
+        Self((self.0 ^ number).wrapping_mul(0x0100_0000_01b3).rotate_left(23))
+    }
+
+    /// With a text.
+    #[must_use]
+    pub fn text(self, text: &str) -> Self {
+        text.bytes().fold(self.number(text.len() as u64), |stamp, byte| stamp.number(u64::from(byte)))
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
 }
 
 /// The element that a list is made of.
@@ -46,20 +107,28 @@ pub fn rendered(make: impl FnOnce() -> String) -> String {
     if cfg!(feature = "hydrate") { String::new() } else { make() }
 }
 
-/// The markup of a list, rendered by the server.
+/// The markup of a list.
 #[must_use]
 pub fn markup(tag: Tag, rows: &[Row]) -> String {
-    rendered(|| {
-        let mut out = String::new();
-        for row in rows {
-            let _ = write!(out, "<{}", tag.name());
-            for (name, value) in &row.attributes {
-                let _ = write!(out, " {name}=\"{}\"", escaped(value));
-            }
-            let _ = write!(out, ">{}</{}>", row.inside, tag.name());
+    let mut out = String::new();
+    for row in rows {
+        let _ = write!(out, "<{}", tag.name());
+        for (name, value) in &row.attributes {
+            let _ = write!(out, " {name}=\"{}\"", escaped(value));
         }
-        out
-    })
+        let _ = write!(out, ">{}</{}>", row.inside, tag.name());
+    }
+    out
+}
+
+/// The styles of a list's rows as a style sheet, for a page that no program has taken over yet.
+#[must_use]
+pub fn placed(id: &str, rows: &[Row]) -> String {
+    let mut out = String::new();
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| !row.style.is_empty()) {
+        let _ = write!(out, "#{id}>:nth-child({}){{{}}}", index + 1, row.style);
+    }
+    out
 }
 
 /// Text as markup: nothing in it is an element, a reference or the end of an attribute.
@@ -86,8 +155,8 @@ mod tests {
     #[test]
     fn hostile_text_is_text() {
         let row = Row {
-            key: String::new(),
             attributes: vec![("data-pod", "\"><script>".to_owned())],
+            style: String::new(),
             inside: escaped("<img src=x onerror='alert(1)'>&amp;"),
         };
         assert_eq!(

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::text;
 use crate::board::Board;
 use crate::numbers::{fixed, thousandths};
-use crate::rows::{Tag, markup, rendered};
+use crate::rows::rendered;
 use crate::scene::budget::HEIGHT;
 
 /// The picture, the table twin of it, and the story beside it.
@@ -20,54 +20,62 @@ pub fn Score(
     let view = board.view.clone();
     let label =
         text(move || view.with(|view| view.as_ref().map(|view| view.verdict.sentence.clone()).unwrap_or_default()));
-    let (axis, base) = (board.axis.clone(), board.base_millis);
-    let style = text(move || {
-        let axis = axis.get();
-        format!(
-            "--now:{};--window:{}",
-            thousandths((axis.now_millis - base) as f64 / 1000.0),
-            thousandths(axis.window_millis / 1000.0)
-        )
-    });
-    let total = board.total.clone();
-    let height = text(move || format!("height:{}px", fixed(total.get())));
     let first = board.first.clone();
     let strip = ArcRwSignal::new(HEIGHT);
     let strip_box = view_box(&board, strip);
+    let placed = {
+        let first = first.clone();
+        rendered(move || styles(&first.placed))
+    };
     view! {
-        <div class="score" role="img" aria-label=label style=style data-testid="score">
-            <div class="axis" id="ticks" inner_html=markup(Tag::Block, &first.ticks)></div>
+        <div class="unused" inner_html=placed></div>
+        <div class="score" role="img" aria-label=label data-testid="score">
+            <div class="axis" id="ticks" inner_html=first.list("ticks")></div>
             <div class="strip" data-testid="budget">
-                <div class="gutter" id="limits" inner_html=markup(Tag::Block, &first.scene.budget.words)></div>
+                <div class="gutter" id="limits" inner_html=first.list("limits")></div>
                 <div class="canvas">
                     <svg class="bars" viewBox=strip_box preserveAspectRatio="none" aria-hidden="true">
-                        <g id="areas" inner_html=markup(Tag::Group, &first.scene.budget.areas)></g>
+                        <g id="areas" inner_html=first.list("areas")></g>
                     </svg>
                 </div>
-                <div class="labels" id="labels" inner_html=markup(Tag::Block, &first.scene.budget.labels)></div>
+                <div class="labels" id="labels" inner_html=first.list("labels")></div>
             </div>
-            <div class="picture" style=height>
-                <div class="gutter" id="gutter" inner_html=markup(Tag::Block, &first.scene.gutter)></div>
+            <div class="picture" id="picture">
+                <div class="gutter" id="gutter" inner_html=first.list("gutter")></div>
                 <div class="canvas" id="canvas">
+                    <canvas class="bars" id="paint" aria-hidden="true"></canvas>
                     <Bars board=board.clone()/>
-                    <div class="gaps" id="gaps" inner_html=markup(Tag::Block, &first.scene.gaps)></div>
+                    <div class="gaps" id="gaps" inner_html=first.list("gaps")></div>
                 </div>
                 <div class="now-line"></div>
-                <svg class="tokens" aria-hidden="true"><g id="heads" inner_html=markup(Tag::Group, &first.scene.heads)></g></svg>
+                <svg class="tokens" aria-hidden="true"><g id="heads" inner_html=first.list("heads")></g></svg>
             </div>
         </div>
         <aside class="rail" aria-label="Story">
             <h2>"What the controllers did"</h2>
-            <ol class="story" tabindex="0" data-testid="story" id="story" inner_html=markup(Tag::Item, &first.scene.story)></ol>
+            <ol class="story" tabindex="0" data-testid="story" id="story" inner_html=first.list("story")></ol>
         </aside>
         <div class="twin" data-testid="twin">
             <table data-testid="pod-table">
                 <caption>"Pods in view"</caption>
                 <thead inner_html=rendered(|| COLUMNS.to_owned())></thead>
-                <tbody id="table" inner_html=markup(Tag::TableRow, &first.scene.table)></tbody>
+                <tbody id="table" inner_html=first.list("table")></tbody>
             </table>
         </div>
     }
+}
+
+/// Where everything is until the page's program takes over: a style sheet, because the content security policy allows no
+/// style attributes.
+#[cfg(feature = "ssr")]
+fn styles(placed: &str) -> String {
+    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
+    format!("<style id=\"placed\" nonce=\"{nonce}\">{placed}</style>")
+}
+
+#[cfg(not(feature = "ssr"))]
+fn styles(_: &str) -> String {
+    String::new()
 }
 
 const COLUMNS: &str = "<tr><th>Pod</th><th>Revision</th><th>State</th><th>Since (UTC)</th><th>Reason</th></tr>";
@@ -96,7 +104,7 @@ fn Bars(board: Board) -> impl IntoView {
                 <pattern id="hatch" href="#hatch-starting" patternTransform=turned(-45)></pattern>
                 <pattern id="dots" href="#dots-ready" patternTransform=turned(0)></pattern>
             </defs>
-            <g id="bars" inner_html=markup(Tag::Group, &board.first.scene.bars)></g>
+            <g id="bars" inner_html=board.first.list("bars")></g>
         </svg>
     }
 }

@@ -1,98 +1,116 @@
 //! Keeps the elements of a list right: those that stay are changed where they differ, the others come and go.
 
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Document, Element};
+use web_sys::{Document, Element, HtmlElement};
 
-use crate::rows::{Row, Tag};
+use crate::rows::{Plan, Row, Stamp, Tag};
 
 /// A list in the page.
 pub(crate) struct List {
     id: String,
     tag: Tag,
-    rows: Vec<Row>,
-    /// The element of each row.
-    nodes: Vec<Element>,
+    items: Vec<Item>,
     container: Option<Element>,
 }
 
+/// An element of a list.
+struct Item {
+    key: u128,
+    stamp: Stamp,
+    node: Element,
+    /// What it shows.
+    row: Row,
+}
+
 impl List {
-    /// The list in the element with that id, which the server filled with these rows.
-    pub(crate) fn new(id: &str, tag: Tag, rows: &[Row]) -> Self {
-        Self { id: id.to_owned(), tag, rows: rows.to_vec(), nodes: Vec::new(), container: None }
+    /// The list in the element with that id.
+    pub(crate) fn new(id: &str, tag: Tag) -> Self {
+        Self { id: id.to_owned(), tag, items: Vec::new(), container: None }
     }
 
-    /// Shows these rows and no others, in their order.
-    pub(crate) fn show(&mut self, rows: Vec<Row>) {
-        let Some(document) = web_sys::window().and_then(|window| window.document()) else {
-            return;
-        };
-        let Some(container) = document.get_element_by_id(&self.id) else {
-            return; // this part of the page is not there now
-        };
-        if self.container.as_ref() != Some(&container) {
-            self.adopt(container.clone());
-        }
-        if rows == self.rows {
-            return;
-        }
-        match self.patch(&document, &container, &rows) {
-            Ok(nodes) => (self.rows, self.nodes) = (rows, nodes),
-            Err(_) => {
-                // The browser refused something: begin anew with the next change.
-                self.rows.clear();
-                self.container = None;
-            }
-        }
-    }
-
-    /// Takes over what the server rendered; anything else is made anew.
-    fn adopt(&mut self, container: Element) {
+    /// Takes over what the server rendered from these plans; anything else is made anew.
+    pub(crate) fn adopt(&mut self, plans: &[Plan<'_>]) {
+        let Some((_, container)) = self.find() else { return };
         let children = container.children();
-        self.nodes = (0..children.length()).filter_map(|index| children.item(index)).collect();
-        if self.nodes.len() != self.rows.len() {
+        let nodes = (0..children.length()).filter_map(|index| children.item(index));
+        if children.length() as usize == plans.len() {
+            let item = |(plan, node): (&Plan<'_>, Element)| {
+                let row = plan.row();
+                place(&node, &row.style);
+                Item { key: plan.key, stamp: plan.stamp, node, row }
+            };
+            self.items = plans.iter().zip(nodes).map(item).collect();
+        } else {
             container.set_inner_html("");
-            self.rows.clear();
-            self.nodes.clear();
         }
         self.container = Some(container);
     }
 
-    /// Makes the elements what the rows say, and returns them.
-    fn patch(&self, document: &Document, container: &Element, rows: &[Row]) -> Result<Vec<Element>, JsValue> {
-        let mut kept = vec![false; self.rows.len()];
-        let mut nodes = Vec::with_capacity(rows.len());
-        let mut next = container.first_element_child();
+    /// Shows these rows and no others, in their order.
+    pub(crate) fn show(&mut self, plans: &[Plan<'_>]) {
+        let Some((document, container)) = self.find() else {
+            return; // this part of the page is not there now
+        };
+        let patched = self.patch(&document, &container, plans);
+        self.container = Some(container);
+        match patched {
+            Ok(items) => self.items = items,
+            Err(_) => self.items.clear(), // the browser refused something: begin anew with the next change
+        }
+    }
+
+    fn find(&self) -> Option<(Document, Element)> {
+        let document = web_sys::window()?.document()?;
+        let container = self.container.clone().or_else(|| document.get_element_by_id(&self.id))?;
+        Some((document, container))
+    }
+
+    /// Makes the elements what the plans say.
+    fn patch(&mut self, document: &Document, container: &Element, plans: &[Plan<'_>]) -> Result<Vec<Item>, JsValue> {
+        if self.items.is_empty() && !plans.is_empty() {
+            container.set_inner_html("");
+        }
+        let mut old: Vec<Option<Item>> = std::mem::take(&mut self.items).into_iter().map(Some).collect();
+        let mut items = Vec::with_capacity(plans.len());
+        let is_same_order =
+            old.len() == plans.len() && old.iter().flatten().zip(plans).all(|(item, plan)| item.key == plan.key);
+        let mut next = if is_same_order { None } else { container.first_element_child() };
         // Rows mostly keep their order: the next one is looked for after the last one.
         let mut from = 0;
-        for row in rows {
-            let known = (from..self.rows.len())
-                .chain(0..from)
-                .find(|index| self.rows.get(*index).is_some_and(|known| known.key == row.key));
-            let node = match known.and_then(|index| Some((index, self.rows.get(index)?, self.nodes.get(index)?))) {
-                Some((index, before, node)) => {
+        for plan in plans {
+            let is_it = |index: &usize| matches!(old.get(*index), Some(Some(item)) if item.key == plan.key);
+            let known = (from..old.len()).chain(0..from).find(is_it);
+            let item = match known.and_then(|index| Some((index, old.get_mut(index)?.take()?))) {
+                Some((index, mut item)) => {
                     from = index + 1;
-                    kept.get_mut(index).into_iter().for_each(|kept| *kept = true);
-                    change(node, Some(before), row)?;
-                    node.clone()
+                    if item.stamp != plan.stamp {
+                        let row = plan.row();
+                        change(&item.node, Some(&item.row), &row)?;
+                        (item.stamp, item.row) = (plan.stamp, row);
+                    }
+                    item
                 }
                 None => {
                     let node = match self.tag {
                         Tag::Group => document.create_element_ns(Some("http://www.w3.org/2000/svg"), self.tag.name()),
                         _ => document.create_element(self.tag.name()),
                     }?;
-                    change(&node, None, row)?;
-                    node
+                    let row = plan.row();
+                    change(&node, None, &row)?;
+                    Item { key: plan.key, stamp: plan.stamp, node, row }
                 }
             };
-            if next.as_ref() == Some(&node) {
-                next = node.next_element_sibling();
-            } else {
-                container.insert_before(&node, next.as_ref().map(JsCast::unchecked_ref))?;
+            if !is_same_order {
+                if next.as_ref() == Some(&item.node) {
+                    next = item.node.next_element_sibling();
+                } else {
+                    container.insert_before(&item.node, next.as_ref().map(JsCast::unchecked_ref))?;
+                }
             }
-            nodes.push(node);
+            items.push(item);
         }
-        self.nodes.iter().zip(kept).filter(|(_, kept)| !kept).for_each(|(node, _)| node.remove());
-        Ok(nodes)
+        old.into_iter().flatten().for_each(|item| item.node.remove());
+        Ok(items)
     }
 }
 
@@ -109,8 +127,20 @@ fn change(node: &Element, before: Option<&Row>, row: &Row) -> Result<(), JsValue
             node.remove_attribute(name)?;
         }
     }
+    if before.is_none_or(|before| before.style != row.style) {
+        place(node, &row.style);
+    }
     if before.is_none_or(|before| before.inside != row.inside) {
         node.set_inner_html(&row.inside);
     }
     Ok(())
+}
+
+/// Sets an element's own style the one way that a strict content security policy allows.
+pub(crate) fn place(node: &Element, style: &str) {
+    if !style.is_empty()
+        && let Some(node) = node.dyn_ref::<HtmlElement>()
+    {
+        node.style().set_css_text(style);
+    }
 }

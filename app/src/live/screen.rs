@@ -4,14 +4,17 @@ use std::cell::RefCell;
 
 use leptos::prelude::*;
 use timeline::frame::{Delta, Position, Said, ServerFrame, Snapshot};
-use timeline::{Model, Uid};
+use timeline::{Millis, Model, Uid};
 use wasm_bindgen::JsCast;
+use web_sys::Element;
 
 use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
 use super::link::LinkState;
-use super::patch::List;
-use crate::board::{Axis, Board, set_if_new};
+use super::paint::Paint;
+use super::patch::{List, place};
+use crate::board::{Axis, Board, set_if_new, times};
+use crate::numbers::fixed;
 use crate::rows::Tag;
 use crate::scene::{self, Frame};
 use crate::score::scale;
@@ -20,6 +23,10 @@ use crate::score::scale;
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 /// How much of the way to its new width the window goes in one frame.
 const ZOOM_STEP: f64 = 0.12;
+/// More bars than this are painted.
+const MOST_ELEMENTS: usize = 120;
+/// Where the heads are among the lists.
+const HEADS: usize = 1;
 /// Room that is left below the bands, in pixels.
 const BELOW: f64 = 96.0;
 const LEAST_HEIGHT: f64 = 260.0;
@@ -31,36 +38,14 @@ pub(crate) struct DeploymentScreen {
     lists: RefCell<Lists>,
 }
 
-/// The lists of the page.
+/// What of the page is kept right besides its texts.
 struct Lists {
-    bars: List,
-    heads: List,
-    gutter: List,
-    gaps: List,
-    table: List,
-    story: List,
+    lists: [List; 9],
     ticks: List,
-    areas: List,
-    words: List,
-    labels: List,
-}
-
-impl Lists {
-    fn new(board: &Board) -> Self {
-        let (scene, ticks) = (&board.first.scene, &board.first.ticks);
-        Self {
-            bars: List::new("bars", Tag::Group, &scene.bars),
-            heads: List::new("heads", Tag::Group, &scene.heads),
-            gutter: List::new("gutter", Tag::Block, &scene.gutter),
-            gaps: List::new("gaps", Tag::Block, &scene.gaps),
-            table: List::new("table", Tag::TableRow, &scene.table),
-            story: List::new("story", Tag::Item, &scene.story),
-            ticks: List::new("ticks", Tag::Block, ticks),
-            areas: List::new("areas", Tag::Group, &scene.budget.areas),
-            words: List::new("limits", Tag::Block, &scene.budget.words),
-            labels: List::new("labels", Tag::Block, &scene.budget.labels),
-        }
-    }
+    paint: Option<Paint>,
+    /// Whose style holds the times of the axis, and the height.
+    timed: Vec<Element>,
+    picture: Option<Element>,
 }
 
 struct Copy {
@@ -72,6 +57,8 @@ struct Copy {
     is_linked: bool,
     looked_again_at: f64,
     measured_at: f64,
+    /// Too many pods for an element each.
+    is_crowded: bool,
 }
 
 impl DeploymentScreen {
@@ -85,11 +72,31 @@ impl DeploymentScreen {
             is_linked: true,
             looked_again_at: page_millis(),
             measured_at: f64::NEG_INFINITY,
+            is_crowded: false,
         };
-        let lists = RefCell::new(Lists::new(&board));
-        let screen = Self { board, copy: RefCell::new(copy), lists };
+        let lists = Lists {
+            lists: scene::LISTS.map(|(id, tag)| List::new(id, tag)),
+            ticks: List::new("ticks", Tag::Block),
+            paint: Paint::new("paint"),
+            timed: ["ticks", "gaps"].into_iter().filter_map(element).collect(),
+            picture: element("picture"),
+        };
+        let screen = Self { board, copy: RefCell::new(copy), lists: RefCell::new(lists) };
+        screen.adopt();
         screen.set_pace(page_millis());
         screen
+    }
+
+    /// Takes over what the server rendered: the same scene, made again.
+    fn adopt(&self) {
+        let (copy, mut lists) = (self.copy.borrow(), self.lists.borrow_mut());
+        let scene = scene::scene(&copy.model, copy.deployment, &copy.said, self.board.first_frame);
+        lists.lists.iter_mut().zip(&scene.lists).for_each(|(list, plans)| list.adopt(plans));
+        drop(lists);
+        self.time_passes(self.board.first_frame.now_millis);
+        if let Some(placed) = element("placed") {
+            placed.remove(); // from here on every element has its own style
+        }
     }
 
     fn set_pace(&self, page_millis: f64) {
@@ -129,7 +136,7 @@ impl DeploymentScreen {
     }
 
     fn derive(&self, page_millis: f64) {
-        let mut copy = self.copy.borrow_mut();
+        let copy = &mut *self.copy.borrow_mut();
         copy.looked_again_at = page_millis;
         set_if_new(&self.board.view, copy.said.view.clone());
         let axis = self.board.axis.get_untracked();
@@ -139,19 +146,37 @@ impl DeploymentScreen {
             base_millis: self.board.base_millis,
             height: self.board.height.get_untracked(),
             width: axis.width,
+            is_painted: copy.is_crowded,
         };
         let scene = scene::scene(&copy.model, copy.deployment, &copy.said, frame);
-        set_if_new(&self.board.total, scene.height);
         let mut lists = self.lists.borrow_mut();
-        lists.bars.show(scene.bars);
-        lists.heads.show(scene.heads);
-        lists.gutter.show(scene.gutter);
-        lists.gaps.show(scene.gaps);
-        lists.table.show(scene.table);
-        lists.story.show(scene.story);
-        lists.areas.show(scene.budget.areas);
-        lists.words.show(scene.budget.words);
-        lists.labels.show(scene.budget.labels);
+        if self.board.total.get_untracked() != scene.height {
+            self.board.total.set(scene.height);
+            if let Some(picture) = &lists.picture {
+                place(picture, &format!("height:{}px", fixed(scene.height)));
+            }
+        }
+        lists.lists.iter_mut().zip(&scene.lists).for_each(|(list, plans)| list.show(plans));
+        let pods = scene.lists.get(HEADS).map_or(0, Vec::len);
+        if let Some(paint) = &mut lists.paint {
+            paint.marks = scene.marks;
+        }
+        copy.is_crowded = pods > MOST_ELEMENTS;
+    }
+
+    /// Moves the axis.
+    fn time_passes(&self, now_millis: Millis) {
+        let axis = self.board.axis.get_untracked();
+        let ticks = scene::ticks(&scale::ticks(now_millis, axis.window_millis, axis.width), self.board.base_millis);
+        let (now, window) = times(now_millis, axis.window_millis, self.board.base_millis);
+        let mut lists = self.lists.borrow_mut();
+        lists.ticks.show(&ticks);
+        let style = format!("--now:{now};--window:{window}");
+        lists.timed.iter().for_each(|element| place(element, &style));
+        let height = self.board.total.get_untracked();
+        if let Some(paint) = &mut lists.paint {
+            paint.paint(now_millis, axis.window_millis, axis.width, height);
+        }
     }
 
     /// Fits the picture to the window of the browser.
@@ -227,11 +252,15 @@ impl Screen for DeploymentScreen {
         let window_millis = if off.abs() < 50.0 { wanted } else { axis.window_millis + off * ZOOM_STEP };
         set_if_new(&self.board.axis, Axis { now_millis, window_millis, width: axis.width });
         set_if_new(&self.board.second, now_millis.div_euclid(1000));
-        let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, axis.width), self.board.base_millis);
-        self.lists.borrow_mut().ticks.show(ticks);
+        self.time_passes(now_millis);
     }
 
     fn position(&self) -> Option<Position> {
         self.copy.borrow().position
     }
+}
+
+/// The element with that id.
+pub(super) fn element(id: &str) -> Option<Element> {
+    web_sys::window()?.document()?.get_element_by_id(id)
 }

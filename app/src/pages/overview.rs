@@ -9,7 +9,7 @@ use crate::address;
 use crate::components::connection::{Banner, forbidden, state_words};
 use crate::components::header::Brand;
 use crate::components::text;
-use crate::rows::{Row, Tag, escaped, markup};
+use crate::rows::{Plan, Row, Tag, escaped, markup, rendered};
 
 /// The list. Live: replaced whenever a cluster's list changes.
 #[component]
@@ -40,7 +40,13 @@ pub fn Overview(
 
 #[component]
 fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String, index: usize) -> impl IntoView {
-    let first = lists.with_untracked(|lists| lists.get(index).map(rows).unwrap_or_default());
+    let first = || {
+        lists.with_untracked(|lists| {
+            let plans = lists.get(index).map(rows).unwrap_or_default();
+            markup(Tag::Item, &plans.iter().map(Plan::row).collect::<Vec<_>>())
+        })
+    };
+    let first = rendered(first);
     let with = |read: fn(&ClusterList) -> String| {
         let lists = lists.clone();
         text(move || lists.with(|lists| lists.get(index).map(read).unwrap_or_default()))
@@ -54,7 +60,7 @@ fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String, index: 
             <h2>{cluster} <span class="muted">{with(|list| state_words(&list.connection.state))}</span></h2>
             <Banner words=with(|list| forbidden(&list.connection)) id="forbidden"/>
             <p class=nothing>"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
-            <ul class="rows" id=rows_id(index) inner_html=markup(Tag::Item, &first)></ul>
+            <ul class="rows" id=rows_id(index) inner_html=first></ul>
         </section>
     }
 }
@@ -65,22 +71,28 @@ fn rows_id(index: usize) -> String {
 }
 
 /// The Deployments of a cluster.
-fn rows(list: &ClusterList) -> Vec<Row> {
-    let row = |summary: &Summary| Row {
-        key: format!("{:x}", summary.uid.bits()),
-        attributes: Vec::new(),
+fn rows(list: &ClusterList) -> Vec<Plan<'_>> {
+    list.deployments
+        .iter()
+        .map(|summary| Plan::made(summary.uid.bits(), row(&list.cluster, summary)))
+        .collect()
+}
+
+fn row(cluster: &str, summary: &Summary) -> Row {
+    let verdict = &summary.verdict;
+    Row {
         inside: format!(
             "<a class=\"row\" href=\"{}\" data-testid=\"deployment\"><span class=\"name\"><span class=\"muted\">{} / </span><b>{}</b></span><span class=\"badge {}\">{}</span><span class=\"sentence\">{}</span><span class=\"mono muted image\">{}</span></a>",
-            escaped(&address::deployment(&list.cluster, &summary.namespace, &summary.name)),
+            escaped(&address::deployment(cluster, &summary.namespace, &summary.name)),
             escaped(&safe(&summary.namespace)),
             escaped(&safe(&summary.name)),
-            summary.verdict.tone.name(),
-            escaped(&summary.verdict.badge),
-            escaped(&summary.verdict.sentence),
+            verdict.tone.name(),
+            escaped(&verdict.badge),
+            escaped(&verdict.sentence),
             escaped(&summary.images),
         ),
-    };
-    list.deployments.iter().map(row).collect()
+        ..Row::default()
+    }
 }
 
 #[cfg(not(feature = "hydrate"))]
@@ -107,7 +119,7 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
         fn frames(&self, frames: Vec<ServerFrame>, _: f64) -> Ask {
             for frame in frames {
                 if let ServerFrame::Overview(all) = frame {
-                    self.rows.borrow_mut().iter_mut().zip(&all).for_each(|(shown, list)| shown.show(rows(list)));
+                    self.rows.borrow_mut().iter_mut().zip(&all).for_each(|(shown, list)| shown.show(&rows(list)));
                     set_if_new(&self.lists, all);
                 }
             }
@@ -118,9 +130,13 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
             None
         }
     }
-    let first = |(index, list): (usize, &ClusterList)| List::new(&rows_id(index), Tag::Item, &rows(list));
-    let shown = lists.with_untracked(|lists| lists.iter().enumerate().map(first).collect());
     leptos::prelude::request_animation_frame(move || {
+        let adopted = |(index, list): (usize, &ClusterList)| {
+            let mut shown = List::new(&rows_id(index), Tag::Item);
+            shown.adopt(&rows(list));
+            shown
+        };
+        let shown = lists.with_untracked(|lists| lists.iter().enumerate().map(adopted).collect());
         client::start(ListScreen { lists, is_linked, rows: RefCell::new(shown) }, Scope::Overview, build)
     });
 }

@@ -6,9 +6,9 @@ use timeline::Millis;
 use timeline::model::Pod;
 use timeline::phase::PodState;
 
-use super::{Frame, Placed, key};
+use super::{Frame, Placed};
 use crate::numbers::{fixed, thousandths};
-use crate::rows::Row;
+use crate::rows::{Plan, Row, Stamp};
 use crate::score::lanes;
 
 /// Stretches narrower than this, in pixels, are flicker.
@@ -16,36 +16,83 @@ const FLICKER: f64 = 10.0;
 /// A bar without an end reaches this far, in seconds.
 const FAR: f64 = 10_000_000.0;
 
+/// A stretch of a pod's history, to be painted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// The state.
+    pub name: &'static str,
+    /// From and to, in milliseconds; `None` while it lasts.
+    pub from: Millis,
+    /// When it ended.
+    pub to: Option<Millis>,
+    /// Its middle, in pixels.
+    pub y: f64,
+    /// Its height, in pixels.
+    pub height: f64,
+}
+
 /// The ground of a band.
-pub(super) fn ground(one: &Placed) -> Row {
+pub(super) fn ground<'m>(one: &Placed) -> Plan<'m> {
     let class = match (one.band.replica_set, one.band.is_current) {
         (None, _) => "band out",
         (_, true) => "band current",
         _ => "band",
     };
-    Row {
-        key: one.band.replica_set.map_or_else(|| "out".to_owned(), |uid| format!("band-{:x}", uid.bits())),
+    let row = Row {
         attributes: vec![("class", class.to_owned()), ("data-testid", "band".to_owned())],
+        style: String::new(),
         inside: format!(
             "<rect class=\"ground\" x=\"-10000000\" width=\"20000000\" y=\"{}\" height=\"{}\"/>",
             fixed(one.place.top),
             fixed(one.place.height)
         ),
-    }
+    };
+    Plan::made(super::band_key(&one.band), row)
 }
 
 /// The bars of one pod.
-pub(super) fn row(one: &Placed, pod: &Pod, y: f64, frame: Frame) -> Row {
+pub(super) fn plan<'m>(key: u128, stamp: Stamp, one: &Placed, pod: &'m Pod, y: f64, frame: Frame) -> Plan<'m> {
     let height = lanes::bar_height(one.place.row);
-    let mut inside = String::new();
-    let segments = if one.band.replica_set.is_some() { segments(pod) } else { outside(pod) };
-    for segment in calmed(segments, frame) {
-        bar(&mut inside, segment.name, frame.x(segment.from), segment.to.map(|to| frame.x(to)), height);
+    let is_inside = one.band.replica_set.is_some();
+    // Only where flicker may be calmed does the zoom matter.
+    let is_failing = pod.states.iter().any(|(state, _)| *state == PodState::Failing);
+    let zoom = if is_failing { frame.window_millis / frame.width } else { 0.0 };
+    let stamp = stamp.number(y.to_bits()).number(height.to_bits()).number(zoom as u64);
+    Plan::new(key, stamp, move || {
+        let mut inside = String::new();
+        for segment in calmed(of(pod, is_inside), frame) {
+            bar(&mut inside, segment.name, frame.x(segment.from), segment.to.map(|to| frame.x(to)), height);
+        }
+        Row {
+            attributes: vec![("class", "pod".to_owned()), ("transform", format!("translate(0 {})", fixed(y)))],
+            style: String::new(),
+            inside,
+        }
+    })
+}
+
+/// The bars of one pod, to be painted.
+pub(super) fn paint(marks: &mut Vec<Mark>, one: &Placed, pod: &Pod, y: f64, frame: Frame) {
+    let whole = lanes::bar_height(one.place.row);
+    let from = frame.from_millis();
+    for Segment { name, from, to } in calmed(of(pod, one.band.replica_set.is_some()), frame)
+        .into_iter()
+        .filter(|segment| segment.to.is_none_or(|to| to > from))
+    {
+        marks.push(Mark { name, from, to, y, height: whole * share(name) });
     }
-    Row {
-        key: key(&one.band, pod.uid),
-        attributes: vec![("class", "pod".to_owned()), ("transform", format!("translate(0 {})", fixed(y)))],
-        inside,
+}
+
+fn of(pod: &Pod, is_inside: bool) -> Vec<Segment> {
+    if is_inside { segments(pod) } else { outside(pod) }
+}
+
+/// Which part of a bar's height a state takes.
+fn share(name: &str) -> f64 {
+    match name {
+        "terminating" => 0.6,
+        "starting" => 0.64,
+        _ => 1.0,
     }
 }
 
@@ -53,12 +100,8 @@ pub(super) fn row(one: &Placed, pod: &Pod, y: f64, frame: Frame) -> Row {
 fn bar(out: &mut String, name: &str, from: f64, to: Option<f64>, height: f64) {
     // Absolute places: relative steps as wide as FAR lose their last digits in a browser's single precision.
     let (from, to) = (thousandths(from), thousandths(to.unwrap_or(FAR).max(from)));
-    let share = match name {
-        "terminating" => 0.6,
-        "starting" => 0.64,
-        _ => 1.0,
-    };
-    let (up, down) = (fixed(-height * share / 2.0), fixed(height * share / 2.0));
+    let half = height * share(name) / 2.0;
+    let (up, down) = (fixed(-half), fixed(half));
     let shape = match name {
         "scheduling" => format!("M{from} 0H{to}"),
         "gone" => format!("M{from} {up}V{down}"),
@@ -151,7 +194,7 @@ mod tests {
             };
             states.iter().enumerate().map(segment).collect::<Vec<_>>()
         };
-        let frame = |width| Frame { now_millis: 60_000, window_millis: 60_000.0, base_millis: 0, height: 100.0, width };
+        let frame = |width| Frame { now_millis: 60_000, window_millis: 60_000.0, base_millis: 0, height: 100.0, width, is_painted: false };
         assert_eq!(calmed(segments(), frame(1_200.0)), segments());
         let calm = calmed(segments(), frame(300.0));
         let names: Vec<_> = calm.iter().map(|segment| (segment.name, segment.from, segment.to)).collect();

@@ -2,10 +2,10 @@
 
 use super::{Placed, words};
 use crate::numbers::fixed;
-use crate::rows::Row;
+use crate::rows::{Plan, Row};
 
 /// The words beside one band.
-pub(super) fn row(one: &Placed) -> Row {
+pub(super) fn plan<'m>(one: &Placed) -> Plan<'m> {
     let band = &one.band;
     let is_out = band.replica_set.is_none();
     let revision = match (is_out, band.revision) {
@@ -28,14 +28,14 @@ pub(super) fn row(one: &Placed) -> Row {
         words(&band.images),
         words(&band.hash),
     );
-    Row {
-        key: band.replica_set.map_or_else(|| "out".to_owned(), |uid| format!("{:x}", uid.bits())),
+    let row = Row {
         attributes: vec![
             ("class", if band.is_current { "beside current" } else { "beside" }.to_owned()),
-            ("style", format!("transform:translateY({}px);height:{}px", fixed(one.place.top), fixed(one.place.height))),
             ("data-testid", if is_out { "gutter-out" } else { "gutter" }.to_owned()),
             ("data-revision", revision),
         ],
+        style: format!("transform:translateY({}px);height:{}px", fixed(one.place.top), fixed(one.place.height)),
         inside,
-    }
+    };
+    Plan::made(super::band_key(band), row)
 }

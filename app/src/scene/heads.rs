@@ -1,12 +1,14 @@
 //! The heads: right of the now line, each pod as it is now, a token and the end of its name.
 
+use std::rc::Rc;
+
 use timeline::Millis;
 use timeline::model::Pod;
 use timeline::words::safe;
 
-use super::{Placed, key, token, words};
+use super::{Placed, token, words};
 use crate::numbers::fixed;
-use crate::rows::Row;
+use crate::rows::{Plan, Row, Stamp};
 use timeline::words::clock;
 
 /// In rows lower than this names are left out, and tokens become squares.
@@ -16,12 +18,28 @@ const TOKEN_ROW: f64 = 12.0;
 const NEWBORN_MILLIS: Millis = 3_000;
 
 /// The head of one pod.
-pub(super) fn row(one: &Placed, pod: &Pod, y: f64, now_millis: Millis) -> Row {
+pub(super) fn plan<'m>(
+    key: u128,
+    stamp: Stamp,
+    one: &Rc<Placed>,
+    pod: &'m Pod,
+    y: f64,
+    now_millis: Millis,
+) -> Plan<'m> {
+    let is_newborn = now_millis - pod.first_seen_millis() < NEWBORN_MILLIS;
+    let revision = one.band.revision.unwrap_or_default();
+    let numbers = [y.to_bits(), one.place.row.to_bits(), u64::from(is_newborn), revision];
+    let stamp = numbers.into_iter().fold(stamp, Stamp::number);
+    let one = one.clone();
+    Plan::new(key, stamp, move || row(&one, pod, y, is_newborn))
+}
+
+fn row(one: &Placed, pod: &Pod, y: f64, is_newborn: bool) -> Row {
     let (height, state) = (one.place.row, pod.state().name());
     let is_out_band = one.band.replica_set.is_none();
     let mut class = format!("head {state}");
     for (holds, word) in [
-        (now_millis - pod.first_seen_millis() < NEWBORN_MILLIS, " born"),
+        (is_newborn, " born"),
         // A pod that was released has its head in the other band.
         (pod.is_out_of_rotation() != is_out_band, " elsewhere"),
         (is_out_band, " out"),
@@ -40,7 +58,6 @@ pub(super) fn row(one: &Placed, pod: &Pod, y: f64, now_millis: Millis) -> Row {
         if is_out_band { "out".to_owned() } else { one.band.revision.map_or_else(String::new, |r| r.to_string()) };
     let scale = fixed((height / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0);
     Row {
-        key: key(&one.band, pod.uid),
         attributes: vec![
             ("class", class),
             ("transform", format!("translate(0 {})", fixed(y))),
@@ -50,6 +67,7 @@ pub(super) fn row(one: &Placed, pod: &Pod, y: f64, now_millis: Millis) -> Row {
             ("data-revision", revision),
             ("data-title", title),
         ],
+        style: String::new(),
         inside: format!(
             "<path class=\"square\" d=\"M4 {}h10v{}h-10z\"/><g class=\"move\"><g transform=\"translate(14 0) scale({scale})\">{}<circle r=\"10.5\" class=\"outer\"/></g></g><text x=\"28\" y=\"4\">{}</text>",
             fixed(-height / 2.0),

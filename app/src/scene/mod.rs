@@ -1,20 +1,26 @@
 //! The scene: everything on a Deployment's page that is a list, as rows. Pure: the timeline, the time and the size of the
 //! picture go in, the same on the server and in the browser.
 
-mod bars;
+pub mod bars;
 pub mod budget;
 mod gutter;
 mod heads;
+mod ribbon;
+mod steps;
 mod story;
 mod table;
 pub mod token;
 
+use std::rc::Rc;
+
 use timeline::frame::Said;
+use timeline::model::{Deployment, Gap, Pod};
+use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 
-use self::budget::Budget;
+use self::bars::Mark;
 use crate::numbers::thousandths;
-use crate::rows::{Row, escaped};
+use crate::rows::{Plan, Row, Stamp, Tag, escaped};
 use crate::score::lanes::{self, Band, Place};
 use crate::score::scale;
 use timeline::words::clock;
@@ -32,9 +38,17 @@ pub struct Frame {
     pub height: f64,
     /// Width of the picture, in pixels.
     pub width: f64,
+    /// Bars are painted instead of being elements.
+    pub is_painted: bool,
 }
 
 impl Frame {
+    /// The left edge.
+    #[must_use]
+    pub const fn from_millis(&self) -> Millis {
+        self.now_millis - self.window_millis as Millis
+    }
+
     /// How wide a stretch of time is, in pixels.
     #[must_use]
     pub fn wide(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {
@@ -48,23 +62,30 @@ impl Frame {
     }
 }
 
-/// The lists of a page.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Scene {
-    /// Bands and bars, in seconds by pixels.
-    pub bars: Vec<Row>,
-    /// Pods as they are now.
-    pub heads: Vec<Row>,
-    /// Words beside the bands.
-    pub gutter: Vec<Row>,
-    /// Stretches that were not seen or are not kept.
-    pub gaps: Vec<Row>,
-    /// The table twin.
-    pub table: Vec<Row>,
-    /// The story, newest first.
-    pub story: Vec<Row>,
-    /// The budget strip.
-    pub budget: Budget,
+/// Rows of the table for each band of a ribbon: pods that are not available.
+const MOST_ROWS: usize = 100;
+
+/// The lists of a page: where they are, and what they are made of.
+pub const LISTS: [(&str, Tag); 9] = [
+    ("bars", Tag::Group),
+    ("heads", Tag::Group),
+    ("gutter", Tag::Block),
+    ("gaps", Tag::Block),
+    ("table", Tag::TableRow),
+    ("story", Tag::Item),
+    ("areas", Tag::Group),
+    ("limits", Tag::Block),
+    ("labels", Tag::Block),
+];
+
+/// Everything on a page that is a list.
+pub struct Scene<'m> {
+    /// The lists, in the order of [`LISTS`].
+    pub lists: [Vec<Plan<'m>>; 9],
+    /// Bars that are painted instead of being elements: many pods.
+    pub marks: Vec<Mark>,
+    /// Where the bands are.
+    pub places: Vec<(u128, Place)>,
     /// Height of all bands, in pixels.
     pub height: f64,
 }
@@ -77,65 +98,95 @@ struct Placed {
 
 /// Draws a Deployment.
 #[must_use]
-pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame) -> Scene {
-    let mut scene = Scene { height: frame.height, story: story::rows(&said.story), ..Scene::default() };
+pub fn scene<'m>(model: &'m Model, deployment: Option<Uid>, said: &'m Said, frame: Frame) -> Scene<'m> {
+    let story = story::rows(&said.story);
     let Some(deployment) = deployment.and_then(|uid| model.deployments.get(&uid)) else {
-        return scene;
+        let nothing = Vec::new;
+        let lists = [nothing(), nothing(), nothing(), nothing(), nothing(), story, nothing(), nothing(), nothing()];
+        return Scene { lists, marks: Vec::new(), places: Vec::new(), height: frame.height };
     };
-    let from = frame.now_millis - frame.window_millis as Millis;
+    let from = frame.from_millis();
     let bands = lanes::bands(model, deployment, from);
+    let is_ribbon = lanes::is_ribbon(&bands);
     let places = lanes::places(&bands, frame.height);
-    let placed: Vec<Placed> = bands.into_iter().zip(places).map(|(band, place)| Placed { band, place }).collect();
-    scene.height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
+    let placed = bands.into_iter().zip(places).map(|(band, place)| Rc::new(Placed { band, place }));
+    let placed: Vec<Rc<Placed>> = placed.collect();
+    let height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
+    let mut bars: Vec<Plan<'m>> = placed.iter().map(|one| bars::ground(one)).collect();
+    let (mut heads, mut table, mut marks) = (Vec::new(), Vec::new(), Vec::new());
     for one in &placed {
-        scene.bars.push(bars::ground(one));
-        scene.gutter.push(gutter::row(one));
-    }
-    for one in &placed {
+        if is_ribbon {
+            let pods: Vec<&Pod> = one.band.pods.iter().filter_map(|(uid, _)| model.pods.get(uid)).collect();
+            bars.push(ribbon::plan(one, &pods, frame));
+            let odd = pods.into_iter().filter(|pod| pod.state() != PodState::Available).take(MOST_ROWS);
+            table.extend(odd.map(|pod| table::plan(key(&one.band, pod.uid), stamp(pod), one, pod)));
+            continue;
+        }
         let pods = one.band.pods.iter().filter_map(|(uid, slot)| Some((model.pods.get(uid)?, *slot)));
         for (pod, slot) in pods {
             let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
-            scene.bars.push(bars::row(one, pod, y, frame));
-            scene.heads.push(heads::row(one, pod, y, frame.now_millis));
-            scene.table.push(table::row(one, pod));
+            let stamp = stamp(pod);
+            let key = key(&one.band, pod.uid);
+            if frame.is_painted {
+                bars::paint(&mut marks, one, pod, y, frame);
+            } else {
+                bars.push(bars::plan(key, stamp, one, pod, y, frame));
+            }
+            heads.push(heads::plan(key, stamp, one, pod, y, frame.now_millis));
+            table.push(table::plan(key, stamp, one, pod));
         }
     }
-    if let Some(view) = &said.view {
-        scene.budget = budget::budget(model, deployment, view, frame);
-    }
-    scene.gaps = scale::gaps(deployment, from)
-        .into_iter()
-        .map(|(gap, words)| {
-            let style =
-                format!("--at:{};--to:{}", thousandths(frame.x(gap.from_millis)), thousandths(frame.x(gap.to_millis)));
-            Row {
-                key: gap.to_millis.to_string(),
-                attributes: vec![("class", "gap".to_owned()), ("style", style), ("data-testid", "gap".to_owned())],
-                inside: words.to_owned(),
-            }
-        })
-        .collect();
-    scene
+    let [areas, limits, labels] = match &said.view {
+        Some(view) => budget::budget(model, deployment, view, frame),
+        None => Default::default(),
+    };
+    let gutter = placed.iter().map(|one| gutter::plan(one)).collect();
+    let places = placed.iter().map(|one| (band_key(&one.band), one.place)).collect();
+    let gaps = gaps(deployment, from, frame);
+    Scene { lists: [bars, heads, gutter, gaps, table, story, areas, limits, labels], marks, places, height }
+}
+
+fn gaps<'m>(deployment: &Deployment, from: Millis, frame: Frame) -> Vec<Plan<'m>> {
+    let row = |(gap, words): (Gap, &str)| {
+        let (at, to) = (thousandths(frame.x(gap.from_millis)), thousandths(frame.x(gap.to_millis)));
+        let row = Row {
+            attributes: vec![("class", "gap".to_owned()), ("data-testid", "gap".to_owned())],
+            style: format!("--at:{at};--to:{to}"),
+            inside: words.to_owned(),
+        };
+        Plan::made(gap.to_millis as u128, row)
+    };
+    scale::gaps(deployment, from).into_iter().map(row).collect()
 }
 
 /// The ticks of the axis.
 #[must_use]
-pub fn ticks(at: &[Millis], base_millis: Millis) -> Vec<Row> {
-    let tick = |at: &Millis| Row {
-        key: at.to_string(),
-        attributes: vec![
-            ("class", "tick".to_owned()),
-            ("style", format!("--at:{}", thousandths((at - base_millis) as f64 / 1000.0))),
-        ],
-        inside: clock(*at),
+pub fn ticks(at: &[Millis], base_millis: Millis) -> Vec<Plan<'static>> {
+    let tick = |at: &Millis| {
+        let at = *at;
+        Plan::new(at as u128, Stamp::default(), move || Row {
+            attributes: vec![("class", "tick".to_owned())],
+            style: format!("--at:{}", thousandths((at - base_millis) as f64 / 1000.0)),
+            inside: clock(at),
+        })
     };
     at.iter().map(tick).collect()
 }
 
+/// What of a pod is shown: when this is the same, so are its rows.
+fn stamp(pod: &Pod) -> Stamp {
+    let times = [pod.released_millis, pod.adopted_millis];
+    let stamp = times.into_iter().fold(Stamp::default(), |stamp, at| stamp.number(at.unwrap_or(-1) as u64));
+    stamp.number(pod.states.len() as u64).number(pod.since_millis() as u64).text(&pod.now.reason)
+}
+
 /// A key within a band: a pod may be in its ReplicaSet's band and in "Out of rotation".
-fn key(band: &Band, uid: Uid) -> String {
-    let where_ = if band.replica_set.is_some() { "" } else { "out-" };
-    format!("{where_}{:x}", uid.bits())
+fn key(band: &Band, uid: Uid) -> u128 {
+    if band.replica_set.is_some() { uid.bits() } else { !uid.bits() }
+}
+
+fn band_key(band: &Band) -> u128 {
+    band.replica_set.map_or(1, Uid::bits)
 }
 
 /// A text element's inside.

@@ -6,6 +6,10 @@ use timeline::{Millis, Model, Uid, order, rollout, words};
 
 /// A slot is free again this long after its pod was gone.
 const REST_MILLIS: Millis = 900;
+/// More pods than this in view are no rows any more, but a ribbon.
+const MOST_BARS: usize = 500;
+/// Height of a ribbon, in rows.
+const RIBBON_SLOTS: u32 = 8;
 /// Heights, in pixels.
 const TALLEST_ROW: f64 = 34.0;
 const FLATTEST_ROW: f64 = 1.25;
@@ -67,7 +71,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
             is_seen.then(|| band(set, &pods, is_current, from_millis))
         })
         .collect();
-    let mut bands: Vec<Band> = order::by(bands, |band| {
+    let mut bands: Vec<Band> = order::by(bands, |band: &Band| {
         (i64::from(band.is_current), u128::from(band.revision.map_or(0, |revision| revision + 1)))
     });
     let out = sorted(model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
@@ -91,7 +95,16 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
             pods,
         });
     }
+    if is_ribbon(&bands) {
+        bands.iter_mut().for_each(|band| band.slots = RIBBON_SLOTS);
+    }
     bands
+}
+
+/// So many pods that none can be seen alone.
+#[must_use]
+pub fn is_ribbon(bands: &[Band]) -> bool {
+    bands.iter().map(|band| band.pods.len()).sum::<usize>() > MOST_BARS
 }
 
 /// Stacks the bands into `height` pixels as far as rows can shrink.
@@ -141,7 +154,9 @@ fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) 
         let left = pod.gone_millis().or(pod.released_millis.filter(|_| pod.is_out_of_rotation()));
         (pod.first_seen_millis(), left)
     };
-    let (mut placed, _) = slotted(pods, span);
+    let is_crowd = pods.iter().filter(|pod| in_view(pod, from_millis)).count() > MOST_BARS;
+    let one_row = || pods.iter().map(|pod| (pod.uid, 0)).collect();
+    let mut placed = if is_crowd { one_row() } else { slotted(pods, span).0 };
     let mut seen = pods.iter().map(|pod| in_view(pod, from_millis));
     placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);

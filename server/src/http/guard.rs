@@ -32,7 +32,20 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, request: Reques
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
+        && let Ok(value) = HeaderValue::from_str(&policy(""))
+    {
+        headers.insert(header::CONTENT_SECURITY_POLICY, value);
+    }
     response
+}
+
+/// The content security policy: nothing but this server's own files, and in a page what carries its nonce.
+pub(super) fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
+         img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+    )
 }
 
 /// A browser's page of another site may not open the stream; programs without an Origin may.

@@ -6,7 +6,10 @@ use app::payload::{DeploymentPayload, Payload};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use leptos::prelude::use_context;
+use leptos_axum::ResponseOptions;
 
+use super::guard;
 use crate::state::Rollcast;
 
 pub(super) async fn overview(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
@@ -46,6 +49,7 @@ async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response
     let build = rollcast.build;
     let shell = move || {
         let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+        guard_page();
         app::shell::missing(path.clone(), why.clone(), instead, build)
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, StatusCode::NOT_FOUND)
@@ -53,8 +57,20 @@ async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response
 
 async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
     let build = rollcast.build;
-    let shell = move || app::shell::shell(payload.clone(), build);
+    let shell = move || {
+        guard_page();
+        app::shell::shell(payload.clone(), build)
+    };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
+}
+
+/// Sends the page's content security policy: what its markup may run carries the nonce of this answer.
+fn guard_page() {
+    if let (Some(nonce), Some(response)) = (leptos::nonce::use_nonce(), use_context::<ResponseOptions>())
+        && let Ok(policy) = HeaderValue::from_str(&guard::policy(&format!("'nonce-{nonce}'")))
+    {
+        response.insert_header(header::CONTENT_SECURITY_POLICY, policy);
+    }
 }
 
 fn respond(mut response: Response, status: StatusCode) -> Response {
