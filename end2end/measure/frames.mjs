@@ -46,8 +46,10 @@ for await (const line of createInterface({ input: server.stdout })) {
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu"] });
 const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
 await page.goto(`${address}/clusters/frames-${pods}/namespaces/shop/deployments/web`);
-await page.waitForFunction((wanted) => document.querySelectorAll("[data-testid=pod]").length >= wanted, pods);
-const times = await page.evaluate(
+await page.waitForSelector("html[data-live=true]");
+// More than 500 pods are a ribbon.
+await page.waitForFunction((wanted) => document.querySelector("[data-testid=ribbon]") || document.querySelectorAll("[data-testid=pod]").length >= wanted, pods);
+const frames = page.evaluate(
   () =>
     new Promise((done) => {
       const times = [];
@@ -62,8 +64,19 @@ const times = await page.evaluate(
       requestAnimationFrame(frame);
     }),
 );
+// Meanwhile keys are pressed: from the press to the frame that follows it.
+await page.evaluate(() => {
+  window.delays = [];
+  addEventListener("keydown", (event) => requestAnimationFrame(() => setTimeout(() => window.delays.push(performance.now() - event.timeStamp))));
+});
+for (let press = 0; press < 60; press++) {
+  await page.keyboard.press("Shift");
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 100)));
+}
+const times = await frames;
+const delays = (await page.evaluate(() => window.delays)).sort((a, b) => a - b);
 times.sort((a, b) => a - b);
 const mean = times.reduce((sum, time) => sum + time, 0) / times.length;
-console.log(`${pods} pods, ${rate} changes/s: ${(1000 / mean).toFixed(1)} frames/s, p95 ${times[Math.floor(times.length * 0.95)].toFixed(1)} ms, longest ${times.at(-1).toFixed(1)} ms`);
+console.log(`${pods} pods, ${rate} changes/s: ${(1000 / mean).toFixed(1)} frames/s, p95 ${times[Math.floor(times.length * 0.95)].toFixed(1)} ms, longest ${times.at(-1).toFixed(1)} ms; a key shows after p95 ${delays[Math.floor(delays.length * 0.95)].toFixed(1)} ms`);
 await browser.close();
 server.kill();
