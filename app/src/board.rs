@@ -1,13 +1,14 @@
 //! The board: what the page of one Deployment shows, as signals: texts, and what changes with every frame. Lists are
 //! rows ([`crate::scene`]); the board holds the ones that the server renders.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use timeline::Millis;
-use timeline::frame::{Connection, ConnectionState, Snapshot};
-use timeline::view::View;
+use timeline::frame::{Connection, ConnectionState, Moment, Said, Snapshot};
+use timeline::view::{Tone, View};
+use timeline::{Millis, Model};
 
 use crate::live::link::LinkState;
 use crate::numbers::{fixed, thousandths};
@@ -30,6 +31,17 @@ pub struct Axis {
     pub window_millis: f64,
     /// Width of the picture, in pixels.
     pub width: f64,
+}
+
+/// Which moment is shown, as the controls of time tell it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Time {
+    /// The moment, in whole tenths of a second; `None` for the present.
+    pub tenths: Option<Millis>,
+    /// It goes on.
+    pub is_playing: bool,
+    /// Lines that the story got since the present was left.
+    pub news: usize,
 }
 
 /// What the page is about.
@@ -56,7 +68,9 @@ pub struct Board {
     pub link: ArcRwSignal<LinkState>,
     /// The stretch of time shown; changes with every frame, so only the time axis may follow it.
     pub axis: ArcRwSignal<Axis>,
-    /// Whole seconds of the page's clock, for countdowns.
+    /// Which moment is shown.
+    pub time: ArcRwSignal<Time>,
+    /// Whole seconds of the time shown, for countdowns.
     pub second: ArcRwSignal<i64>,
     /// Height that the bands may use, in pixels.
     pub height: ArcRwSignal<f64>,
@@ -95,18 +109,53 @@ impl First {
     }
 }
 
-/// The stretch of time and the room that a page is rendered for before it was measured.
+/// What a page is rendered from: the present, or the moment that its link names.
+pub struct Shown<'p> {
+    /// The model then.
+    pub model: Cow<'p, Model>,
+    /// What was said then.
+    pub said: Cow<'p, Said>,
+    /// The stretch of time, and the room as long as it was not measured.
+    pub frame: Frame,
+}
+
+/// What to render first.
 #[must_use]
-pub fn first_frame(snapshot: &Snapshot) -> Frame {
-    let deployment = snapshot.deployment.and_then(|uid| snapshot.model.deployments.get(&uid));
-    Frame {
-        now_millis: snapshot.now_millis,
-        window_millis: scale::window_millis(deployment, snapshot.now_millis),
+pub fn first_shown<'p>(snapshot: &'p Snapshot, moment: Option<&'p Moment>) -> Shown<'p> {
+    let now_millis = moment.map_or(snapshot.now_millis, |moment| moment.at_millis);
+    let (model, said) = match (moment, snapshot.deployment) {
+        (Some(moment), Some(uid)) => {
+            (Cow::Owned(snapshot.model.as_of(uid, moment.at_millis)), said_then(moment.said.as_ref(), &snapshot.said))
+        }
+        _ => (Cow::Borrowed(&snapshot.model), Cow::Borrowed(&snapshot.said)),
+    };
+    let deployment = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
+    let frame = Frame {
+        now_millis,
+        window_millis: scale::window_millis(deployment, now_millis),
         base_millis: snapshot.now_millis,
         height: UNMEASURED_HEIGHT,
         width: UNMEASURED_WIDTH,
         is_painted: false,
+    };
+    Shown { model, said, frame }
+}
+
+/// What was said at a moment, or that it is not known any more.
+#[must_use]
+pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
+    if let Some(then) = then {
+        return Cow::Borrowed(then);
     }
+    let view = now.view.clone().map(|mut view| {
+        view.verdict.badge = "Past".to_owned();
+        view.verdict.tone = Tone::Quiet;
+        view.verdict.sentence = "What was said then is not kept.".to_owned();
+        view.verdict.why.clear();
+        view.deadline_millis = None;
+        view
+    });
+    Cow::Owned(Said { view, story: now.story.clone() })
 }
 
 /// Times as the style sheet needs them: the right edge and the window, in seconds from the base.
@@ -120,32 +169,34 @@ impl Board {
     #[must_use]
     pub fn new(payload: &DeploymentPayload) -> Self {
         let snapshot = &payload.snapshot;
-        let frame = first_frame(snapshot);
-        let Frame { now_millis, window_millis, .. } = frame;
+        let Shown { model, said, frame } = first_shown(snapshot, payload.moment.as_ref());
+        let Frame { now_millis, window_millis, base_millis, .. } = frame;
         let mut first = First::default();
         let mut total = frame.height;
         if !cfg!(feature = "hydrate") {
-            let scene = scene::scene(&snapshot.model, snapshot.deployment, &snapshot.said, frame);
+            let scene = scene::scene(&model, snapshot.deployment, &said, frame);
             total = scene.height;
             for ((id, tag), plans) in scene::LISTS.into_iter().zip(&scene.lists) {
                 first.add(id, tag, plans);
             }
-            let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH), now_millis);
+            let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH), base_millis);
             first.add("ticks", Tag::Block, &ticks);
-            let (now, window) = times(now_millis, window_millis, now_millis);
-            let _ = write!(first.placed, "#ticks,#gaps{{--now:{now};--window:{window}}}");
+            let (now, window) = times(now_millis, window_millis, base_millis);
+            let _ = write!(first.placed, "#ticks,#gaps,#marks{{--now:{now};--window:{window}}}");
             let _ = write!(first.placed, "#picture{{height:{}px}}", fixed(scene.height));
         }
+        let tenths = payload.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         Self {
-            view: ArcRwSignal::new(snapshot.said.view.clone()),
+            view: ArcRwSignal::new(said.view.clone()),
             connection: ArcRwSignal::new(payload.connection.clone()),
             link: ArcRwSignal::new(LinkState::Connecting { attempt: 0 }),
             axis: ArcRwSignal::new(Axis { now_millis, window_millis, width: UNMEASURED_WIDTH }),
+            time: ArcRwSignal::new(Time { tenths, ..Time::default() }),
             second: ArcRwSignal::new(now_millis.div_euclid(1000)),
             height: ArcRwSignal::new(UNMEASURED_HEIGHT),
             total: ArcRwSignal::new(total),
             looking_since_millis: ArcRwSignal::new(snapshot.looking_since_millis),
-            base_millis: now_millis,
+            base_millis,
             first: Arc::new(first),
             first_frame: frame,
             place: Arc::new(Place {

@@ -1,7 +1,7 @@
 //! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
 
 use serde::{Deserialize, Serialize};
-use timeline::frame::{self, ClusterList, Connection, Snapshot};
+use timeline::frame::{self, ClusterList, Connection, Moment, Snapshot};
 #[cfg(feature = "ssr")]
 use timeline::words::safe;
 
@@ -37,6 +37,17 @@ pub struct DeploymentPayload {
     pub connection: Connection,
     /// The Deployment with all that belongs to it, as far as it exists.
     pub snapshot: Snapshot,
+    /// The moment that the link names; `None` for the present.
+    pub moment: Option<Moment>,
+}
+
+impl DeploymentPayload {
+    /// What is said at the moment that the link names.
+    #[cfg(feature = "ssr")]
+    fn view(&self) -> Option<&timeline::view::View> {
+        let then = self.moment.as_ref().and_then(|moment| moment.said.as_ref());
+        then.unwrap_or(&self.snapshot.said).view.as_ref()
+    }
 }
 
 impl Payload {
@@ -49,7 +60,7 @@ impl Payload {
                 let all: usize = clusters.iter().map(|list| list.deployments.len()).sum();
                 format!("{all} Deployments in {} clusters, live.", clusters.len())
             }
-            Self::Deployment(page) => match &page.snapshot.said.view {
+            Self::Deployment(page) => match page.view() {
                 Some(view) => format!("{} {}", view.verdict.sentence, view.verdict.why).trim().to_owned(),
                 None => "There is no such Deployment.".to_owned(),
             },
@@ -63,7 +74,7 @@ impl Payload {
         match self {
             Self::Overview { .. } => "Deployments — Rollcast".to_owned(),
             Self::Deployment(page) => {
-                let badge = page.snapshot.said.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
+                let badge = page.view().map_or("Not found", |view| view.verdict.badge.as_str());
                 format!("{badge}: {} / {} — Rollcast", safe(&page.namespace), safe(&page.name))
             }
         }

@@ -86,6 +86,8 @@ pub enum Tag {
     Item,
     /// A row of a table.
     TableRow,
+    /// A button.
+    Button,
 }
 
 impl Tag {
@@ -97,6 +99,7 @@ impl Tag {
             Self::Block => "div",
             Self::Item => "li",
             Self::TableRow => "tr",
+            Self::Button => "button",
         }
     }
 }

@@ -9,6 +9,7 @@ use axum::extract::ws::{Message, WebSocket};
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::frame::{self, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use timeline::Millis;
 use tokio::sync::{broadcast, watch as signal};
 
 use crate::hub::Handle;
@@ -72,8 +73,13 @@ async fn talk(
         tokio::select! {
             message = inbox.next() => {
                 let message = message.ok_or(End::Left)?.map_err(|_| End::Broken)?;
-                let Some((scope, since)) = request(message)? else { continue };
-                (following, connection) = follow(out, rollcast, scope, since).await?;
+                match request(message)? {
+                    None => {}
+                    Some(Request::Follow(scope, since)) => {
+                        (following, connection) = follow(out, rollcast, scope, since).await?;
+                    }
+                    Some(Request::Moment(at_millis)) => moment(out, &following, at_millis).await?,
+                }
             }
             frame = next(&mut following) => match frame {
                 Some(bytes) => send(out, bytes).await?,
@@ -93,8 +99,14 @@ async fn talk(
     }
 }
 
+/// What a viewer asks for.
+enum Request {
+    Follow(Scope, Option<Position>),
+    Moment(Millis),
+}
+
 /// Reads what a viewer asks for; `None` for what needs no answer.
-fn request(message: Message) -> Result<Option<(Scope, Option<Position>)>, End> {
+fn request(message: Message) -> Result<Option<Request>, End> {
     let bytes = match message {
         Message::Binary(bytes) => bytes,
         Message::Close(_) => return Err(End::Left),
@@ -102,9 +114,19 @@ fn request(message: Message) -> Result<Option<(Scope, Option<Position>)>, End> {
     };
     match frame::decode_viewer(&bytes) {
         Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
-        Ok(ViewerFrame::Subscribe { scope, since }) => Ok(Some((scope, since))),
+        Ok(ViewerFrame::Subscribe { scope, since }) => Ok(Some(Request::Follow(scope, since))),
+        Ok(ViewerFrame::Moment { at_millis }) => Ok(Some(Request::Moment(at_millis))),
         Ok(ViewerFrame::Hello { .. }) | Err(_) => Err(End::Broken),
     }
+}
+
+/// Tells what was said at another time.
+async fn moment(out: &mut (impl Sink<Message> + Unpin), following: &Following, at_millis: Millis) -> Result<(), End> {
+    if let Following::Deployment { hub, namespace, name, .. } = following {
+        let moment = hub.moment(namespace, name, at_millis).await.map_err(|_| End::Broken)?;
+        send_frame(out, &ServerFrame::Moment(moment)).await?;
+    }
+    Ok(())
 }
 
 /// A cluster's name and how the server gets on with it.

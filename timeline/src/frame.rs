@@ -17,7 +17,7 @@ use crate::view::{Summary, View};
 use crate::{Change, Millis, Model, Uid};
 
 /// Version of the frames. Another version cannot be read.
-pub const PROTOCOL: u16 = 2;
+pub const PROTOCOL: u16 = 3;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
@@ -41,6 +41,11 @@ pub enum ViewerFrame {
         scope: Scope,
         /// Where the viewer's copy stands, if it has one.
         since: Option<Position>,
+    },
+    /// What was said at another time of the Deployment that is followed.
+    Moment {
+        /// The time.
+        at_millis: Millis,
     },
 }
 
@@ -92,6 +97,8 @@ pub enum ServerFrame {
         /// How it gets on.
         connection: Connection,
     },
+    /// What was said at another time.
+    Moment(Moment),
     /// Nothing to say, still here.
     Heartbeat {
         /// The server's clock.
@@ -150,6 +157,15 @@ impl Said {
         };
         (news != News::default()).then_some(news)
     }
+}
+
+/// What was said at some time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The time.
+    pub at_millis: Millis,
+    /// What was said; `None` when it is not kept any more.
+    pub said: Option<Said>,
 }
 
 /// What is said anew.

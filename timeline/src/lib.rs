@@ -5,7 +5,8 @@
 //!                                                   │
 //!                                                   ├─► document   the `rollcast.timeline/1` document
 //!                                                   ├─► view       what a page shows of one Deployment
-//!                                                   └─► story      what the controllers did, a sentence each
+//!                                                   ├─► story      what the controllers did, a sentence each
+//!                                                   └─► history    the same at any moment that is kept
 //! ```
 //!
 //! Nothing here knows a clock, randomness, I/O or a Kubernetes type; the current time is an argument. All times are
@@ -18,10 +19,13 @@ pub mod clock;
 pub mod document;
 pub mod fact;
 pub mod frame;
+pub mod history;
 pub mod id;
 pub mod model;
 pub mod order;
+pub mod past;
 pub mod phase;
+pub mod playback;
 pub mod rollout;
 pub mod say;
 pub mod stall;
@@ -34,6 +38,7 @@ pub mod words;
 pub use apply::{Retention, Timeline};
 pub use change::Change;
 pub use fact::Fact;
+pub use history::History;
 pub use id::Uid;
 pub use model::Model;
 

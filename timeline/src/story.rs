@@ -65,6 +65,12 @@ impl LineKind {
             Self::Unknown => "unknown",
         }
     }
+
+    /// It is worth a mark on the axis.
+    #[must_use]
+    pub const fn stands_out(self) -> bool {
+        !matches!(self, Self::Step | Self::Unknown)
+    }
 }
 
 /// A change of one ReplicaSet's replicas, named by the revision that it carried.

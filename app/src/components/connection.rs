@@ -29,10 +29,16 @@ pub fn LiveChip(
 ) -> impl IntoView {
     let is_stale = {
         let board = board.clone();
-        text(move || if board.is_stale() { "chip stale" } else { "chip live" }.to_owned())
+        let class = move || match (board.is_stale(), board.time.get().tenths) {
+            (true, _) => "chip stale",
+            (false, Some(_)) => "chip past",
+            (false, None) => "chip live",
+        };
+        text(move || class().to_owned())
     };
-    let words = text(move || match board.link.get() {
-        LinkState::Waiting { .. } | LinkState::Lost { .. } => "Reconnecting".to_owned(),
+    let words = text(move || match (board.link.get(), board.time.get().tenths) {
+        (LinkState::Waiting { .. } | LinkState::Lost { .. }, _) => "Reconnecting".to_owned(),
+        (_, Some(tenths)) => format!("As it was at {} UTC", clock(tenths * 100)),
         _ => board.connection.with(|connection| state_words(&connection.state)),
     });
     view! { <span class=is_stale role="status" data-testid="live">{words}</span> }

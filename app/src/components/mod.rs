@@ -4,6 +4,7 @@ pub mod connection;
 pub mod header;
 pub mod legend;
 pub mod score;
+pub mod transport;
 pub mod verdict;
 
 use leptos::prelude::Signal;

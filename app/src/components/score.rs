@@ -30,7 +30,10 @@ pub fn Score(
     view! {
         <div class="unused" inner_html=placed></div>
         <div class="score" role="img" aria-label=label data-testid="score">
-            <div class="axis" id="ticks" inner_html=first.list("ticks")></div>
+            <div class="axis">
+                <div id="ticks" inner_html=first.list("ticks")></div>
+                <div id="marks" inner_html=first.list("marks")></div>
+            </div>
             <div class="strip" data-testid="budget">
                 <div class="gutter" id="limits" inner_html=first.list("limits")></div>
                 <div class="canvas">

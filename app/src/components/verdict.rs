@@ -31,7 +31,7 @@ pub fn VerdictLine(
         <section class="verdict">
             <div>
                 <span class=with(|view| format!("badge {}", view.verdict.tone.name())) data-testid="badge">{with(|view| view.verdict.badge.clone())}</span>
-                <h1 data-testid="verdict" aria-live="polite">{with(|view| view.verdict.sentence.clone())}</h1>
+                <h1 data-testid="verdict">{with(|view| view.verdict.sentence.clone())}</h1>
                 <p class="why" data-testid="why">{with(|view| view.verdict.why.clone())}</p>
             </div>
             <dl class="figures">

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use timeline::Millis;
 use timeline::frame::{PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
 use wasm_bindgen::prelude::*;
 
@@ -23,7 +24,7 @@ pub trait Screen {
     /// Frames that arrived since the last animation frame.
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask;
     /// An animation frame.
-    fn animate(&self, page_millis: f64);
+    fn animate(&self, page_millis: f64) -> Ask;
     /// Where the page's copy stands.
     fn position(&self) -> Option<Position>;
 }
@@ -35,6 +36,8 @@ pub enum Ask {
     Nothing,
     /// Everything anew: frames are missing.
     Snapshot,
+    /// What was said at that time.
+    Moment(Millis),
 }
 
 struct Client<S> {
@@ -125,8 +128,16 @@ impl<S: Screen + 'static> Client<S> {
 
     fn drain(&self) {
         let frames = std::mem::take(&mut *self.queue.borrow_mut());
-        if !frames.is_empty() && self.screen.frames(frames, page_millis()) == Ask::Snapshot {
-            self.subscribe(None);
+        if !frames.is_empty() {
+            self.ask(self.screen.frames(frames, page_millis()));
+        }
+    }
+
+    fn ask(&self, ask: Ask) {
+        match ask {
+            Ask::Nothing => {}
+            Ask::Snapshot => self.subscribe(None),
+            Ask::Moment(at_millis) => self.say(&ViewerFrame::Moment { at_millis }),
         }
     }
 
@@ -138,7 +149,7 @@ impl<S: Screen + 'static> Client<S> {
         let frame = Closure::once_into_js(move || {
             client.is_animating.set(false);
             client.drain();
-            client.screen.animate(page_millis());
+            client.ask(client.screen.animate(page_millis()));
             client.next_frame();
         });
         if let Some(window) = web_sys::window() {

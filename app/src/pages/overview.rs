@@ -125,7 +125,9 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
             }
             Ask::Nothing
         }
-        fn animate(&self, _: f64) {}
+        fn animate(&self, _: f64) -> Ask {
+            Ask::Nothing
+        }
         fn position(&self) -> Option<Position> {
             None
         }

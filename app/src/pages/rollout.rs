@@ -8,6 +8,7 @@ use crate::components::header::Header;
 use crate::components::legend::Legend;
 use crate::components::score::Score;
 use crate::components::text;
+use crate::components::transport::Transport;
 use crate::components::verdict::{Missing, VerdictLine};
 use crate::payload::DeploymentPayload;
 
@@ -31,8 +32,10 @@ pub fn Rollout(
             <div class=shown(true)>
                 <VerdictLine board=board.clone()/>
                 <main class="main"><Score board=board.clone()/></main>
+                <Transport board=board.clone()/>
                 <Legend/>
             </div>
+            <div id="announcer" class="aside" role="status"></div>
             <div class=shown(false)><Missing board=board.clone()/></div>
         </div>
     }
@@ -50,7 +53,8 @@ fn go_live(board: &Board, payload: DeploymentPayload) {
     // After hydration: the first frame must not change what the server rendered while it is being taken over.
     request_animation_frame(move || {
         let scope = Scope::Deployment { cluster: payload.cluster, namespace: payload.namespace, name: payload.name };
-        let screen = crate::live::screen::DeploymentScreen::new(board, payload.snapshot);
+        let screen = crate::live::screen::DeploymentScreen::new(board, payload.snapshot, payload.moment);
+        crate::live::hands::attach(&screen);
         client::start(screen, scope, payload.build);
     });
 }

@@ -66,7 +66,7 @@ impl Frame {
 const MOST_ROWS: usize = 100;
 
 /// The lists of a page: where they are, and what they are made of.
-pub const LISTS: [(&str, Tag); 9] = [
+pub const LISTS: [(&str, Tag); 10] = [
     ("bars", Tag::Group),
     ("heads", Tag::Group),
     ("gutter", Tag::Block),
@@ -76,16 +76,21 @@ pub const LISTS: [(&str, Tag); 9] = [
     ("areas", Tag::Group),
     ("limits", Tag::Block),
     ("labels", Tag::Block),
+    ("marks", Tag::Button),
 ];
+
+/// Where heads and story are among the lists.
+pub const HEADS: usize = 1;
+const STORY: usize = 5;
 
 /// Everything on a page that is a list.
 pub struct Scene<'m> {
     /// The lists, in the order of [`LISTS`].
-    pub lists: [Vec<Plan<'m>>; 9],
+    pub lists: [Vec<Plan<'m>>; 10],
     /// Bars that are painted instead of being elements: many pods.
     pub marks: Vec<Mark>,
-    /// Where the bands are.
-    pub places: Vec<(u128, Place)>,
+    /// The bands are ribbons.
+    pub is_ribbon: bool,
     /// Height of all bands, in pixels.
     pub height: f64,
 }
@@ -101,9 +106,11 @@ struct Placed {
 pub fn scene<'m>(model: &'m Model, deployment: Option<Uid>, said: &'m Said, frame: Frame) -> Scene<'m> {
     let story = story::rows(&said.story);
     let Some(deployment) = deployment.and_then(|uid| model.deployments.get(&uid)) else {
-        let nothing = Vec::new;
-        let lists = [nothing(), nothing(), nothing(), nothing(), nothing(), story, nothing(), nothing(), nothing()];
-        return Scene { lists, marks: Vec::new(), places: Vec::new(), height: frame.height };
+        let mut lists: [Vec<Plan<'m>>; 10] = Default::default();
+        if let Some(list) = lists.get_mut(STORY) {
+            *list = story;
+        }
+        return Scene { lists, marks: Vec::new(), is_ribbon: false, height: frame.height };
     };
     let from = frame.from_millis();
     let bands = lanes::bands(model, deployment, from);
@@ -141,9 +148,9 @@ pub fn scene<'m>(model: &'m Model, deployment: Option<Uid>, said: &'m Said, fram
         None => Default::default(),
     };
     let gutter = placed.iter().map(|one| gutter::plan(one)).collect();
-    let places = placed.iter().map(|one| (band_key(&one.band), one.place)).collect();
     let gaps = gaps(deployment, from, frame);
-    Scene { lists: [bars, heads, gutter, gaps, table, story, areas, limits, labels], marks, places, height }
+    let lines = story::marks(&said.story, frame);
+    Scene { lists: [bars, heads, gutter, gaps, table, story, areas, limits, labels, lines], marks, is_ribbon, height }
 }
 
 fn gaps<'m>(deployment: &Deployment, from: Millis, frame: Frame) -> Vec<Plan<'m>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use app::payload::{DeploymentPayload, Payload};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use leptos::prelude::use_context;
@@ -17,9 +17,23 @@ pub(super) async fn overview(State(rollcast): State<Arc<Rollcast>>, request: Req
     render(&rollcast, payload, StatusCode::OK, request).await
 }
 
+/// What a link to a Deployment may name besides it.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Asked {
+    /// A moment.
+    at: Option<String>,
+}
+
+/// A moment as people and programs write it.
+fn millis(text: &str) -> Option<i64> {
+    let time = || text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
+    text.parse().ok().or_else(time)
+}
+
 pub(super) async fn deployment(
     State(rollcast): State<Arc<Rollcast>>,
     Path((cluster, namespace, name)): Path<(String, String, String)>,
+    Query(asked): Query<Asked>,
     request: Request,
 ) -> Response {
     let Some(hub) = rollcast.clusters.get(&cluster) else {
@@ -32,9 +46,23 @@ pub(super) async fn deployment(
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let moment = match asked.at.as_deref().filter(|_| snapshot.deployment.is_some()).map(millis) {
+        None => None,
+        Some(None) => {
+            let why = "A moment is a time such as at=2026-11-21T14:02:05.250Z, or milliseconds since 1970.";
+            let page = app::address::deployment(&cluster, &namespace, &name);
+            let instead = vec![(page, format!("{name} as it is now"))];
+            return refuse(&rollcast, StatusCode::BAD_REQUEST, why.to_owned(), instead, request).await;
+        }
+        Some(Some(at_millis)) if at_millis >= snapshot.now_millis => None,
+        Some(Some(at_millis)) => {
+            let first = snapshot.model.deployments.values().next().map_or(at_millis, |known| known.first_seen_millis);
+            hub.moment(&namespace, &name, at_millis.max(first)).await.ok()
+        }
+    };
     let build = rollcast.build.to_owned();
-    let payload =
-        Payload::Deployment(Box::new(DeploymentPayload { build, cluster, namespace, name, connection, snapshot }));
+    let page = DeploymentPayload { build, cluster, namespace, name, connection, snapshot, moment };
+    let payload = Payload::Deployment(Box::new(page));
     render(&rollcast, payload, status, request).await
 }
 
@@ -45,14 +73,25 @@ pub(super) async fn not_found(rollcast: Arc<Rollcast>, request: Request) -> Resp
 }
 
 async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
+    let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+    refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await
+}
+
+/// A page that says what is wrong with an address, and where to go instead.
+async fn refuse(
+    rollcast: &Rollcast,
+    status: StatusCode,
+    why: String,
+    instead: Vec<(String, String)>,
+    request: Request,
+) -> Response {
     let path = timeline::words::safe(request.uri().path());
     let build = rollcast.build;
     let shell = move || {
-        let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
         guard_page();
-        app::shell::missing(path.clone(), why.clone(), instead, build)
+        app::shell::missing(path.clone(), why.clone(), instead.clone(), build)
     };
-    respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, StatusCode::NOT_FOUND)
+    respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
 }
 
 async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {

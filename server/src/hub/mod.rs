@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use timeline::document::{self, Document};
-use timeline::frame::{ClusterList, Connection, ConnectionState, Position, Snapshot};
+use timeline::frame::{ClusterList, Connection, ConnectionState, Moment, Position, Snapshot};
 use timeline::{Fact, Millis, Retention, Timeline};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
@@ -102,6 +102,7 @@ type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 enum Command {
     Subscribe { namespace: String, name: String, since: Option<Position>, reply: oneshot::Sender<Subscription> },
     Page { namespace: String, name: String, reply: oneshot::Sender<Snapshot> },
+    Moment { namespace: String, name: String, at_millis: Millis, reply: oneshot::Sender<Moment> },
     Read(Job),
     Observe { at_millis: Millis, fact: Option<Box<Fact>> },
     Restart { clock: ReplayClock, state: ConnectionState },
@@ -206,6 +207,14 @@ impl Handle {
     /// When the hub has ended.
     pub async fn page(&self, namespace: &str, name: &str) -> Result<Snapshot, HubEnded> {
         self.ask(|reply| Command::Page { namespace: namespace.into(), name: name.into(), reply }).await
+    }
+
+    /// What was said of a Deployment at some time.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn moment(&self, namespace: &str, name: &str, at_millis: Millis) -> Result<Moment, HubEnded> {
+        self.ask(|reply| Command::Moment { namespace: namespace.into(), name: name.into(), at_millis, reply }).await
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.

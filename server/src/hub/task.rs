@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use timeline::change::Subject;
 use timeline::fact::Seen;
-use timeline::frame::{ClusterList, Connection, ConnectionState, Position, Said, Snapshot};
+use timeline::frame::{ClusterList, Connection, ConnectionState, Moment, Position, Said, Snapshot};
 use timeline::view::{self, Now, Summary, Tone};
-use timeline::{Change, Fact, Millis, Model, Retention, Timeline, Uid, story};
+use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, story};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
 
@@ -36,6 +36,7 @@ pub(super) struct Hub {
     name: Arc<str>,
     epoch: u64,
     timeline: Timeline,
+    history: History,
     retention: Retention,
     clock: Clock,
     looking_since_millis: Millis,
@@ -69,6 +70,7 @@ impl Hub {
             name,
             epoch: fastrand::u64(..),
             timeline: Timeline::new(),
+            history: History::default(),
             retention,
             clock: Clock::Real,
             looking_since_millis: source::now_millis(),
@@ -111,16 +113,19 @@ impl Hub {
                     }
                 }
                 () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => {
-                    let changes = self.timeline.tick(self.clock.now_millis());
-                    self.take(changes);
+                    let now_millis = self.clock.now_millis();
+                    let changes = self.timeline.tick(now_millis);
+                    self.take(now_millis, changes);
                 }
                 () = tokio::time::sleep_until(publish_at), if self.is_dirty => {}
                 () = tokio::time::sleep_until(list_at), if !self.outdated.is_empty() => {}
                 _ = look_again.tick() => self.look_again(),
                 _ = forget.tick() => {
                     let on_screen = self.topics.values().filter(|t| !t.is_deserted()).filter_map(|t| t.deployment).collect();
-                    let changes = self.timeline.forget(self.clock.now_millis(), &self.retention, &on_screen);
-                    self.take(changes);
+                    let now_millis = self.clock.now_millis();
+                    let changes = self.timeline.forget(now_millis, &self.retention, &on_screen);
+                    self.take(now_millis, changes);
+                    self.history.forget(now_millis - self.retention.age_millis);
                 }
                 _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(),
             }
@@ -165,7 +170,7 @@ impl Hub {
         self.counters.facts.fetch_add(1, Ordering::Relaxed);
         self.note_time(at_millis);
         let changes = self.timeline.apply(at_millis, fact);
-        self.take(changes);
+        self.take(at_millis, changes);
     }
 
     fn note_time(&mut self, at_millis: Millis) {
@@ -174,8 +179,9 @@ impl Hub {
     }
 
     /// Hands changes to the topics that want them.
-    fn take(&mut self, changes: Vec<Change>) {
+    fn take(&mut self, at_millis: Millis, changes: Vec<Change>) {
         self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
+        self.history.note(at_millis, &changes);
         for change in changes {
             self.is_dirty = true;
             if let Change::Forget(Some(uid), what) = &change
@@ -248,6 +254,19 @@ impl Hub {
         }
     }
 
+    /// What was said of a Deployment at some time.
+    fn moment(&self, namespace: &str, name: &str, at_millis: Millis) -> Moment {
+        let at_millis = at_millis.min(self.clock.now_millis());
+        let model = self.timeline.model();
+        let uid = model.find(namespace, name).map(|d| d.uid);
+        let then = uid.and_then(|uid| Some((uid, self.history.at(model, uid, at_millis)?)));
+        let said = then.map(|(uid, then)| {
+            let now = Now { millis: at_millis, skew_millis: self.timeline.skew_millis() };
+            Said { view: view::view(&then, uid, now), story: story::story(&then, uid) }
+        });
+        Moment { at_millis, said }
+    }
+
     fn publish_list(&mut self) {
         self.listed = Instant::now();
         let now = self.now();
@@ -306,6 +325,9 @@ impl Hub {
             Command::Page { namespace, name, reply } => {
                 let _ = reply.send(self.snapshot(&namespace, &name));
             }
+            Command::Moment { namespace, name, at_millis, reply } => {
+                let _ = reply.send(self.moment(&namespace, &name, at_millis));
+            }
             Command::Read(job) => {
                 job(&Reader { timeline: &self.timeline, observed: self.observed, now_millis: self.clock.now_millis() })
             }
@@ -313,10 +335,11 @@ impl Hub {
             Command::Observe { at_millis, fact: None } => {
                 self.note_time(at_millis);
                 let changes = self.timeline.tick(at_millis);
-                self.take(changes);
+                self.take(at_millis, changes);
             }
             Command::Restart { clock, state } => {
                 self.timeline = Timeline::new();
+                self.history = History::default();
                 self.epoch = fastrand::u64(..);
                 self.observed = None;
                 self.looking_since_millis = clock.start_millis;

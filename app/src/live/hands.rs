@@ -1,0 +1,138 @@
+//! Hands: what a viewer does with mouse, finger and keys. One listener each on the document; what an element does when it is
+//! used stands in its markup (`data-do`, `data-at`, `data-copy`, `data-line`).
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent};
+
+use super::screen::{DeploymentScreen, element};
+
+/// Listens for as long as the page lives.
+pub(crate) fn attach(screen: &DeploymentScreen) {
+    let hand = screen.clone();
+    listen("click", move |event| {
+        clicked(&hand, &event);
+    });
+    let hand = screen.clone();
+    listen("input", move |event| {
+        if let Some(slider) = target::<HtmlInputElement>(&event).filter(|input| input.id() == "slider") {
+            hand.slide(slider.value_as_number());
+        }
+    });
+    let hand = screen.clone();
+    listen("change", move |event| {
+        if let Some(speed) = target::<HtmlSelectElement>(&event) {
+            hand.pace(f64::from(speed.value().parse::<i32>().unwrap_or(100)) / 100.0);
+        }
+    });
+    let hand = screen.clone();
+    listen("keydown", move |event| {
+        if let Ok(event) = event.dyn_into::<KeyboardEvent>()
+            && !event.ctrl_key()
+            && !event.meta_key()
+            && !event.alt_key()
+            && pressed(&hand, &event)
+        {
+            event.prevent_default();
+        }
+    });
+}
+
+fn listen(name: &str, run: impl Fn(Event) + 'static) {
+    let callback = Closure::<dyn FnMut(Event)>::new(run).into_js_value();
+    if let Some(document) = web_sys::window().and_then(|window| window.document()) {
+        let _ = document.add_event_listener_with_callback(name, callback.unchecked_ref());
+    }
+}
+
+fn target<T: JsCast>(event: &Event) -> Option<T> {
+    event.target()?.dyn_into().ok()
+}
+
+/// The value of an attribute on the element or around it.
+fn around(element: &Element, name: &str) -> Option<(Element, String)> {
+    let found = element.closest(&format!("[{name}]")).ok().flatten()?;
+    let value = found.get_attribute(name)?;
+    Some((found, value))
+}
+
+fn clicked(screen: &DeploymentScreen, event: &Event) {
+    let Some(on) = target::<Element>(event) else { return };
+    if let Some((_, deed)) = around(&on, "data-do") {
+        done(screen, &deed);
+    } else if let Some((_, at)) = around(&on, "data-at") {
+        screen.seek(at.parse::<i64>().unwrap_or_default());
+    } else if let Some((_, line)) = around(&on, "data-line") {
+        focus(&format!("[data-at=\"{line}\"]"));
+    } else if let Some((button, text)) = around(&on, "data-copy") {
+        copy(&text, &button);
+    }
+}
+
+fn done(screen: &DeploymentScreen, deed: &str) {
+    match deed {
+        "play" => screen.toggle(),
+        "live" => screen.live(),
+        "back" => screen.step(false),
+        "forward" => screen.step(true),
+        "link" => {
+            if let Some(button) = element("link") {
+                copy(&screen.link_to_moment(), &button);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Does what a key stands for; false when it stands for nothing here.
+fn pressed(screen: &DeploymentScreen, event: &KeyboardEvent) -> bool {
+    let on = target::<Element>(event);
+    let tag = on.as_ref().map(|element| element.tag_name().to_lowercase()).unwrap_or_default();
+    let is_slider = on.as_ref().is_some_and(|element| element.id() == "slider");
+    if matches!(tag.as_str(), "input" | "select" | "textarea") && !is_slider {
+        return false;
+    }
+    match event.key().as_str() {
+        " " if matches!(tag.as_str(), "button" | "a" | "summary" | "g") => return false,
+        " " => screen.toggle(),
+        "ArrowLeft" if event.shift_key() => screen.seek_by(-1_000),
+        "ArrowRight" if event.shift_key() => screen.seek_by(1_000),
+        "ArrowLeft" => screen.step(false),
+        "ArrowRight" => screen.step(true),
+        "[" => screen.step_rollout(false),
+        "]" => screen.step_rollout(true),
+        "l" | "L" => screen.live(),
+        "c" | "C" => done(screen, "link"),
+        "t" | "T" => click("#as-table"),
+        "?" => click("#keys summary"),
+        "/" => click(".brand"),
+        _ => return false,
+    }
+    true
+}
+
+fn find(selector: &str) -> Option<HtmlElement> {
+    web_sys::window()?.document()?.query_selector(selector).ok()??.dyn_into().ok()
+}
+
+fn click(selector: &str) {
+    if let Some(found) = find(selector) {
+        found.click();
+    }
+}
+
+fn focus(selector: &str) {
+    if let Some(found) = find(selector) {
+        let _ = found.focus();
+    }
+}
+
+/// Copies a text, and says so on the button. Where a browser has no clipboard for this page, the text can be taken from the
+/// address bar or from beside the button.
+fn copy(text: &str, button: &Element) {
+    let Some(window) = web_sys::window() else { return };
+    let has_clipboard = js_sys::Reflect::get(&window.navigator(), &"clipboard".into()).is_ok_and(|it| !it.is_undefined());
+    if has_clipboard {
+        let _ = window.navigator().clipboard().write_text(text);
+    }
+    let _ = button.set_attribute("data-copied", if has_clipboard { "copied" } else { "not allowed here" });
+}

@@ -1,0 +1,77 @@
+//! The past, as far as starts tell it: a model without anything that came after a moment. Every viewer can do this with
+//! what it has, so that a hand on the time axis moves the picture at once; only words need the exact past
+//! ([`crate::history`]).
+
+use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::phase::PodState;
+use crate::{Millis, Model, Uid};
+
+impl Model {
+    /// A Deployment with what belonged to it at that time. Fields that only say how something is now (reasons, messages)
+    /// are empty where they may have been others.
+    #[must_use]
+    pub fn as_of(&self, deployment: Uid, at_millis: Millis) -> Self {
+        let mut then = Self::default();
+        if let Some(known) = self.deployments.get(&deployment) {
+            then.deployments.insert(deployment, deployment_at(known, at_millis));
+        }
+        for set in self.sets_of(deployment).filter(|set| set.first_seen_millis <= at_millis) {
+            then.replica_sets.insert(set.uid, set_at(set, at_millis));
+        }
+        for pod in self.pods_of_deployment(deployment) {
+            if pod.first_seen_millis() <= at_millis {
+                then.pods.insert(pod.uid, pod_at(pod, at_millis));
+            }
+        }
+        then.index();
+        then
+    }
+}
+
+fn deployment_at(known: &Deployment, at: Millis) -> Deployment {
+    let mut then = known.clone();
+    then.deleted_millis = known.deleted_millis.filter(|deleted| *deleted <= at);
+    then.rollouts.retain(|rollout| rollout.started_millis.is_none_or(|started| started <= at));
+    for rollout in &mut then.rollouts {
+        for end in
+            [&mut rollout.completed_millis, &mut rollout.superseded_millis, &mut rollout.deadline_exceeded_millis]
+        {
+            *end = end.filter(|end| *end <= at);
+        }
+    }
+    then.now.revision = then.rollouts.last().map(|rollout| rollout.revision);
+    then.gaps.retain(|gap| gap.to_millis <= at);
+    then
+}
+
+fn set_at(known: &ReplicaSet, at: Millis) -> ReplicaSet {
+    let mut then = known.clone();
+    then.removed_millis = known.removed_millis.filter(|removed| *removed <= at);
+    then.revisions.retain(|(_, since)| since.is_none_or(|since| since <= at));
+    then.scales.retain(|scale| scale.at_millis <= at);
+    if let Some(next) = known.scales.get(then.scales.len()) {
+        then.now.counts.wanted = next.from;
+    }
+    then
+}
+
+fn pod_at(known: &Pod, at: Millis) -> Pod {
+    let mut then = known.clone();
+    then.states.retain(|(_, since)| *since <= at);
+    then.released_millis = known.released_millis.filter(|released| *released <= at);
+    then.adopted_millis = known.adopted_millis.filter(|adopted| *adopted <= at);
+    then.owner = match (then.released_millis, then.adopted_millis) {
+        (None, _) => known.owners.first().copied(),
+        (Some(_), None) => None,
+        (Some(_), Some(_)) => known.owners.last().copied(),
+    };
+    if !matches!(then.state(), PodState::Terminating | PodState::Gone) {
+        then.end_reason = None;
+        then.now.deletion_at_millis = None;
+    }
+    if then.states.len() < known.states.len() {
+        then.now.reason.clear();
+        then.now.message.clear();
+    }
+    then
+}
