@@ -49,10 +49,18 @@ impl History {
         if self.base_millis.is_some_and(|base| at_millis < base) {
             return None;
         }
-        let pods = now.pods_of_deployment(deployment).into_iter().map(|pod| Subject::Pod(pod.uid));
-        let sets = now.sets_of(deployment).map(|set| Subject::ReplicaSet(set.uid));
-        let mine: BTreeSet<Subject> = pods.chain(sets).chain([Subject::Deployment(deployment)]).collect();
-        let mut then = self.base.only(deployment);
+        let mut then = Model::default();
+        let mut mine = BTreeSet::from([Subject::Deployment(deployment)]);
+        then.deployments.extend(self.base.deployments.get(&deployment));
+        for set in now.sets_of(deployment) {
+            mine.insert(Subject::ReplicaSet(set.uid));
+            then.replica_sets.extend(self.base.replica_sets.get(&set.uid));
+        }
+        for pod in now.pods_of_deployment(deployment) {
+            mine.insert(Subject::Pod(pod.uid));
+            then.pods.extend(self.base.pods.get(&pod.uid));
+        }
+        then.index();
         for (_, change) in self.log.iter().take_while(|(at, _)| *at <= at_millis) {
             if mine.contains(&change.subject()) {
                 then.apply_change(change);

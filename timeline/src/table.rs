@@ -79,6 +79,16 @@ impl<V> Table<V> {
         }
     }
 
+    /// Takes a copy of an entry, if there is one.
+    pub fn extend(&mut self, entry: Option<&V>)
+    where
+        V: Clone + Keyed,
+    {
+        if let Some(entry) = entry {
+            self.insert(entry.uid(), entry.clone());
+        }
+    }
+
     /// Takes a value out.
     pub fn remove(&mut self, uid: &Uid) -> Option<V> {
         let place = self.index.remove(&(*uid, LEAST))?;

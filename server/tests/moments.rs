@@ -1,0 +1,99 @@
+//! The past of every recording: what is said and shown of a moment afterwards is what was said and shown at that moment.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+mod common;
+
+use server::recording::Recording;
+use timeline::model::Pod;
+use timeline::view::{self, Now};
+use timeline::{History, Millis, Model, Timeline, Uid, story};
+
+/// Moments are compared this often, in recorded milliseconds.
+const EVERY: Millis = 100;
+
+/// What a picture is drawn from, in words.
+fn picture(model: &Model, uid: Uid) -> Vec<String> {
+    let pod = |pod: &Pod| {
+        let out = pod.is_out_of_rotation();
+        format!("pod {} {:?} {:?} {out} {:?}", pod.name, pod.states, pod.released_millis, pod.replica_set())
+    };
+    let sets = model.sets_of(uid).map(|set| {
+        let wanted = if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted };
+        format!("set {} {:?} {wanted} {:?}", set.name, set.revisions, set.removed_millis)
+    });
+    let ends = |rollout: &timeline::model::Rollout| {
+        format!("rollout {} {:?} {:?}", rollout.revision, rollout.started_millis, rollout.completed_millis)
+    };
+    let rollouts = model.deployments.get(&uid).into_iter().flat_map(|known| &known.rollouts).map(ends);
+    let mut lines: Vec<String> =
+        sets.chain(model.pods_of_deployment(uid).into_iter().map(pod)).chain(rollouts).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn a_moment_is_afterwards_what_it_was() {
+    let (mut compared, mut blurred) = (0, 0);
+    for (name, text) in common::recordings() {
+        let recording = Recording::read(&text);
+        let (from, to) = recording.span().unwrap();
+        let (mut timeline, mut history) = (Timeline::new(), History::default());
+        let mut observed = recording.observed.into_iter().peekable();
+        let mut then = Vec::new();
+        let mut now = from;
+        while now <= to {
+            while let Some(next) = observed.next_if(|next| next.at_millis <= now) {
+                let changes = match next.fact {
+                    Some(fact) => timeline.apply(next.at_millis, fact),
+                    None => timeline.tick(next.at_millis),
+                };
+                history.note(next.at_millis, &changes);
+            }
+            let changes = timeline.tick(now);
+            history.note(now, &changes);
+            let model = timeline.model();
+            for uid in model.deployments.keys() {
+                let clock = Now { millis: now, skew_millis: timeline.skew_millis() };
+                then.push((clock, *uid, view::view(model, *uid, clock), story::story(model, *uid), picture(model, *uid)));
+            }
+            now += EVERY;
+        }
+        for (clock, uid, view, told, shown) in then {
+            let at = clock.millis;
+            let past = history.at(timeline.model(), uid, at).unwrap();
+            assert_eq!(view::view(&past, uid, clock), view, "{name}: what was said at {}", at - from);
+            assert_eq!(story::story(&past, uid), told, "{name}: the story at {}", at - from);
+            assert_eq!(picture(&past, uid), shown, "{name}: the picture at {}", at - from);
+            // A viewer has starts only; what is decided within the settling time may differ for that long.
+            compared += 1;
+            blurred += usize::from(picture(&timeline.model().as_of(uid, at), uid) != shown);
+        }
+    }
+    assert!(compared > 3_000, "{compared}");
+    assert!(blurred * 100 < compared, "{blurred} of {compared} pictures differ");
+}
+
+#[test]
+fn moments_before_what_is_kept_are_not_guessed() {
+    let (_, text) = common::recordings().swap_remove(0);
+    let recording = Recording::read(&text);
+    let (from, to) = recording.span().unwrap();
+    let (mut timeline, mut history) = (Timeline::new(), History::default());
+    for observed in recording.observed {
+        let changes = observed.fact.map(|fact| timeline.apply(observed.at_millis, fact)).unwrap_or_default();
+        history.note(observed.at_millis, &changes);
+    }
+    let uid = *timeline.model().deployments.keys().next().unwrap();
+    assert!(history.at(timeline.model(), uid, from).is_some());
+    let middle = from + (to - from) / 2;
+    let exact = history.at(timeline.model(), uid, middle + 1_000);
+    history.forget(middle);
+    assert!(history.at(timeline.model(), uid, from).is_none());
+    assert_eq!(history.at(timeline.model(), uid, middle + 1_000), exact);
+}
