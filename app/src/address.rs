@@ -6,6 +6,18 @@ pub fn deployment(cluster: &str, namespace: &str, name: &str) -> String {
     format!("/clusters/{}/namespaces/{}/deployments/{}", encoded(cluster), encoded(namespace), encoded(name))
 }
 
+/// Everything about a pod, below the page of its Deployment.
+#[must_use]
+pub fn pod(uid: timeline::Uid) -> String {
+    format!("pods/{uid}")
+}
+
+/// Everything about a revision, below the page of its Deployment.
+#[must_use]
+pub fn revision(revision: u64) -> String {
+    format!("revisions/{revision}")
+}
+
 /// The timeline document of a Deployment, in the read API.
 #[must_use]
 pub fn timeline(cluster: &str, namespace: &str, name: &str) -> String {

@@ -13,6 +13,8 @@
 pub mod address;
 pub mod board;
 pub mod components;
+#[cfg(feature = "ssr")]
+pub mod detail;
 pub mod live;
 pub mod numbers;
 pub mod pages;

@@ -3,8 +3,10 @@
 use leptos::prelude::*;
 
 use crate::App;
+use crate::components::header::Brand;
 use crate::pages::missing::{Missing, MissingProps};
 use crate::payload::{self, Payload};
+use crate::scene::token::DRAWINGS;
 
 /// The whole document of a page that lives.
 #[must_use]
@@ -26,6 +28,17 @@ pub fn shell(payload: Payload, build: &str) -> impl IntoView + use<> {
 pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
     let body = Missing(MissingProps { path, why, instead }).into_any();
     document("Not found — Rollcast".to_owned(), String::new(), build, ().into_any(), body)
+}
+
+/// A document around markup that was rendered before; no program runs in it.
+#[must_use]
+pub fn plain(title: String, markup: String, build: &str) -> impl IntoView + use<> {
+    let body = view! {
+        <header class="top"><Brand/></header>
+        <main class="alone" inner_html=markup></main>
+        <svg class="drawings" aria-hidden="true" inner_html=DRAWINGS></svg>
+    };
+    document(title, String::new(), build, ().into_any(), body.into_any())
 }
 
 fn document(title: String, description: String, build: &str, program: AnyView, body: AnyView) -> impl IntoView + use<> {

@@ -2,8 +2,9 @@
 
 use timeline::fact::{
     Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact, Exit, Image,
-    IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+    IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
 };
+use timeline::model::Note;
 use timeline::{Fact, Millis, Uid};
 
 use crate::decode;
@@ -14,6 +15,11 @@ const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
+/// Conditions that every pod has, and that are true when all is well.
+const OWN_CONDITIONS: [&str; 5] =
+    ["PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"];
+/// Most conditions of a pod that are kept.
+const MOST_CONDITIONS: usize = 16;
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
 
 /// A decoded object of one of the kinds that are watched.
@@ -159,6 +165,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
         change_cause: annotation(CHANGE_CAUSE).map(str::to_owned),
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
+        version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
         images: images(object.spec.template.spec.containers),
         template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         counts: ReplicaSetCounts {
@@ -197,6 +204,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
         scheduled: condition(&status.conditions, "PodScheduled"),
         disruption: disruption.map(|c| c.reason),
         containers,
+        conditions: conditions(status.conditions),
         meta: meta(object.metadata, "ReplicaSet")?,
     })
 }
@@ -205,12 +213,12 @@ fn container(name: String, role: Role, statuses: &[decode::ContainerStatus]) -> 
     let status = statuses.iter().find(|status| status.name == name);
     let state = status.map(|status| &status.state).and_then(|state| match state {
         decode::ContainerState { waiting: Some(waiting), .. } => {
-            Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: waiting.message.clone() })
+            Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: cut(&waiting.message) })
         }
         decode::ContainerState { terminated: Some(ended), .. } => Some(ContainerState::Terminated {
             exit_code: exit_code(ended),
             reason: ended.reason.clone(),
-            message: ended.message.clone(),
+            message: cut(&ended.message),
         }),
         decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
         _ => None,
@@ -270,16 +278,39 @@ fn int_or_percent(value: &decode::IntOrString) -> IntOrPercent {
 
 fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition> {
     conditions.iter().find(|condition| condition.r#type == wanted).map(|condition| Condition {
-        status: match condition.status.as_str() {
-            "True" => Truth::True,
-            "False" => Truth::False,
-            _ => Truth::Unknown,
-        },
+        status: truth(&condition.status),
         reason: condition.reason.clone(),
         message: condition.message.clone(),
         last_transition_millis: condition.last_transition_time.as_deref().and_then(millis),
         last_update_millis: condition.last_update_time.as_deref().and_then(millis),
     })
+}
+
+/// The beginning of a message: nobody reads more of it here.
+fn cut(text: &str) -> String {
+    text.chars().take(Note::LONGEST).collect()
+}
+
+/// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not true.
+fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
+    let worth = |condition: &decode::Condition| {
+        condition.status != "True" || !OWN_CONDITIONS.contains(&condition.r#type.as_str())
+    };
+    let convert = |condition: decode::Condition| PodCondition {
+        status: truth(&condition.status),
+        kind: condition.r#type,
+        reason: condition.reason,
+        message: cut(&condition.message),
+    };
+    conditions.into_iter().filter(worth).take(MOST_CONDITIONS).map(convert).collect()
+}
+
+fn truth(status: &str) -> Truth {
+    match status {
+        "True" => Truth::True,
+        "False" => Truth::False,
+        _ => Truth::Unknown,
+    }
 }
 
 fn images(containers: Vec<decode::ContainerSpec>) -> Vec<Image> {

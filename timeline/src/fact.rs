@@ -224,6 +224,8 @@ pub struct ReplicaSetFact {
     pub desired_replicas: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`, which the controller copies from the Deployment.
     pub change_cause: Option<String>,
+    /// Label `app.kubernetes.io/version`; empty when absent.
+    pub version: String,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: u32,
     /// The template's containers.
@@ -268,6 +270,21 @@ pub struct PodFact {
     pub disruption: Option<String>,
     /// Containers in the order of the spec: init containers first.
     pub containers: Vec<Container>,
+    /// Conditions that are worth a look: readiness gates, and Kubernetes' own ones that are not true.
+    pub conditions: Vec<PodCondition>,
+}
+
+/// A condition of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodCondition {
+    /// `type`.
+    pub kind: String,
+    /// `status`.
+    pub status: Truth,
+    /// `reason`; empty when absent.
+    pub reason: String,
+    /// `message`; empty when absent.
+    pub message: String,
 }
 
 /// `status.phase`.
@@ -286,7 +303,7 @@ pub enum Phase {
 }
 
 /// A container and what its status says.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
     /// Its name.
     pub name: String,
@@ -321,7 +338,7 @@ pub enum Role {
 }
 
 /// A container's state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContainerState {
     /// Not running yet or again.
     Waiting {

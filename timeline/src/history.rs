@@ -42,6 +42,11 @@ impl History {
         }
     }
 
+    /// What happened to one object, as far as it is kept.
+    pub fn of(&self, subject: Subject) -> impl Iterator<Item = (Millis, &Change)> {
+        self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
+    }
+
     /// A Deployment with all that belonged to it at that time; `None` when that cannot be told any more. `now` is the model
     /// as it is: it tells what belongs to the Deployment.
     #[must_use]

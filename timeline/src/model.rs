@@ -10,7 +10,7 @@ mod queries;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{DeploymentSpec, DeploymentStatus, Exit, Image, ReplicaSetCounts};
+use crate::fact::{Container, DeploymentSpec, DeploymentStatus, Exit, Image, PodCondition, ReplicaSetCounts};
 use crate::phase::PodState;
 use crate::table::{Keyed, Links, Table};
 use crate::verdict::KubectlVerdict;
@@ -283,6 +283,9 @@ pub struct ReplicaSetNow {
     /// Annotation `kubernetes.io/change-cause`.
     #[serde(skip)]
     pub change_cause: Option<String>,
+    /// Label `app.kubernetes.io/version`; empty when absent.
+    #[serde(skip)]
+    pub version: String,
 }
 
 /// Why a ReplicaSet was deleted.
@@ -407,6 +410,12 @@ pub struct PodNow {
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.
     pub deletion_at_millis: Option<Millis>,
+    /// Containers in the order of the spec: init containers first.
+    #[serde(skip)]
+    pub containers: Vec<Container>,
+    /// Conditions that are worth a look.
+    #[serde(skip)]
+    pub conditions: Vec<PodCondition>,
 }
 
 /// Why a pod ended.

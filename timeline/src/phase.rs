@@ -231,6 +231,7 @@ mod tests {
             },
             node: Some("node-1".into()),
             phase: Phase::Running,
+            conditions: Vec::new(),
             reason: String::new(),
             message: String::new(),
             ready: condition(Truth::False, "ContainersNotReady"),

@@ -2,6 +2,7 @@
 
 pub mod api;
 mod badge;
+mod details;
 mod files;
 mod guard;
 mod health;
@@ -22,6 +23,8 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     Router::new()
         .route("/", get(pages::overview))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(pages::deployment))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/pods/{uid}", get(details::pod))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/revisions/{revision}", get(details::revision))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/badge.svg", get(badge::badge))
         .route(api::DEPLOYMENTS, get(api::deployments))
         .route(api::TIMELINE, get(api::timeline))

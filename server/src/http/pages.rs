@@ -78,7 +78,7 @@ async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response
 }
 
 /// A page that says what is wrong with an address, and where to go instead.
-async fn refuse(
+pub(super) async fn refuse(
     rollcast: &Rollcast,
     status: StatusCode,
     why: String,
@@ -92,6 +92,16 @@ async fn refuse(
         app::shell::missing(path.clone(), why.clone(), instead.clone(), build)
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
+}
+
+/// A page without a program.
+pub(super) async fn plain(rollcast: &Rollcast, title: String, markup: String, request: Request) -> Response {
+    let build = rollcast.build;
+    let shell = move || {
+        guard_page();
+        app::shell::plain(title.clone(), markup.clone(), build)
+    };
+    respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, StatusCode::OK)
 }
 
 async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {

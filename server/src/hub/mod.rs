@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicU64;
 use bytes::Bytes;
 use timeline::document::{self, Document};
 use timeline::frame::{ClusterList, Connection, ConnectionState, Moment, Position, Snapshot};
-use timeline::{Fact, Millis, Retention, Timeline};
+use timeline::{Fact, History, Millis, Retention, Timeline};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
@@ -113,6 +113,8 @@ enum Command {
 pub struct Reader<'h> {
     /// The timeline.
     pub timeline: &'h Timeline,
+    /// Its past.
+    pub history: &'h History,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,
     /// The hub's clock.

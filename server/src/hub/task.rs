@@ -329,7 +329,12 @@ impl Hub {
                 let _ = reply.send(self.moment(&namespace, &name, at_millis));
             }
             Command::Read(job) => {
-                job(&Reader { timeline: &self.timeline, observed: self.observed, now_millis: self.clock.now_millis() })
+                job(&Reader {
+                    timeline: &self.timeline,
+                    history: &self.history,
+                    observed: self.observed,
+                    now_millis: self.clock.now_millis(),
+                });
             }
             Command::Observe { at_millis, fact: Some(fact) } => self.observe(at_millis, *fact),
             Command::Observe { at_millis, fact: None } => {

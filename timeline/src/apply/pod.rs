@@ -107,6 +107,8 @@ impl Timeline {
             last_exit: reading.last_exit.or_else(|| pod.now.last_exit.clone()),
             available_at_millis: due,
             deletion_at_millis: fact.meta.deletion_at_millis,
+            containers: fact.containers.clone(),
+            conditions: fact.conditions.clone(),
         };
         if let Some(at) = pod.now.available_at_millis.filter(|at| Some(*at) != due) {
             self.due.remove(&(at, uid));

@@ -14,6 +14,7 @@ impl Timeline {
             deleting: fact.meta.deletion_at_millis.is_some(),
             desired_replicas: fact.desired_replicas,
             change_cause: fact.change_cause,
+            version: fact.version,
         };
         match self.model.replica_sets.get(&uid) {
             Some(known) if known.removed_millis.is_some() => return,
