@@ -3,7 +3,7 @@
 /// The page of a Deployment.
 #[must_use]
 pub fn deployment(cluster: &str, namespace: &str, name: &str) -> String {
-    format!("/clusters/{}/namespaces/{}/deployments/{}", encoded(cluster), encoded(namespace), encoded(name))
+    format!("/clusters/{}/namespaces/{}/deployments/{}", segment(cluster), segment(namespace), segment(name))
 }
 
 /// Everything about a pod, below the page of its Deployment.
@@ -24,9 +24,10 @@ pub fn timeline(cluster: &str, namespace: &str, name: &str) -> String {
     format!("/api/v1{}/timeline", deployment(cluster, namespace, name))
 }
 
-/// Percent-encodes everything that is not unreserved in a path segment.
-fn encoded(segment: &str) -> String {
-    segment.bytes().fold(String::with_capacity(segment.len()), |mut out, byte| {
+/// A name as a segment of a path: percent-encodes everything that is not unreserved in one.
+#[must_use]
+pub fn segment(name: &str) -> String {
+    name.bytes().fold(String::with_capacity(name.len()), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'@' | b':') {
             out.push(char::from(byte));
         } else {

@@ -19,6 +19,8 @@ pub mod live;
 pub mod numbers;
 pub mod pages;
 pub mod payload;
+#[cfg(feature = "ssr")]
+pub mod preview;
 pub mod rows;
 pub mod scene;
 pub mod score;

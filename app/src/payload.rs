@@ -80,6 +80,19 @@ impl Payload {
         }
     }
 
+    /// The picture of the page, as a path.
+    #[cfg(feature = "ssr")]
+    #[must_use]
+    pub fn image(&self) -> Option<String> {
+        match self {
+            Self::Overview { .. } => None,
+            Self::Deployment(page) => {
+                let path = crate::address::deployment(&page.cluster, &page.namespace, &page.name);
+                page.snapshot.deployment.map(|_| format!("{path}/preview.png"))
+            }
+        }
+    }
+
     /// As text for the page.
     #[cfg(feature = "ssr")]
     #[must_use]

@@ -10,10 +10,12 @@ use crate::scene::token::DRAWINGS;
 
 /// The whole document of a page that lives.
 #[must_use]
-pub fn shell(payload: Payload, build: &str) -> impl IntoView + use<> {
+pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use<> {
     let versioned = |path: &str| format!("{path}?v={build}");
     let text = payload.to_text();
+    let image = payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
     let program = view! {
+        {image}
         <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
         <script type="module" src=versioned("/start.js")></script>

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use timeline::frame::{self, ClusterList, ServerFrame};
 use tokio::sync::watch as signal;
 
+use crate::http::Drawn;
 use crate::hub::Handle;
 
 /// A running Rollcast.
@@ -24,6 +25,8 @@ pub struct Rollcast {
     pub overview: signal::Receiver<Bytes>,
     /// Names under which this server may be addressed besides loopback ones.
     pub allowed_hosts: Vec<String>,
+    /// Previews that were drawn lately.
+    pub drawn: Drawn,
 }
 
 impl Rollcast {
@@ -38,7 +41,7 @@ impl Rollcast {
         let (overview, overview_out) = signal::channel(Bytes::new());
         tokio::spawn(gather(hubs.clone(), overview));
         let clusters = hubs.into_iter().map(|hub| (hub.name().to_owned(), hub)).collect();
-        Arc::new(Self { clusters, build, viewers, resyncs: AtomicU64::new(0), overview: overview_out, allowed_hosts })
+        Arc::new(Self { clusters, build, viewers, resyncs: AtomicU64::new(0), overview: overview_out, allowed_hosts, drawn: Drawn::default() })
     }
 
     /// The list of every cluster, by name.

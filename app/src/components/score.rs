@@ -29,7 +29,7 @@ pub fn Score(
     };
     view! {
         <div class="unused" inner_html=placed></div>
-        <div class="score" role="img" aria-label=label data-testid="score">
+        <div class="score" role="group" aria-label=label data-testid="score">
             <div class="axis">
                 <div id="ticks" inner_html=first.list("ticks")></div>
                 <div id="marks" inner_html=first.list("marks")></div>
@@ -51,12 +51,13 @@ pub fn Score(
                     <div class="gaps" id="gaps" inner_html=first.list("gaps")></div>
                 </div>
                 <div class="now-line"></div>
-                <svg class="tokens" aria-hidden="true"><g id="heads" inner_html=first.list("heads")></g></svg>
+                <svg class="tokens" role="group" aria-label="Pods"><g id="heads" inner_html=first.list("heads")></g></svg>
             </div>
         </div>
         <aside class="rail" aria-label="Story">
             <h2>"What the controllers did"</h2>
             <ol class="story" tabindex="0" data-testid="story" id="story" inner_html=first.list("story")></ol>
+            <section id="detail" class="panel" tabindex="-1" aria-label="Details"></section>
         </aside>
         <div class="twin" data-testid="twin">
             <table data-testid="pod-table">

@@ -2,7 +2,9 @@
 //! used stands in its markup (`data-do`, `data-at`, `data-copy`, `data-line`).
 
 use wasm_bindgen::prelude::*;
-use web_sys::{Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent};
+use web_sys::{
+    Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent, MouseEvent, SvgElement,
+};
 
 use super::screen::{DeploymentScreen, element};
 
@@ -57,7 +59,12 @@ fn around(element: &Element, name: &str) -> Option<(Element, String)> {
 
 fn clicked(screen: &DeploymentScreen, event: &Event) {
     let Some(on) = target::<Element>(event) else { return };
-    if let Some((_, deed)) = around(&on, "data-do") {
+    let is_plain = event.dyn_ref::<MouseEvent>().is_none_or(|mouse| !mouse.ctrl_key() && !mouse.meta_key());
+    if let Some((_, open)) = around(&on, "data-open").filter(|_| is_plain) {
+        event.prevent_default();
+        screen.panel().open(open, &on);
+    } else if let Some((_, deed)) = around(&on, "data-do") {
+        event.prevent_default();
         done(screen, &deed);
     } else if let Some((_, at)) = around(&on, "data-at") {
         screen.seek(at.parse::<i64>().unwrap_or_default());
@@ -72,6 +79,7 @@ fn done(screen: &DeploymentScreen, deed: &str) {
     match deed {
         "play" => screen.toggle(),
         "live" => screen.live(),
+        "close" => screen.panel().close(),
         "back" => screen.step(false),
         "forward" => screen.step(true),
         "link" => {
@@ -86,7 +94,7 @@ fn done(screen: &DeploymentScreen, deed: &str) {
 /// Does what a key stands for; false when it stands for nothing here.
 fn pressed(screen: &DeploymentScreen, event: &KeyboardEvent) -> bool {
     let on = target::<Element>(event);
-    let tag = on.as_ref().map(|element| element.tag_name().to_lowercase()).unwrap_or_default();
+    let tag = on.as_ref().map(|element| element.tag_name().to_ascii_lowercase()).unwrap_or_default();
     let is_slider = on.as_ref().is_some_and(|element| element.id() == "slider");
     if matches!(tag.as_str(), "input" | "select" | "textarea") && !is_slider {
         return false;
@@ -105,13 +113,38 @@ fn pressed(screen: &DeploymentScreen, event: &KeyboardEvent) -> bool {
         "t" | "T" => click("#as-table"),
         "?" => click("#keys summary"),
         "/" => click(".brand"),
+        "Escape" => screen.panel().close(),
+        "ArrowUp" => return on.is_some_and(|on| to_pod(&on, false)),
+        "ArrowDown" => return on.is_some_and(|on| to_pod(&on, true)),
+        "Enter" if tag == "g" => {
+            if let Some((_, open)) = on.as_ref().and_then(|on| around(on, "data-open")) {
+                on.iter().for_each(|on| screen.panel().open(open.clone(), on));
+            }
+        }
         _ => return false,
     }
     true
 }
 
+/// From a band to its first pod, or from a pod to its neighbour.
+fn to_pod(on: &Element, is_next: bool) -> bool {
+    let pod = if let Some((_, revision)) = around(on, "data-revision").filter(|(found, _)| found.tag_name() != "g") {
+        find_element(&format!("#heads>[data-revision=\"{revision}\"]:not(.gone)"))
+    } else if is_next {
+        on.next_element_sibling()
+    } else {
+        on.previous_element_sibling()
+    };
+    let Some(pod) = pod.and_then(|pod| pod.dyn_into::<SvgElement>().ok()) else { return false };
+    pod.focus().is_ok()
+}
+
+fn find_element(selector: &str) -> Option<Element> {
+    web_sys::window()?.document()?.query_selector(selector).ok()?
+}
+
 fn find(selector: &str) -> Option<HtmlElement> {
-    web_sys::window()?.document()?.query_selector(selector).ok()??.dyn_into().ok()
+    find_element(selector)?.dyn_into().ok()
 }
 
 fn click(selector: &str) {

@@ -5,6 +5,8 @@ pub mod client;
 pub mod clock;
 pub mod link;
 #[cfg(feature = "hydrate")]
+mod panel;
+#[cfg(feature = "hydrate")]
 pub(crate) mod hands;
 #[cfg(feature = "hydrate")]
 mod paint;

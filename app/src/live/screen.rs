@@ -16,6 +16,7 @@ use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
 use super::link::LinkState;
 use super::paint::Paint;
+use super::panel::Panel;
 use super::patch::{List, place};
 use crate::board::{Axis, Board, Shown, Time, first_shown, said_then, set_if_new, times};
 use crate::numbers::fixed;
@@ -52,6 +53,7 @@ struct Inner {
     board: Board,
     copy: RefCell<Copy>,
     lists: RefCell<Lists>,
+    panel: Panel,
 }
 
 /// What of the page is kept right besides its texts.
@@ -125,7 +127,7 @@ impl DeploymentScreen {
             model: snapshot.model,
             said: snapshot.said,
         };
-        let screen = Self(Rc::new(Inner { board, copy: RefCell::new(copy), lists }));
+        let screen = Self(Rc::new(Inner { board, copy: RefCell::new(copy), lists, panel: Panel::default() }));
         screen.set_pace(page_millis());
         screen
     }
@@ -265,6 +267,11 @@ impl DeploymentScreen {
         if !matches!(self.0.copy.borrow().playback, Playback::Playing { .. }) {
             remember(self.moment());
         }
+    }
+
+    /// The details beside the picture.
+    pub(super) fn panel(&self) -> &Panel {
+        &self.0.panel
     }
 
     /// Stops, or goes on.
@@ -433,6 +440,7 @@ impl Screen for DeploymentScreen {
             }
         }
         self.0.copy.borrow_mut().is_dirty = true;
+        self.0.panel.look_again(true, page_millis);
         ask
     }
 
@@ -466,6 +474,7 @@ impl Screen for DeploymentScreen {
         }
         self.time_passes(now_millis);
         self.tell_time(moment);
+        self.0.panel.look_again(false, page_millis);
         self.ask(moment, page_millis)
     }
 

@@ -7,6 +7,7 @@ use timeline::model::Pod;
 use timeline::phase::PodState;
 
 use super::{Frame, Placed};
+use crate::address;
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Plan, Row, Stamp};
 use crate::score::lanes;
@@ -64,7 +65,11 @@ pub(super) fn plan<'m>(key: u128, stamp: Stamp, one: &Placed, pod: &'m Pod, y: f
             bar(&mut inside, segment.name, frame.x(segment.from), segment.to.map(|to| frame.x(to)), height);
         }
         Row {
-            attributes: vec![("class", "pod".to_owned()), ("transform", format!("translate(0 {})", fixed(y)))],
+            attributes: vec![
+                ("class", "pod".to_owned()),
+                ("transform", format!("translate(0 {})", fixed(y))),
+                ("data-open", address::pod(pod.uid)),
+            ],
             style: String::new(),
             inside,
         }

@@ -1,6 +1,7 @@
 //! The gutter: beside each band its revision, image, hash and counts.
 
 use super::{Placed, words};
+use crate::address;
 use crate::numbers::fixed;
 use crate::rows::{Plan, Row};
 
@@ -22,7 +23,16 @@ pub(super) fn plan<'m>(one: &Placed) -> Plan<'m> {
         Some(_) if band.is_removed => "deleted".to_owned(),
         Some(_) => format!("{} wanted, {} available", band.wanted, band.available),
     };
-    let (class, title) = if is_out { ("out-title", "Out of rotation") } else { ("revision", revision.as_str()) };
+    let (class, title) = match (is_out, band.revision) {
+        (true, _) => ("out-title", "Out of rotation".to_owned()),
+        (false, None) => ("revision", revision.clone()),
+        (false, Some(number)) => {
+            let open = address::revision(number);
+            let label = format!("Revision {number}");
+            let link = format!("<a data-open=\"{open}\" href=\"{}/{open}\" aria-label=\"{label}\">{number}</a>", one.base);
+            ("revision", link)
+        }
+    };
     let inside = format!(
         "<div class=\"{class}\">{title}<span class=\"was\">{was}</span></div><div class=\"image mono\">{}</div><div class=\"counts mono\">{}</div><div class=\"counts\" data-testid=\"counts\">{counts}</div>",
         words(&band.images),

@@ -7,6 +7,7 @@ use timeline::model::Pod;
 use timeline::words::safe;
 
 use super::{Placed, token, words};
+use crate::address;
 use crate::numbers::fixed;
 use crate::rows::{Plan, Row, Stamp};
 use timeline::words::clock;
@@ -65,11 +66,16 @@ fn row(one: &Placed, pod: &Pod, y: f64, is_newborn: bool) -> Row {
             ("data-pod", pod.name.clone()),
             ("data-state", state.to_owned()),
             ("data-revision", revision),
-            ("data-title", title),
+            ("data-open", address::pod(pod.uid)),
+            ("role", "button".to_owned()),
+            ("tabindex", "-1".to_owned()),
+            ("aria-label", title),
         ],
         style: String::new(),
         inside: format!(
-            "<path class=\"square\" d=\"M4 {}h10v{}h-10z\"/><g class=\"move\"><g transform=\"translate(14 0) scale({scale})\">{}<circle r=\"10.5\" class=\"outer\"/></g></g><text x=\"28\" y=\"4\">{}</text>",
+            "<path class=\"square\" d=\"M4 {}h10v{}h-10z\"/><path class=\"hit\" d=\"M0 {}h90v{}h-90z\"/><g class=\"move\"><g transform=\"translate(14 0) scale({scale})\">{}<circle r=\"10.5\" class=\"outer\"/></g></g><text x=\"28\" y=\"4\">{}</text>",
+            fixed(-height / 2.0),
+            fixed(height),
             fixed(-height / 2.0),
             fixed(height),
             token::token(pod.state()),

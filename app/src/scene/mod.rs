@@ -19,6 +19,7 @@ use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 
 use self::bars::Mark;
+use crate::address;
 use crate::numbers::thousandths;
 use crate::rows::{Plan, Row, Stamp, Tag, escaped};
 use crate::score::lanes::{self, Band, Place};
@@ -89,6 +90,8 @@ pub struct Scene<'m> {
     pub lists: [Vec<Plan<'m>>; 10],
     /// Bars that are painted instead of being elements: many pods.
     pub marks: Vec<Mark>,
+    /// The bands: revision in words, upper edge, whether it is the current one.
+    pub bands: Vec<(String, f64, bool)>,
     /// The bands are ribbons.
     pub is_ribbon: bool,
     /// Height of all bands, in pixels.
@@ -99,6 +102,8 @@ pub struct Scene<'m> {
 struct Placed {
     band: Band,
     place: Place,
+    /// The page of the Deployment, as links beside it see it.
+    base: Rc<str>,
 }
 
 /// Draws a Deployment.
@@ -110,13 +115,14 @@ pub fn scene<'m>(model: &'m Model, deployment: Option<Uid>, said: &'m Said, fram
         if let Some(list) = lists.get_mut(STORY) {
             *list = story;
         }
-        return Scene { lists, marks: Vec::new(), is_ribbon: false, height: frame.height };
+        return Scene { lists, marks: Vec::new(), bands: Vec::new(), is_ribbon: false, height: frame.height };
     };
     let from = frame.from_millis();
     let bands = lanes::bands(model, deployment, from);
     let is_ribbon = lanes::is_ribbon(&bands);
     let places = lanes::places(&bands, frame.height);
-    let placed = bands.into_iter().zip(places).map(|(band, place)| Rc::new(Placed { band, place }));
+    let base: Rc<str> = address::segment(&deployment.name).into();
+    let placed = bands.into_iter().zip(places).map(|(band, place)| Rc::new(Placed { band, place, base: base.clone() }));
     let placed: Vec<Rc<Placed>> = placed.collect();
     let height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
     let mut bars: Vec<Plan<'m>> = placed.iter().map(|one| bars::ground(one)).collect();
@@ -149,8 +155,13 @@ pub fn scene<'m>(model: &'m Model, deployment: Option<Uid>, said: &'m Said, fram
     };
     let gutter = placed.iter().map(|one| gutter::plan(one)).collect();
     let gaps = gaps(deployment, from, frame);
+    let named = |one: &Rc<Placed>| {
+        let revision = one.band.revision.map(|revision| revision.to_string()).unwrap_or_default();
+        (revision, one.place.top, one.band.is_current)
+    };
+    let bands = placed.iter().map(named).collect();
     let lines = story::marks(&said.story, frame);
-    Scene { lists: [bars, heads, gutter, gaps, table, story, areas, limits, labels, lines], marks, is_ribbon, height }
+    Scene { lists: [bars, heads, gutter, gaps, table, story, areas, limits, labels, lines], marks, bands, is_ribbon, height }
 }
 
 fn gaps<'m>(deployment: &Deployment, from: Millis, frame: Frame) -> Vec<Plan<'m>> {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use timeline::model::Pod;
 
 use super::{Placed, words};
+use crate::address;
 use crate::rows::{Plan, Row, Stamp};
 use timeline::words::clock;
 
@@ -18,8 +19,10 @@ pub(super) fn plan<'m>(key: u128, stamp: Stamp, one: &Rc<Placed>, pod: &'m Pod) 
             (_, Some(revision)) => revision.to_string(),
             _ => "unknown".to_owned(),
         };
+        let open = address::pod(pod.uid);
         let inside = format!(
-            "<td>{}</td><td>{revision}</td><td>{}</td><td>{}</td><td>{}</td>",
+            "<td><a data-open=\"{open}\" href=\"{}/{open}\">{}</a></td><td>{revision}</td><td>{}</td><td>{}</td><td>{}</td>",
+            one.base,
             words(&pod.name),
             pod.state().label(),
             clock(pod.since_millis()),

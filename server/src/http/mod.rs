@@ -8,6 +8,7 @@ mod guard;
 mod health;
 mod metrics;
 mod pages;
+mod preview;
 mod stream;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 
+pub use self::preview::Drawn;
 use crate::state::Rollcast;
 
 /// The whole site.
@@ -26,6 +28,8 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/pods/{uid}", get(details::pod))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/revisions/{revision}", get(details::revision))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/badge.svg", get(badge::badge))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.svg", get(preview::svg))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.png", get(preview::png))
         .route(api::DEPLOYMENTS, get(api::deployments))
         .route(api::TIMELINE, get(api::timeline))
         .route(api::DESCRIPTION, get(api::description))

@@ -106,11 +106,19 @@ pub(super) async fn plain(rollcast: &Rollcast, title: String, markup: String, re
 
 async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
     let build = rollcast.build;
+    let origin = origin(&request);
     let shell = move || {
         guard_page();
-        app::shell::shell(payload.clone(), build)
+        app::shell::shell(payload.clone(), build, &origin)
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
+}
+
+/// How this server was addressed: previews need whole addresses. A proxy in front says how it was asked.
+fn origin(request: &Request) -> String {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    format!("{scheme}://{}", header("host").unwrap_or_default())
 }
 
 /// Sends the page's content security policy: what its markup may run carries the nonce of this answer.

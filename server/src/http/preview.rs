@@ -1,0 +1,98 @@
+//! `…/preview.svg` and `…/preview.png`: the score as one picture. Drawn at most once in a while per Deployment, whoever asks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use app::preview;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use resvg::{tiny_skia, usvg};
+
+use crate::state::Rollcast;
+
+/// A picture is used again for this long.
+const FRESH: Duration = Duration::from_secs(10);
+/// Pictures that are kept.
+const MOST: usize = 64;
+
+type Place = (String, String, String);
+
+/// Pictures that were drawn lately.
+#[derive(Default)]
+pub struct Drawn(Mutex<BTreeMap<Place, (Instant, Bytes)>>);
+
+impl Drawn {
+    fn get(&self, place: &Place) -> Option<Bytes> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, (at, _)| at.elapsed() < FRESH);
+        known.get(place).map(|(_, png)| png.clone())
+    }
+
+    fn keep(&self, place: Place, png: Bytes) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(place, (Instant::now(), png));
+    }
+}
+
+pub(super) async fn svg(State(rollcast): State<Arc<Rollcast>>, Path(place): Path<Place>) -> Response {
+    match drawing(&rollcast, &place).await {
+        Some(svg) => image("image/svg+xml", svg.into()),
+        None => nothing(),
+    }
+}
+
+pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, Path(place): Path<Place>) -> Response {
+    if let Some(png) = rollcast.drawn.get(&place) {
+        return image("image/png", png);
+    }
+    let Some(svg) = drawing(&rollcast, &place).await else {
+        return nothing();
+    };
+    match tokio::task::spawn_blocking(move || pixels(&svg)).await.ok().flatten() {
+        Some(png) => {
+            let png = Bytes::from(png);
+            rollcast.drawn.keep(place, png.clone());
+            image("image/png", png)
+        }
+        None => (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response(),
+    }
+}
+
+async fn drawing(rollcast: &Rollcast, (cluster, namespace, name): &Place) -> Option<String> {
+    let snapshot = rollcast.clusters.get(cluster)?.page(namespace, name).await.ok()?;
+    let place = format!("{namespace} / {name}");
+    Some(preview::svg(&snapshot.model, snapshot.deployment?, &snapshot.said, snapshot.now_millis, &place))
+}
+
+fn image(media_type: &'static str, bytes: Bytes) -> Response {
+    ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "public, max-age=10")], bytes).into_response()
+}
+
+fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "There is no such Deployment.\n").into_response()
+}
+
+/// The fonts of this machine. Without any, a preview has no words; its title has them.
+static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
+    let mut fonts = usvg::fontdb::Database::new();
+    fonts.load_system_fonts();
+    let any = fonts.faces().next().and_then(|face| face.families.first()).map(|(name, _)| name.clone());
+    if let Some(any) = any {
+        fonts.set_sans_serif_family(any);
+    }
+    Arc::new(fonts)
+});
+
+fn pixels(svg: &str) -> Option<Vec<u8>> {
+    let options = usvg::Options { fontdb: FONTS.clone(), ..usvg::Options::default() };
+    let tree = usvg::Tree::from_str(svg, &options).ok()?;
+    let mut pixels = tiny_skia::Pixmap::new(preview::WIDTH, preview::HEIGHT)?;
+    resvg::render(&tree, tiny_skia::Transform::identity(), &mut pixels.as_mut());
+    pixels.encode_png().ok()
+}
