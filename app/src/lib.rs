@@ -2,7 +2,7 @@
 //! (`hydrate`): the same components, the same `timeline` code, the same model.
 //!
 //! ```text
-//!   payload (snapshot) ──► board (texts) and scene (lists as rows) ──► components
+//!   payload (snapshot) ──► board (signals, slots) and scene (lists as rows) ──► components
 //!                             ▲
 //!   websocket ──► queue ──────┘  drained once per animation frame; lists are kept right by key
 //! ```
@@ -27,13 +27,13 @@ pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
 
-pub use pages::App;
 pub use payload::Payload;
 
-/// Takes over the page that the server rendered.
+/// Takes over the page that the server rendered: its texts follow signals, its lists follow the model.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
-    let Some(payload) = payload::from_page() else { return };
-    leptos::mount::hydrate_body(move || leptos::view! { <App payload/> });
+    if let Some(payload) = payload::from_page() {
+        pages::take_over(payload);
+    }
 }

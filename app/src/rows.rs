@@ -104,12 +104,6 @@ impl Tag {
     }
 }
 
-/// Markup that the server renders and the browser takes over as it is: the page's program does not carry it.
-#[must_use]
-pub fn rendered(make: impl FnOnce() -> String) -> String {
-    if cfg!(feature = "hydrate") { String::new() } else { make() }
-}
-
 /// The markup of a list.
 #[must_use]
 pub fn markup(tag: Tag, rows: &[Row]) -> String {

@@ -2,7 +2,6 @@
 
 use leptos::prelude::*;
 
-use crate::App;
 use crate::components::header::Brand;
 use crate::pages::missing::{Missing, MissingProps};
 use crate::payload::{self, Payload};
@@ -22,7 +21,7 @@ pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use
         <script id=payload::ELEMENT type="application/octet-stream" inner_html=text></script>
     };
     let (title, description) = (payload.title(), payload.description());
-    document(title, description, build, program.into_any(), view! { <App payload/> }.into_any())
+    document(title, description, build, program.into_any(), crate::pages::page(payload))
 }
 
 /// The whole document for an address that does not exist; no program runs in it.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::frame::{Connection, ConnectionState, Forbidden};
 
-use super::text;
+use super::slots::Slots;
 use crate::board::Board;
 use crate::live::link::LinkState;
 use timeline::words::clock;
@@ -21,54 +21,41 @@ pub fn state_words(state: &ConnectionState) -> String {
     }
 }
 
-/// The chip in the header.
-#[component]
-pub fn LiveChip(
-    /// The page's state.
-    board: Board,
-) -> impl IntoView {
-    let is_stale = {
-        let board = board.clone();
-        let class = move || match (board.is_stale(), board.time.get().tenths) {
+/// What the chip in the header and the bars below it say.
+pub fn slots(board: &Board, slots: &mut Slots) {
+    let of = board.clone();
+    slots.attribute("chip", "class", move || {
+        let class = match (of.is_stale(), of.time.get().tenths) {
             (true, _) => "chip stale",
             (false, Some(_)) => "chip past",
             (false, None) => "chip live",
         };
-        text(move || class().to_owned())
-    };
-    let words = text(move || match (board.link.get(), board.time.get().tenths) {
+        class.to_owned()
+    });
+    let of = board.clone();
+    slots.text("chip", move || match (of.link.get(), of.time.get().tenths) {
         (LinkState::Waiting { .. } | LinkState::Lost { .. }, _) => "Reconnecting".to_owned(),
         (_, Some(tenths)) => format!("As it was at {} UTC", clock(tenths * 100)),
-        _ => board.connection.with(|connection| state_words(&connection.state)),
+        _ => of.connection.with(|connection| state_words(&connection.state)),
     });
-    view! { <span class=is_stale role="status" data-testid="live">{words}</span> }
-}
-
-/// The bar that says what is wrong; nothing when all is well.
-#[component]
-pub fn ConnectionBar(
-    /// The page's state.
-    board: Board,
-) -> impl IntoView {
+    let of = board.clone();
+    banner(slots, "banner", move || trouble(&of).unwrap_or_default());
     let connection = board.connection.clone();
-    let missing = text(move || connection.with(forbidden));
-    let words = text(move || trouble(&board).unwrap_or_default());
-    view! {
-        <Banner words id="banner"/>
-        <Banner words=missing id="forbidden"/>
-    }
+    banner(slots, "forbidden", move || connection.with(forbidden));
 }
 
 /// A bar that says something; not there while there is nothing to say.
-#[component]
-pub fn Banner(
-    /// What it says.
-    words: Signal<String>,
-    /// Name for tests.
-    id: &'static str,
-) -> impl IntoView {
-    let class = text(move || if words.with(String::is_empty) { "unused" } else { "banner" }.to_owned());
-    view! { <div class=class role="status" data-testid=id>{words}</div> }
+pub fn banner(slots: &mut Slots, id: &str, words: impl Fn() -> String + Clone + Send + Sync + 'static) {
+    let says = words.clone();
+    slots.attribute(id, "class", move || if says().is_empty() { "unused" } else { "banner" }.to_owned());
+    slots.text(id, words);
+}
+
+/// A bar.
+#[cfg(feature = "ssr")]
+pub fn bar(slots: &Slots, id: &str, test_id: &'static str) -> impl IntoView + use<> {
+    let class = slots.attribute_now(id, "class");
+    view! { <div id=id.to_owned() class=class role="status" data-testid=test_id>{slots.now(id)}</div> }
 }
 
 /// What Rollcast may not read, and what to ask for; empty when it may read everything.

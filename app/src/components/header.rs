@@ -1,33 +1,35 @@
 //! The top line: brand, where this is, how live it is.
 
-use leptos::prelude::*;
+#[cfg(feature = "ssr")]
+pub use markup::*;
 
-use super::connection::LiveChip;
-use crate::board::Board;
+#[cfg(feature = "ssr")]
+mod markup {
+    use leptos::prelude::*;
+    use timeline::words::safe;
 
-/// The name, a link to the list.
-#[component]
-pub fn Brand() -> impl IntoView {
-    view! { <a class="brand" href="/">"Rollcast"</a> }
-}
+    use crate::board::Place;
+    use crate::components::slots::Slots;
 
-/// The top line of a Deployment's page.
-#[component]
-pub fn Header(
-    /// The page's state.
-    board: Board,
-) -> impl IntoView {
-    let place = board.place.clone();
-    view! {
-        <header class="top">
-            <Brand/>
-            <nav class="crumb" aria-label="Where this is">
-                <a class="above" href="/">{place.cluster.clone()}</a>
-                <span class="above">" / "{place.namespace.clone()}" / "</span>
-                <b>{place.name.clone()}</b>
-            </nav>
-            <span class="spread"></span>
-            <LiveChip board/>
-        </header>
+    /// The name, a link to the list.
+    #[component]
+    pub fn Brand() -> impl IntoView {
+        view! { <a class="brand" href="/">"Rollcast"</a> }
+    }
+
+    /// The top line of a Deployment's page.
+    pub fn header(place: &Place, slots: &Slots) -> impl IntoView + use<> {
+        view! {
+            <header class="top">
+                <Brand/>
+                <nav class="crumb" aria-label="Where this is">
+                    <a class="above" href="/">{safe(&place.cluster)}</a>
+                    <span class="above">" / "{safe(&place.namespace)}" / "</span>
+                    <b>{safe(&place.name)}</b>
+                </nav>
+                <span class="spread"></span>
+                <span id="chip" class=slots.attribute_now("chip", "class") role="status" data-testid="live">{slots.now("chip")}</span>
+            </header>
+        }
     }
 }

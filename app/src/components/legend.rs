@@ -5,7 +5,6 @@ use std::fmt::Write;
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
-use crate::rows::rendered;
 use crate::scene::token::{DRAWINGS, token};
 
 const STATES: [PodState; 7] = [
@@ -22,8 +21,8 @@ const STATES: [PodState; 7] = [
 #[component]
 pub fn Legend() -> impl IntoView {
     view! {
-        <svg class="drawings" aria-hidden="true" inner_html=rendered(|| DRAWINGS.to_owned())></svg>
-        <ul class="legend" aria-label="Legend" inner_html=rendered(entries)></ul>
+        <svg class="drawings" aria-hidden="true" inner_html=DRAWINGS></svg>
+        <ul class="legend" aria-label="Legend" inner_html=entries()></ul>
     }
 }
 

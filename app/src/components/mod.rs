@@ -1,20 +1,11 @@
-//! The parts of the pages, one public component per file (small helpers beside it).
+//! The parts of the pages, one public component per file (small helpers beside it). Each says which of its places change
+//! ([`slots::Slots`]); its markup is made by the server alone.
 
 pub mod connection;
 pub mod header;
+#[cfg(feature = "ssr")]
 pub mod legend;
 pub mod score;
+pub mod slots;
 pub mod transport;
 pub mod verdict;
-
-use leptos::prelude::Signal;
-
-/// A text that follows signals. All texts and attributes have this one type: the program that a page loads stays small,
-/// because rendering code is generated per type.
-pub fn text(follow: impl Fn() -> String + Send + Sync + 'static) -> Signal<String> {
-    boxed(Box::new(follow))
-}
-
-fn boxed(follow: Box<dyn Fn() -> String + Send + Sync>) -> Signal<String> {
-    Signal::derive(follow)
-}

@@ -3,39 +3,57 @@
 use leptos::prelude::*;
 use timeline::words::clock;
 
-use super::text;
+use super::slots::Slots;
 use crate::board::{Board, Time};
-use crate::rows::rendered;
+
+/// What the controls say.
+pub fn slots(board: &Board, slots: &mut Slots) {
+    for (id, attribute) in [("moment", ""), ("slider", "aria-valuetext")] {
+        let second = board.second.clone();
+        slots.attribute(id, attribute, move || format!("{} UTC", clock(second.get() * 1000)));
+    }
+    let mut with = |id, attribute, read: fn(Time) -> String| {
+        let time = board.time.clone();
+        slots.attribute(id, attribute, move || read(time.get()));
+    };
+    with("play", "", |time| {
+        let word = match (time.tenths.is_some(), time.is_playing) {
+            (false, _) => "Pause",
+            (true, true) => "Stop",
+            (true, false) => "Play",
+        };
+        word.to_owned()
+    });
+    with("live", "class", |time| if time.tenths.is_none() { "live on" } else { "live" }.to_owned());
+    with("live", "", |time| match (time.tenths, time.news) {
+        (None, _) => "Live".to_owned(),
+        (Some(_), 0) => "Back to live".to_owned(),
+        (Some(_), news) => format!("Back to live, {news} new"),
+    });
+}
 
 /// The controls. Without a script there is only the present: the style sheet hides them.
-#[component]
-pub fn Transport(
-    /// The page's state.
-    board: Board,
-) -> impl IntoView {
-    let with = |read: fn(Time) -> String| {
-        let time = board.time.clone();
-        text(move || read(time.get()))
-    };
-    let second = board.second.clone();
-    let now = text(move || format!("{} UTC", clock(second.get() * 1000)));
+#[cfg(feature = "ssr")]
+pub fn transport(slots: &Slots) -> impl IntoView + use<> {
     view! {
         <div class="transport" role="group" aria-label="Time" data-testid="transport">
             <button data-do="back" title="Previous change (left arrow)" aria-label="Previous change">"\u{2039}"</button>
-            <button class="play" data-do="play" title="Play or pause (space)">{with(|time| if time.tenths.is_none() { "Pause" } else if time.is_playing { "Stop" } else { "Play" }.to_owned())}</button>
+            <button id="play" class="play" data-do="play" title="Play or pause (space)">{slots.now("play")}</button>
             <button data-do="forward" title="Next change (right arrow)" aria-label="Next change">"\u{203a}"</button>
-            <input type="range" id="slider" min="0" max="10000" value="10000" aria-label="Moment" aria-valuetext=now/>
-            <output data-testid="moment">{now}</output>
-            <span inner_html=rendered(|| SPEED.to_owned())></span>
-            <button class=with(|time| if time.tenths.is_none() { "live on" } else { "live" }.to_owned()) data-do="live" title="Back to live (L)" data-testid="back-to-live">{with(|time| if time.tenths.is_none() { "Live".to_owned() } else if time.news == 0 { "Back to live".to_owned() } else { format!("Back to live, {} new", time.news) })}</button>
+            <input type="range" id="slider" min="0" max="10000" value="10000" aria-label="Moment" aria-valuetext=slots.attribute_now("slider", "aria-valuetext")/>
+            <output id="moment" data-testid="moment">{slots.now("moment")}</output>
+            <span inner_html=SPEED></span>
+            <button id="live" class=slots.attribute_now("live", "class") data-do="live" title="Back to live (L)" data-testid="back-to-live">{slots.now("live")}</button>
             <button id="link" data-do="link" title="Copy a link to this moment (C)">"Copy link"</button>
-            <details id="keys" inner_html=rendered(|| KEYS.to_owned())></details>
+            <details id="keys" inner_html=KEYS></details>
         </div>
     }
 }
 
+#[cfg(feature = "ssr")]
 const SPEED: &str = r#"<select aria-label="Speed"><option value="25">¼ ×</option><option value="100" selected>1 ×</option><option value="200">2 ×</option><option value="500">5 ×</option><option value="2000">20 ×</option></select>"#;
 
+#[cfg(feature = "ssr")]
 const KEYS: &str = r#"<summary title="Keys (?)">Keys</summary><dl>
 <dt>space</dt><dd>play, pause</dd><dt>← →</dt><dd>previous, next change</dd><dt>shift ← →</dt><dd>one second</dd>
 <dt>[ ]</dt><dd>previous, next rollout</dd><dt>L</dt><dd>back to live</dd><dt>C</dt><dd>copy link to this moment</dd>

@@ -2,63 +2,73 @@
 
 use leptos::prelude::*;
 use timeline::view::View;
-use timeline::words::duration;
+use timeline::words::{clock, duration};
 
-use super::text;
+use super::slots::Slots;
 use crate::board::Board;
-use timeline::words::clock;
+
+/// What the verdict line says.
+pub fn slots(board: &Board, slots: &mut Slots) {
+    let mut with = |id, attribute, read: fn(&View) -> String| {
+        let view = board.view.clone();
+        slots.attribute(id, attribute, move || view.with(|view| view.as_ref().map(read).unwrap_or_default()));
+    };
+    with("badge", "class", |view| format!("badge {}", view.verdict.tone.name()));
+    with("badge", "", |view| view.verdict.badge.clone());
+    with("verdict", "", |view| view.verdict.sentence.clone());
+    with("why", "", |view| view.verdict.why.clone());
+    with("new-available", "", |view| format!("{} of {}", view.counts.new_available, view.wanted));
+    with("available", "", |view| view.counts.available.to_string());
+    let (view, second) = (board.view.clone(), board.second.clone());
+    let left = move || {
+        let at = view.with(|view| view.as_ref().and_then(|view| view.deadline_millis));
+        let left = at.map(|at| at - second.get() * 1000);
+        left.map_or_else(String::new, |left| if left > 0 { duration(left) } else { "passed".to_owned() })
+    };
+    let is_running = left.clone();
+    slots.text("deadline", left);
+    slots.attribute("figure-deadline", "class", move || if is_running().is_empty() { "unused" } else { "" }.to_owned());
+    let since = board.looking_since_millis.clone();
+    let cluster = board.place.cluster.clone();
+    slots.text("looking", move || {
+        format!(
+            "Looking for it in cluster {cluster} since {} UTC. This page shows it as soon as it appears.",
+            clock(since.get())
+        )
+    });
+}
 
 /// The verdict line.
-#[component]
-pub fn VerdictLine(
-    /// The page's state.
-    board: Board,
-) -> impl IntoView {
-    let with = |read: fn(&View) -> String| {
-        let view = board.view.clone();
-        text(move || view.with(|view| view.as_ref().map(read).unwrap_or_default()))
-    };
-    let (view, second) = (board.view.clone(), board.second.clone());
-    let deadline = text(move || {
-        let Some(at) = view.with(|view| view.as_ref().and_then(|view| view.deadline_millis)) else {
-            return String::new();
-        };
-        let left = at - second.get() * 1000;
-        if left > 0 { duration(left) } else { "passed".to_owned() }
-    });
-    let deadline_class = text(move || if deadline.with(String::is_empty) { "unused" } else { "" }.to_owned());
+#[cfg(feature = "ssr")]
+pub fn verdict_line(slots: &Slots) -> impl IntoView + use<> {
     view! {
         <section class="verdict">
             <div>
-                <span class=with(|view| format!("badge {}", view.verdict.tone.name())) data-testid="badge">{with(|view| view.verdict.badge.clone())}</span>
-                <h1 data-testid="verdict">{with(|view| view.verdict.sentence.clone())}</h1>
-                <p class="why" data-testid="why">{with(|view| view.verdict.why.clone())}</p>
+                <span id="badge" class=slots.attribute_now("badge", "class") data-testid="badge">{slots.now("badge")}</span>
+                <h1 id="verdict" data-testid="verdict">{slots.now("verdict")}</h1>
+                <p id="why" class="why" data-testid="why">{slots.now("why")}</p>
             </div>
             <dl class="figures">
-                <div>
-                    <dd data-testid="new-available">{with(|view| format!("{} of {}", view.counts.new_available, view.wanted))}</dd>
-                    <dt>"new available"</dt>
+                <div><dd id="new-available" data-testid="new-available">{slots.now("new-available")}</dd><dt>"new available"</dt></div>
+                <div><dd id="available">{slots.now("available")}</dd><dt>"available in all"</dt></div>
+                <div id="figure-deadline" class=slots.attribute_now("figure-deadline", "class")>
+                    <dd id="deadline">{slots.now("deadline")}</dd>
+                    <dt>"until the deadline"</dt>
                 </div>
-                <div><dd>{with(|view| view.counts.available.to_string())}</dd><dt>"available in all"</dt></div>
-                <div class=deadline_class><dd>{deadline}</dd><dt>"until the deadline"</dt></div>
             </dl>
         </section>
     }
 }
 
 /// There is no Deployment of that name, or none yet.
-#[component]
-pub fn Missing(
-    /// The page's state.
-    board: Board,
-) -> impl IntoView {
-    let place = board.place.clone();
-    let since = board.looking_since_millis.clone();
+#[cfg(feature = "ssr")]
+pub fn missing(board: &Board, slots: &Slots) -> impl IntoView + use<> {
+    let place = &board.place;
     let command = format!("kubectl --namespace {} get deployments", place.namespace);
     view! {
         <main class="message" data-testid="missing">
             <h1>{format!("No Deployment {} in namespace {}", place.name, place.namespace)}</h1>
-            <p>{text(move || format!("Looking for it in cluster {} since {} UTC. This page shows it as soon as it appears.", place.cluster, clock(since.get())))}</p>
+            <p id="looking">{slots.now("looking")}</p>
             <p>"What there is: " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
         </main>
     }

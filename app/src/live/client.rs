@@ -40,8 +40,8 @@ pub enum Ask {
     Moment(Millis),
 }
 
-struct Client<S> {
-    screen: S,
+struct Client {
+    screen: Box<dyn Screen>,
     scope: Scope,
     build: String,
     state: Cell<LinkState>,
@@ -51,7 +51,7 @@ struct Client<S> {
 }
 
 /// Starts the client of a page. It lives as long as the page.
-pub fn start(screen: impl Screen + 'static, scope: Scope, build: String) {
+pub fn start(screen: Box<dyn Screen>, scope: Scope, build: String) {
     let client = Rc::new(Client {
         screen,
         scope,
@@ -74,7 +74,7 @@ pub fn start(screen: impl Screen + 'static, scope: Scope, build: String) {
     client.next_frame();
 }
 
-impl<S: Screen + 'static> Client<S> {
+impl Client {
     fn happened(self: &Rc<Self>, event: LinkEvent) {
         let before = self.state.get();
         let (state, effect) = step(before, event, page_millis(), js_sys::Math::random());

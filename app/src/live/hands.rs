@@ -6,7 +6,8 @@ use web_sys::{
     Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent, MouseEvent, SvgElement,
 };
 
-use super::screen::{DeploymentScreen, element};
+use super::element;
+use super::screen::DeploymentScreen;
 
 /// Listens for as long as the page lives.
 pub(crate) fn attach(screen: &DeploymentScreen) {

@@ -16,3 +16,9 @@ pub(crate) mod patch;
 pub(crate) mod screen;
 #[cfg(feature = "hydrate")]
 mod socket;
+
+/// The element with that id.
+#[cfg(feature = "hydrate")]
+pub(crate) fn element(id: &str) -> Option<web_sys::Element> {
+    web_sys::window()?.document()?.get_element_by_id(id)
+}

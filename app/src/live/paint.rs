@@ -38,7 +38,7 @@ pub(super) struct Paint {
 impl Paint {
     /// The canvas with that id.
     pub(super) fn new(id: &str) -> Option<Self> {
-        let canvas: HtmlCanvasElement = super::screen::element(id)?.dyn_into().ok()?;
+        let canvas: HtmlCanvasElement = super::element(id)?.dyn_into().ok()?;
         let context = context(&canvas)?;
         Some(Self {
             canvas,

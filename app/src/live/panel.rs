@@ -3,12 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
-use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Element, HtmlElement, Response};
 
-use super::screen::element;
+use super::element;
 
 /// What is open is fetched again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;

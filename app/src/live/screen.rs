@@ -14,11 +14,13 @@ use web_sys::{Element, HtmlInputElement};
 
 use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
+use super::element;
 use super::link::LinkState;
 use super::paint::Paint;
 use super::panel::Panel;
 use super::patch::{List, place};
 use crate::board::{Axis, Board, Shown, Time, first_shown, said_then, set_if_new, times};
+use crate::components::score;
 use crate::numbers::fixed;
 use crate::rows::Tag;
 use crate::scene::{self, Frame};
@@ -63,6 +65,8 @@ struct Lists {
     paint: Option<Paint>,
     /// Whose style holds the times of the axis, and the height.
     timed: Vec<Element>,
+    /// What moves with every frame.
+    moving: Vec<Option<Element>>,
     picture: Option<Element>,
     slider: Option<HtmlInputElement>,
     announcer: Option<Element>,
@@ -100,6 +104,7 @@ impl DeploymentScreen {
             ticks: List::new("ticks", Tag::Block),
             paint: Paint::new("paint"),
             timed: ["ticks", "gaps", "marks"].into_iter().filter_map(element).collect(),
+            moving: Vec::new(),
             picture: element("picture"),
             slider: element("slider").and_then(|slider| slider.dyn_into().ok()),
             announcer: element("announcer"),
@@ -396,6 +401,16 @@ impl Lists {
         let (now, window) = times(now_millis, axis.window_millis, board.base_millis);
         let style = format!("--now:{now};--window:{window}");
         self.timed.iter().for_each(|element| place(element, &style));
+        let axis = Axis { now_millis, ..axis };
+        let moving = score::moving(axis, board.base_millis, board.total.get_untracked());
+        if self.moving.is_empty() {
+            self.moving = moving.iter().map(|(id, ..)| element(id)).collect();
+        }
+        for (element, (_, attribute, value)) in self.moving.iter().zip(&moving) {
+            if let Some(element) = element {
+                let _ = element.set_attribute(attribute, value); // names of attributes are ours
+            }
+        }
         if let Some(paint) = &mut self.paint {
             paint.paint(now_millis, axis.window_millis, axis.width, board.total.get_untracked());
         }
@@ -509,7 +524,3 @@ impl DeploymentScreen {
     }
 }
 
-/// The element with that id.
-pub(super) fn element(id: &str) -> Option<Element> {
-    web_sys::window()?.document()?.get_element_by_id(id)
-}

@@ -1,25 +1,29 @@
-//! The pages, one file each.
+//! The pages, one file each: what the server renders, and how the browser takes it over.
 
 #[cfg(feature = "ssr")]
 pub(crate) mod missing;
 mod overview;
 mod rollout;
 
-use leptos::either::Either;
-use leptos::prelude::*;
-
 use crate::payload::Payload;
 
 /// The page that a payload describes: all that is inside the body.
-#[component]
-pub fn App(
-    /// What the page is about.
-    payload: Payload,
-) -> impl IntoView {
+#[cfg(feature = "ssr")]
+#[must_use]
+pub fn page(payload: Payload) -> leptos::prelude::AnyView {
+    use leptos::prelude::IntoAny;
+
     match payload {
-        Payload::Overview { build, clusters } => {
-            Either::Left(view! { <overview::Overview page_build=build clusters/> })
-        }
-        Payload::Deployment(payload) => Either::Right(view! { <rollout::Rollout payload=*payload/> }),
+        Payload::Overview { clusters, .. } => overview::page(clusters).into_any(),
+        Payload::Deployment(payload) => rollout::page(&payload).into_any(),
+    }
+}
+
+/// Takes over the page that a payload describes.
+#[cfg(feature = "hydrate")]
+pub(crate) fn take_over(payload: Payload) {
+    match payload {
+        Payload::Overview { build, clusters } => overview::take_over(clusters, build),
+        Payload::Deployment(payload) => rollout::take_over(*payload),
     }
 }

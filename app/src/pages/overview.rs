@@ -1,4 +1,4 @@
-//! The list of every Deployment of every cluster.
+//! The list of every Deployment of every cluster. Live: replaced whenever a cluster's list changes.
 
 use leptos::prelude::*;
 use timeline::frame::{ClusterList, ConnectionState};
@@ -6,68 +6,68 @@ use timeline::view::Summary;
 use timeline::words::safe;
 
 use crate::address;
-use crate::components::connection::{Banner, forbidden, state_words};
-use crate::components::header::Brand;
-use crate::components::text;
-use crate::rows::{Plan, Row, Tag, escaped, markup, rendered};
+use crate::components::connection::{banner, forbidden, state_words};
+use crate::components::slots::Slots;
+use crate::rows::{Plan, Row, escaped};
 
-/// The list. Live: replaced whenever a cluster's list changes.
-#[component]
-pub fn Overview(
-    /// Build of the page.
-    page_build: String,
-    /// The list.
-    clusters: Vec<ClusterList>,
-) -> impl IntoView {
-    let lists = ArcRwSignal::new(clusters);
-    let is_linked = ArcRwSignal::new(true);
-    go_live(lists.clone(), is_linked.clone(), page_build);
-    // The clusters are those of the server's start: they do not change while the page lives.
-    let names: Vec<String> = lists.with_untracked(|lists| lists.iter().map(|list| list.cluster.clone()).collect());
-    let section =
-        move |(index, cluster): (usize, String)| view! { <ClusterSection lists=lists.clone() cluster index/> };
+/// Id of something in a cluster's section. The clusters are those of the server's start: they do not change while the page
+/// lives.
+fn id(name: &str, index: usize) -> String {
+    format!("{name}-{index}")
+}
+
+/// What changes on the page as text.
+fn slots(lists: &ArcRwSignal<Vec<ClusterList>>, is_linked: &ArcRwSignal<bool>) -> Slots {
+    let mut slots = Slots::default();
+    let linked = is_linked.clone();
     let lost = "The connection to Rollcast is lost. What you see is from before; trying again.";
-    let banner = text(move || if is_linked.get() { "" } else { lost }.to_owned());
+    banner(&mut slots, "banner", move || if linked.get() { "" } else { lost }.to_owned());
+    for index in 0..lists.with_untracked(Vec::len) {
+        let with = |read: fn(&ClusterList) -> String| {
+            let lists = lists.clone();
+            move || lists.with(|lists| lists.get(index).map(read).unwrap_or_default())
+        };
+        slots.text(&id("state", index), with(|list| state_words(&list.connection.state)));
+        banner(&mut slots, &id("forbidden", index), with(|list| forbidden(&list.connection)));
+        let nothing = with(|list| {
+            let is_empty = list.deployments.is_empty() && list.connection.state == ConnectionState::Live;
+            if is_empty { "muted" } else { "unused" }.to_owned()
+        });
+        slots.attribute(&id("nothing", index), "class", nothing);
+    }
+    slots
+}
+
+/// The page.
+#[cfg(feature = "ssr")]
+pub(super) fn page(clusters: Vec<ClusterList>) -> impl IntoView + use<> {
+    use crate::components::connection::bar;
+    use crate::components::header::Brand;
+    use crate::rows::{Tag, markup};
+
+    let section = |(index, list): (usize, &ClusterList), slots: &Slots| {
+        let plans: Vec<Row> = rows(list).iter().map(Plan::row).collect();
+        view! {
+            <section class="cluster" data-testid="cluster">
+                <h2>{safe(&list.cluster)} <span class="muted" id=id("state", index)>{slots.now(&id("state", index))}</span></h2>
+                {bar(slots, &id("forbidden", index), "forbidden")}
+                <p id=id("nothing", index) class=slots.attribute_now(&id("nothing", index), "class")>
+                    "No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code>
+                </p>
+                <ul class="rows" id=id("rows", index) inner_html=markup(Tag::Item, &plans)></ul>
+            </section>
+        }
+    };
+    let lists = ArcRwSignal::new(clusters.clone());
+    let slots = slots(&lists, &ArcRwSignal::new(true));
     view! {
         <header class="top"><Brand/></header>
-        <Banner words=banner id="banner"/>
+        {bar(&slots, "banner", "banner")}
         <main class="overview" data-testid="overview">
             <h1>"Deployments"</h1>
-            {names.into_iter().enumerate().map(section).collect_view()}
+            {clusters.iter().enumerate().map(|list| section(list, &slots)).collect_view()}
         </main>
     }
-}
-
-#[component]
-fn ClusterSection(lists: ArcRwSignal<Vec<ClusterList>>, cluster: String, index: usize) -> impl IntoView {
-    let first = || {
-        lists.with_untracked(|lists| {
-            let plans = lists.get(index).map(rows).unwrap_or_default();
-            markup(Tag::Item, &plans.iter().map(Plan::row).collect::<Vec<_>>())
-        })
-    };
-    let first = rendered(first);
-    let with = |read: fn(&ClusterList) -> String| {
-        let lists = lists.clone();
-        text(move || lists.with(|lists| lists.get(index).map(read).unwrap_or_default()))
-    };
-    let nothing = with(|list| {
-        let is_empty = list.deployments.is_empty() && list.connection.state == ConnectionState::Live;
-        if is_empty { "muted" } else { "unused" }.to_owned()
-    });
-    view! {
-        <section class="cluster" data-testid="cluster">
-            <h2>{cluster} <span class="muted">{with(|list| state_words(&list.connection.state))}</span></h2>
-            <Banner words=with(|list| forbidden(&list.connection)) id="forbidden"/>
-            <p class=nothing>"No Deployments here yet. Make one: " <code>"kubectl create deployment web --image=nginx"</code></p>
-            <ul class="rows" id=rows_id(index) inner_html=first></ul>
-        </section>
-    }
-}
-
-/// Id of the list of a cluster's Deployments.
-fn rows_id(index: usize) -> String {
-    format!("rows-{index}")
 }
 
 /// The Deployments of a cluster.
@@ -95,15 +95,15 @@ fn row(cluster: &str, summary: &Summary) -> Row {
     }
 }
 
-#[cfg(not(feature = "hydrate"))]
-fn go_live(_: ArcRwSignal<Vec<ClusterList>>, _: ArcRwSignal<bool>, _: String) {}
 
+/// Brings the page to life.
 #[cfg(feature = "hydrate")]
-fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, build: String) {
+pub(super) fn take_over(clusters: Vec<ClusterList>, build: String) {
     use crate::board::set_if_new;
     use crate::live::client::{self, Ask, Screen};
     use crate::live::link::LinkState;
     use crate::live::patch::List;
+    use crate::rows::Tag;
     use std::cell::RefCell;
     use timeline::frame::{Position, Scope, ServerFrame};
 
@@ -132,13 +132,13 @@ fn go_live(lists: ArcRwSignal<Vec<ClusterList>>, is_linked: ArcRwSignal<bool>, b
             None
         }
     }
-    leptos::prelude::request_animation_frame(move || {
-        let adopted = |(index, list): (usize, &ClusterList)| {
-            let mut shown = List::new(&rows_id(index), Tag::Item);
-            shown.adopt(&rows(list));
-            shown
-        };
-        let shown = lists.with_untracked(|lists| lists.iter().enumerate().map(adopted).collect());
-        client::start(ListScreen { lists, is_linked, rows: RefCell::new(shown) }, Scope::Overview, build)
-    });
+    let adopted = |(index, list): (usize, &ClusterList)| {
+        let mut shown = List::new(&id("rows", index), Tag::Item);
+        shown.adopt(&rows(list));
+        shown
+    };
+    let rows = RefCell::new(clusters.iter().enumerate().map(adopted).collect());
+    let (lists, is_linked) = (ArcRwSignal::new(clusters), ArcRwSignal::new(true));
+    slots(&lists, &is_linked).follow();
+    client::start(Box::new(ListScreen { lists, is_linked, rows }), Scope::Overview, build);
 }

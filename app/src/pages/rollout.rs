@@ -1,60 +1,63 @@
-//! The page of one Deployment: verdict, score, story.
-
-use leptos::prelude::*;
+//! The page of one Deployment: verdict, score, story, time.
 
 use crate::board::Board;
-use crate::components::connection::ConnectionBar;
-use crate::components::header::Header;
-use crate::components::legend::Legend;
-use crate::components::score::Score;
-use crate::components::text;
-use crate::components::transport::Transport;
-use crate::components::verdict::{Missing, VerdictLine};
+use crate::components::slots::Slots;
+use crate::components::{connection, score, transport, verdict};
 use crate::payload::DeploymentPayload;
 
-/// The page.
-#[component]
-pub fn Rollout(
-    /// What it shows first.
-    payload: DeploymentPayload,
-) -> impl IntoView {
-    let board = Board::new(&payload);
-    go_live(&board, payload);
-    // Both are there and one is shown: what comes and goes with the Deployment is text.
-    let shown = |wanted: bool| {
+/// What changes on it as text.
+fn slots(board: &Board) -> Slots {
+    let mut slots = Slots::default();
+    for component in [connection::slots, verdict::slots, score::slots, transport::slots] {
+        component(board, &mut slots);
+    }
+    // Both are there and one is shown.
+    for (id, wanted) in [("there", true), ("not-there", false)] {
         let view = board.view.clone();
-        text(move || if view.with(Option::is_some) == wanted { "shown" } else { "unused" }.to_owned())
-    };
+        slots.attribute(id, "class", move || {
+            use leptos::prelude::With;
+            if view.with(Option::is_some) == wanted { "shown" } else { "unused" }.to_owned()
+        });
+    }
+    slots
+}
+
+/// The page.
+#[cfg(feature = "ssr")]
+pub(super) fn page(payload: &DeploymentPayload) -> impl leptos::prelude::IntoView + use<> {
+    use leptos::prelude::*;
+
+    use crate::components::{header, legend};
+
+    let board = Board::new(payload);
+    let slots = slots(&board);
     view! {
         <div class="page" data-testid="page">
-            <Header board=board.clone()/>
-            <ConnectionBar board=board.clone()/>
-            <div class=shown(true)>
-                <VerdictLine board=board.clone()/>
-                <main class="main"><Score board=board.clone()/></main>
-                <Transport board=board.clone()/>
-                <Legend/>
+            {header::header(&board.place, &slots)}
+            {connection::bar(&slots, "banner", "banner")}
+            {connection::bar(&slots, "forbidden", "forbidden")}
+            <div id="there" class=slots.attribute_now("there", "class")>
+                {verdict::verdict_line(&slots)}
+                <main class="main">{score::score(&board, &slots)}</main>
+                {transport::transport(&slots)}
+                <legend::Legend/>
             </div>
             <div id="announcer" class="aside" role="status"></div>
-            <div class=shown(false)><Missing board=board.clone()/></div>
+            <div id="not-there" class=slots.attribute_now("not-there", "class")>{verdict::missing(&board, &slots)}</div>
         </div>
     }
 }
 
-#[cfg(not(feature = "hydrate"))]
-fn go_live(_: &Board, _: DeploymentPayload) {}
-
+/// Brings the page to life.
 #[cfg(feature = "hydrate")]
-fn go_live(board: &Board, payload: DeploymentPayload) {
-    use crate::live::client;
+pub(super) fn take_over(payload: DeploymentPayload) {
+    use crate::live::{client, hands, screen::DeploymentScreen};
     use timeline::frame::Scope;
 
-    let board = board.clone();
-    // After hydration: the first frame must not change what the server rendered while it is being taken over.
-    request_animation_frame(move || {
-        let scope = Scope::Deployment { cluster: payload.cluster, namespace: payload.namespace, name: payload.name };
-        let screen = crate::live::screen::DeploymentScreen::new(board, payload.snapshot, payload.moment);
-        crate::live::hands::attach(&screen);
-        client::start(screen, scope, payload.build);
-    });
+    let board = Board::new(&payload);
+    slots(&board).follow();
+    let screen = DeploymentScreen::new(board, payload.snapshot, payload.moment);
+    hands::attach(&screen);
+    let scope = Scope::Deployment { cluster: payload.cluster, namespace: payload.namespace, name: payload.name };
+    client::start(Box::new(screen), scope, payload.build);
 }
