@@ -3,7 +3,7 @@
 
 use wasm_bindgen::prelude::*;
 use web_sys::{
-    Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent, MouseEvent, SvgElement,
+    Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent, MouseEvent,
 };
 
 use super::element;
@@ -70,7 +70,9 @@ fn clicked(screen: &DeploymentScreen, event: &Event) {
     } else if let Some((_, at)) = around(&on, "data-at") {
         screen.seek(at.parse::<i64>().unwrap_or_default());
     } else if let Some((_, line)) = around(&on, "data-line") {
-        focus(&format!("[data-at=\"{line}\"]"));
+        find_element(&format!("[data-at=\"{line}\"]")).iter().for_each(|line| {
+            super::focus(line);
+        });
     } else if let Some((button, text)) = around(&on, "data-copy") {
         copy(&text, &button);
     }
@@ -136,8 +138,7 @@ fn to_pod(on: &Element, is_next: bool) -> bool {
     } else {
         on.previous_element_sibling()
     };
-    let Some(pod) = pod.and_then(|pod| pod.dyn_into::<SvgElement>().ok()) else { return false };
-    pod.focus().is_ok()
+    pod.is_some_and(|pod| super::focus(&pod))
 }
 
 fn find_element(selector: &str) -> Option<Element> {
@@ -151,12 +152,6 @@ fn find(selector: &str) -> Option<HtmlElement> {
 fn click(selector: &str) {
     if let Some(found) = find(selector) {
         found.click();
-    }
-}
-
-fn focus(selector: &str) {
-    if let Some(found) = find(selector) {
-        let _ = found.focus();
     }
 }
 

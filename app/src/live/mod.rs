@@ -22,3 +22,12 @@ mod socket;
 pub(crate) fn element(id: &str) -> Option<web_sys::Element> {
     web_sys::window()?.document()?.get_element_by_id(id)
 }
+
+/// Gives an element the focus.
+#[cfg(feature = "hydrate")]
+pub(crate) fn focus(element: &web_sys::Element) -> bool {
+    use wasm_bindgen::JsCast;
+
+    // Elements of HTML and of SVG share the method, not a type that has it.
+    element.unchecked_ref::<web_sys::HtmlElement>().focus().is_ok()
+}

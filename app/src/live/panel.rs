@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Element, HtmlElement, Response};
+use web_sys::{Element, Response};
 
-use super::element;
+use super::{element, focus};
 
 /// What is open is fetched again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
@@ -46,8 +46,8 @@ impl Panel {
         panel.set_inner_html("");
         let mut state = self.0.borrow_mut();
         state.open = None;
-        if let Some(opener) = state.opener.take().and_then(|opener| opener.dyn_into::<HtmlElement>().ok()) {
-            let _ = opener.focus();
+        if let Some(opener) = state.opener.take() {
+            focus(&opener);
         }
     }
 
@@ -74,8 +74,8 @@ impl Panel {
             let Some(element) = element("detail") else { return };
             element.set_inner_html(&markup);
             panel.0.borrow_mut().markup = markup;
-            if is_new && let Some(element) = element.dyn_ref::<HtmlElement>() {
-                let _ = element.focus();
+            if is_new {
+                focus(&element);
             }
         });
     }

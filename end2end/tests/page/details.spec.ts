@@ -1,0 +1,119 @@
+/// Details of pods and revisions, and hostile text in them.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const failing = ["failing-rollout-halts-then-undo", "failing-rollout-halts-then-undo", "test"] as const;
+
+test("a pod opens with its history, conditions and commands", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page(...failing));
+  await isLive(page, /Recording/);
+  await rollout.pods(2, "unready").first().click();
+  const detail = page.getByTestId("pod-detail");
+  await expect(detail).toContainText("running, not ready for");
+  await expect(detail).toContainText("ContainersNotReady");
+  await expect(detail.locator(".facts")).toContainText("node-");
+  await expect(detail.locator(".past")).toContainText("starting");
+  await expect(detail).toContainText(/kubectl --namespace failing-rollout-halts-then-undo describe pod test-\S+/);
+  // The history leads to its moments.
+  await detail.locator(".past button").first().click();
+  await expect(rollout.live).toHaveText(/^As it was at /);
+  await page.keyboard.press("Escape");
+  await expect(detail).toHaveCount(0);
+});
+
+test("by keys alone: from a band to its pods, into one, and back", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page(...failing));
+  await isLive(page, /Recording/);
+  await rollout.beside(2).getByRole("link").focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(rollout.pods(2).first()).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(rollout.pods(2).nth(1)).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("pod-detail")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("pod-detail")).toHaveCount(0);
+  await expect(rollout.pods(2).nth(1)).toBeFocused();
+});
+
+test("a revision opens with its difference from the one before", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page(...failing));
+  await isLive(page, /Recording/);
+  await rollout.beside(2).getByRole("link").click();
+  const detail = page.getByTestId("revision-detail");
+  await expect(detail).toContainText("nginx: image test:v1 → test:unready");
+  await detail.getByRole("link", { name: "1" }).click();
+  await expect(detail).toContainText("rollout undo deployment/test --to-revision=1");
+  await expect(detail.getByRole("button", { name: "Copy" })).toHaveCount(3);
+});
+
+test.describe("without scripts", () => {
+  test.use({ javaScriptEnabled: false });
+  test("pods and revisions are pages of their own", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
+    await page.goto(server.page(...failing));
+    await expect(page.getByTestId("verdict")).toContainText("Revision 2");
+    await expect(page.getByTestId("transport")).toBeHidden();
+    await page.getByTestId("gutter").last().getByRole("link").click();
+    await expect(page.getByTestId("revision-detail")).toContainText("Revision 2");
+    await page.goBack();
+    await page.getByLabel("Pods as a table").check();
+    await page.getByTestId("pod-table").getByRole("link").first().click();
+    await expect(page.getByTestId("pod-detail")).toBeVisible();
+  });
+});
+
+test("what is not there is said, with a way back", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
+  for (const path of ["pods/nonsense", "pods/00000000-0000-4000-8000-000000000000", "revisions/99", "revisions/x"]) {
+    const response = await page.goto(`${server.page(...failing)}/${path}`);
+    expect(response?.status(), path).toBe(404);
+    await expect(page.getByRole("link", { name: "The page of test" })).toBeVisible();
+  }
+});
+
+test("hostile text stays text and breaks nothing", async ({ page, serve }, info) => {
+  const evil = "<img src=x onerror=alert(1)>\u202egnp.exe\u200b";
+  const lines = readFileSync(recording("image-missing"), "utf8").trimEnd().split("\n").map((line) => {
+    const entry = JSON.parse(line);
+    const metadata = entry.object?.metadata ?? {};
+    if (entry.kind === "ReplicaSet") metadata.annotations = { ...metadata.annotations, "kubernetes.io/change-cause": "javascript:alert(1)" };
+    if (entry.kind === "Pod" && metadata.name) {
+      metadata.name = `${"x".repeat(240)}${metadata.name.slice(-13)}`;
+      for (const status of entry.object.status?.containerStatuses ?? [])
+        if (status.state?.waiting) status.state.waiting.message = evil.repeat(3) + "A".repeat(1_000_000);
+      for (const condition of entry.object.status?.conditions ?? []) condition.message = evil;
+    }
+    return JSON.stringify(entry);
+  });
+  const file = info.outputPath("hostile.jsonl");
+  writeFileSync(file, lines.join("\n"));
+  const server = await serve(() => Server.start(["replay", file, "--hold-at", "12"]));
+  let dialogs = 0;
+  page.on("dialog", (dialog) => void (dialogs++, dialog.dismiss()));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("hostile", "image-missing", "web"));
+  await isLive(page, /Recording/);
+  const isCalm = async () => {
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+    expect(await page.locator("img").count()).toBe(0);
+    expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+  };
+  await isCalm();
+  await page.locator("[data-testid=pod][data-revision='2']").first().click();
+  await expect(page.getByTestId("pod-detail")).toContainText("<img src=x onerror=alert(1)>");
+  await isCalm();
+  await rollout.beside(2).getByRole("link").click();
+  await expect(page.getByTestId("revision-detail")).toContainText("javascript:alert(1)");
+  await isCalm();
+  expect(dialogs).toBe(0);
+});

@@ -1,0 +1,30 @@
+/// Ten moments of recordings, as they look in both themes. Accept new looks with `--update-snapshots`, and look at them.
+
+import { expect, isLive, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+/// Name of the look, recording, Deployment, seconds.
+const moments = [
+  ["complete", "rollout", "nginx", 4],
+  ["replacing", "rollout", "nginx", 7],
+  ["killed", "kill-pod", "nginx", 7],
+  ["out-of-rotation", "relabel-pod", "nginx", 7],
+  ["halted", "failing-rollout-halts-then-undo", "test", 8.5],
+  ["overtaken", "rollover", "web", 8],
+  ["scaled-midway", "proportional-scaling", "test", 12],
+  ["paused", "pause-midway", "web", 8],
+  ["deadline", "deadline-exceeded", "web", 20],
+  ["image-missing", "image-missing", "web", 12],
+] as const;
+
+for (const theme of ["light", "dark"] as const) {
+  for (const [look, name, deployment, seconds] of moments) {
+    test(`${look} looks as it should, ${theme}`, async ({ page, serve }) => {
+      const server = await serve(() => Server.replaying(name, "--hold-at", String(seconds)));
+      await page.setViewportSize({ width: 1240, height: 700 });
+      await page.goto(`${server.page(name, name, deployment)}?theme=${theme}`);
+      await isLive(page, /Recording/);
+      await expect(page).toHaveScreenshot(`${look}-${theme}.png`);
+    });
+  }
+}

@@ -1,0 +1,111 @@
+/// The controls of time on recordings: stop, step, slide, play, link to a moment, back to the present.
+
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const rollover = ["rollover", "rollover", "web"] as const;
+
+test("the story leads to its moments, and words and picture are those of then", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  await expect(rollout.verdict).toContainText("Revision 3 is replacing revision 1");
+  const line = rollout.story.locator("li").filter({ hasText: "Revision 2 starts" });
+  await line.getByRole("button").click();
+  await expect(rollout.live).toHaveText(/^As it was at /);
+  await expect(rollout.verdict).toContainText("Revision 2 is replacing revision 1: 0 of 10");
+  await expect(rollout.living(3)).toHaveCount(0);
+  await expect(rollout.living(1)).toHaveCount(10);
+  await expect(rollout.story).not.toContainText("Revision 3 starts");
+  // The address is a link to this moment; the server renders the same.
+  await expect(page).toHaveURL(/[?]at=2026-11-21T04:53:09/);
+  const words = await rollout.verdict.textContent();
+  await page.reload();
+  await expect(rollout.verdict).toHaveText(words!);
+  await expect(page).toHaveTitle(/^Rolling out: rollover/);
+  await isLive(page, /^As it was at /);
+  await page.getByTestId("back-to-live").click();
+  await expect(rollout.verdict).toContainText("Revision 3 is replacing revision 1");
+  await expect(page).not.toHaveURL(/at=/);
+});
+
+test("keys step through changes and rollouts, and back to the present", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  const moment = page.getByTestId("moment");
+  const at = async () => new URL(page.url()).searchParams.get("at") ?? "";
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(at).not.toBe("");
+  const first = await at();
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(at).not.toBe(first);
+  expect((await at()) < first).toBe(true);
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(at).toBe(first);
+  await page.keyboard.press("[");
+  await page.keyboard.press("[");
+  await expect(rollout.verdict).toContainText("Revision 2 is replacing revision 1");
+  await page.keyboard.press("Shift+ArrowLeft");
+  await expect(moment).toHaveText(/^04:53:08/);
+  await expect(rollout.verdict).toHaveText("Revision 1: 3 of 10 available.");
+  await page.keyboard.press("l");
+  await expect(rollout.live).toHaveText(/Recording/);
+  await page.keyboard.press("?");
+  await expect(page.getByText("previous, next rollout")).toBeVisible();
+});
+
+test("a moment plays at its speed until it is the present", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  await rollout.story.locator("li").filter({ hasText: "Revision 3 starts" }).getByRole("button").click();
+  await expect(page.getByRole("button", { name: "Play" })).toBeVisible();
+  await page.getByLabel("Speed").selectOption("500");
+  await page.locator("body").press("Space");
+  await expect(page.getByRole("button", { name: "Stop" })).toBeVisible();
+  // Six seconds at five times the speed.
+  await expect(rollout.live).toHaveText(/Recording/);
+  await expect(rollout.verdict).toContainText("6 of 10");
+});
+
+test("while one looks at the past the present goes on and says so", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await isLive(page, /Recording/);
+  await expect(rollout.story).toContainText("Revision 1");
+  await page.getByRole("button", { name: "Pause" }).click();
+  const then = await rollout.verdict.textContent();
+  await expect(page.getByTestId("back-to-live")).toHaveText(/Back to live, \d+ new/, { timeout: 60_000 });
+  expect(await rollout.verdict.textContent()).toBe(then);
+  await page.getByTestId("back-to-live").click();
+  await expect(rollout.live).toHaveText(/Recording/);
+});
+
+test("the slider reaches from before the rollout to the present", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  const slider = page.getByRole("slider", { name: "Moment" });
+  await expect(slider).toHaveAttribute("aria-valuetext", "04:53:18 UTC");
+  await slider.fill("0");
+  await expect(rollout.verdict).not.toContainText("Revision 3");
+  await slider.fill("10000");
+  await expect(rollout.live).toHaveText(/Recording/);
+});
+
+test("a moment that is no time, or not yet, is answered with help", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const address = server.page(...rollover);
+  expect((await page.goto(`${address}?at=yesterday`))?.status()).toBe(400);
+  await expect(page.getByRole("link", { name: "web as it is now" })).toHaveAttribute("href", /deployments[/]web$/);
+  expect((await page.goto(`${address}?at=2999-01-01T00:00:00Z`))?.status()).toBe(200);
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3");
+  expect((await page.goto(`${address}?at=1999-01-01T00:00:00Z`))?.status()).toBe(200);
+  await expect(page.getByTestId("live")).toHaveText("As it was at 04:53:07 UTC");
+});
