@@ -2,7 +2,8 @@
 /// what Kubernetes' own code says of the same objects.
 
 import { readdirSync } from "node:fs";
-import { cluster, expect, test } from "../../fixtures/test.ts";
+import type { Page } from "@playwright/test";
+import { cluster, expect, isLive, test } from "../../fixtures/test.ts";
 import type { Oracle } from "../../fixtures/oracle.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { expectations, type Expectation } from "../../fixtures/expectation.ts";
@@ -51,22 +52,79 @@ async function agrees(document: Document, oracle: Oracle): Promise<void> {
   expect(owned.map(({ uid }) => uid).sort(), "pods of a fresh list").toEqual(listed.sort());
 }
 
+/// What the picture showed, in order: states of each pod, by name, and the bands.
+interface Shown {
+  pods: Record<string, string[]>;
+  bands: string[];
+}
+
+/// Looks at the picture from here on, at every change of it.
+const look = (page: Page) =>
+  page.evaluate(() => {
+    const shown: Shown = { pods: {}, bands: [] };
+    (globalThis as Record<string, unknown>)["shown"] = shown;
+    const take = () => {
+      for (const head of document.querySelectorAll("#heads > :not(.elsewhere)")) {
+        const states = (shown.pods[head.getAttribute("data-pod")!] ??= []);
+        const state = head.getAttribute("data-state")!;
+        if (states.at(-1) !== state) states.push(state);
+      }
+      for (const band of document.querySelectorAll("#gutter > *")) {
+        const revision = band.getAttribute("data-revision")!;
+        if (!shown.bands.includes(revision)) shown.bands.push(revision);
+      }
+    };
+    take();
+    for (const id of ["heads", "gutter"]) new MutationObserver(take).observe(document.getElementById(id)!, { childList: true, subtree: true, attributes: true });
+  });
+
+const shown = (page: Page) => page.evaluate(() => (globalThis as Record<string, unknown>)["shown"] as Shown);
+
+/// The picture showed what the document says: every state that lasted, in order, and a band for every revision.
+function pictured(deployment: Deployment, { pods, bands }: Shown): void {
+  for (const pod of deployment.pods) {
+    const states = pod.states.map(([state]) => state);
+    const lasting = pod.states.filter(([state, since], index) => state === "gone" || (pod.states[index + 1]?.[1] ?? Infinity) - since > LASTING_MILLIS).map(([state]) => state);
+    const seen = pods[pod.name] ?? [];
+    // A released pod is shown in its own band, and gone from the other one.
+    expect(isPart(seen, states), `${pod.name} showed ${seen}, was ${states}`).toBe(true);
+    expect(isPart(lasting, seen), `${pod.name} showed ${seen}, lasting were ${lasting}`).toBe(true);
+  }
+  for (const rollout of deployment.rollouts) expect(bands).toContain(String(rollout.revision));
+  if (deployment.pods.some((pod) => pod.releasedMillis !== null)) expect(bands).toContain("out");
+}
+
+/// One sequence within another, in order.
+function isPart<T>(part: T[], whole: T[]): boolean {
+  let at = 0;
+  for (const one of whole) if (one === part[at]) at++;
+  return at === part.length;
+}
+
+/// States shorter than this may pass between two frames of a browser that shares a small machine.
+const LASTING_MILLIS = 2_000;
+
 const folder = new URL("../../cluster/stories/", import.meta.url);
 for (const file of readdirSync(folder).sort()) {
   const name = file.replace(/\.toml$/, "");
-  test(`story ${name}`, async ({ serve, tell, consult }) => {
+  test(`story ${name}`, async ({ page, serve, tell, consult }) => {
     test.setTimeout(300_000);
     const server = await serve(Server.watching);
     const story = tell(name);
     const oracle = await consult(story.namespace);
     const expected = expectations(new URL(file, folder));
     const deployment = ["rollout", "kill-pod", "relabel-pod"].includes(name) ? "nginx" : name === "rolling-one-by-one" ? "basic" : "web";
+    await page.goto(server.page(cluster, story.namespace, deployment));
+    await isLive(page);
+    await look(page);
     await story.toTheEnd();
     await expect(async () => {
       const document = await server.document(cluster, story.namespace, deployment);
       const last = document.deployments.at(-1)!;
       expect(last.verdicts.at(-1)!.verdict).toBe("complete");
       expect(said(last, expected)).toEqual(expected);
+      pictured(last, await shown(page));
+      await expect(page.getByTestId("verdict")).toContainText(/is live|available/, { timeout: 1_000 });
       if (oracle) await agrees(document, oracle);
     }).toPass({ timeout: 20_000 });
   });

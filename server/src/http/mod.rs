@@ -15,9 +15,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
 
 pub use self::preview::Drawn;
 use crate::state::Rollcast;
+
+/// How hard answers are compressed (brotli's and gzip's scale): pages are made while somebody waits.
+const COMPRESSION: i32 = 4;
 
 /// The whole site.
 pub fn router(rollcast: Arc<Rollcast>) -> Router {
@@ -38,6 +43,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::metrics))
         .route("/{*path}", get(files::file_or_not_found))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)))
         .layer(axum::middleware::from_fn_with_state(rollcast.clone(), guard::guard))
         .with_state(rollcast)
 }
