@@ -11,6 +11,7 @@ use timeline::view::{Tone, View};
 use timeline::{Millis, Model};
 
 use crate::live::link::LinkState;
+use crate::motion::Motion;
 use crate::numbers::{fixed, thousandths};
 use crate::payload::DeploymentPayload;
 use crate::rows::{Plan, Row, Tag, markup, placed};
@@ -174,7 +175,7 @@ impl Board {
         let mut first = First::default();
         let mut total = frame.height;
         if !cfg!(feature = "hydrate") {
-            let scene = scene::scene(&model, snapshot.deployment, &said, frame);
+            let scene = scene::scene(&model, snapshot.deployment, &said, frame, &Motion::default());
             total = scene.height;
             for ((id, tag), plans) in scene::LISTS.into_iter().zip(&scene.lists) {
                 first.add(id, tag, plans);

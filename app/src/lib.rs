@@ -16,6 +16,7 @@ pub mod components;
 #[cfg(feature = "ssr")]
 pub mod detail;
 pub mod live;
+pub mod motion;
 pub mod numbers;
 pub mod pages;
 pub mod payload;

@@ -8,6 +8,7 @@ use timeline::view::Tone;
 use timeline::words::safe;
 use timeline::{Millis, Model, Uid};
 
+use crate::motion::Motion;
 use crate::numbers::fixed;
 use crate::rows::escaped;
 use crate::scene::bars::Mark;
@@ -50,7 +51,7 @@ pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str
     let (left, top, width, height) = SCORE;
     let window_millis = scale::window_millis(model.deployments.get(&uid), now_millis);
     let frame = Frame { now_millis, window_millis, base_millis: now_millis, height, width, is_painted: true };
-    let scene = scene::scene(model, Some(uid), said, frame);
+    let scene = scene::scene(model, Some(uid), said, frame, &Motion::default());
     let shrink = (height / scene.height).min(1.0);
     let mut out = head();
     if let Some(view) = &said.view {
@@ -69,17 +70,30 @@ pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str
         );
         for (index, line) in lines(&view.verdict.sentence, SENTENCE, 2).iter().enumerate() {
             let y = 134 + 50 * index;
-            let _ = write!(out, "<text x=\"60\" y=\"{y}\" font-size=\"42\" font-weight=\"bold\" fill=\"{TEXT}\">{}</text>", escaped(line));
+            let _ = write!(
+                out,
+                "<text x=\"60\" y=\"{y}\" font-size=\"42\" font-weight=\"bold\" fill=\"{TEXT}\">{}</text>",
+                escaped(line)
+            );
         }
         for line in lines(&view.verdict.why, WHY, 1) {
             let _ = write!(out, "<text x=\"60\" y=\"226\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
         }
     }
-    let _ = write!(out, "<text x=\"1140\" y=\"71\" font-size=\"20\" text-anchor=\"end\" fill=\"{QUIET}\">{}</text>", escaped(&safe(place)));
+    let _ = write!(
+        out,
+        "<text x=\"1140\" y=\"71\" font-size=\"20\" text-anchor=\"end\" fill=\"{QUIET}\">{}</text>",
+        escaped(&safe(place))
+    );
     let _ = write!(out, "<g transform=\"translate(0 {}) scale(1 {})\">", fixed(top), fixed(shrink));
     for (revision, y, is_current) in &scene.bands {
         let ink = if *is_current { TEXT } else { QUIET };
-        let _ = write!(out, "<text x=\"60\" y=\"{}\" font-size=\"30\" font-weight=\"bold\" fill=\"{ink}\">{}</text>", fixed(y + 34.0), escaped(revision));
+        let _ = write!(
+            out,
+            "<text x=\"60\" y=\"{}\" font-size=\"30\" font-weight=\"bold\" fill=\"{ink}\">{}</text>",
+            fixed(y + 34.0),
+            escaped(revision)
+        );
     }
     let x = |at: Millis| left + (width - (now_millis - at) as f64 * width / window_millis).max(0.0);
     for Mark { name, from, to, y, height } in &scene.marks {
@@ -94,13 +108,20 @@ pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str
             fixed(*height)
         );
     }
-    let _ = write!(out, "<rect x=\"{}\" y=\"-8\" width=\"2\" height=\"{}\" fill=\"#8ab0ff\"/></g></svg>", fixed(left + width), fixed(scene.height + 8.0));
+    let _ = write!(
+        out,
+        "<rect x=\"{}\" y=\"-8\" width=\"2\" height=\"{}\" fill=\"#8ab0ff\"/></g></svg>",
+        fixed(left + width),
+        fixed(scene.height + 8.0)
+    );
     out
 }
 
 fn head() -> String {
     let stripes = |name: &str, colour: &str| {
-        format!("<pattern id=\"{name}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"8\" height=\"8\" fill=\"{colour}\" fill-opacity=\"0.3\"/><rect width=\"3\" height=\"8\" fill=\"{colour}\"/></pattern>")
+        format!(
+            "<pattern id=\"{name}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"8\" height=\"8\" fill=\"{colour}\" fill-opacity=\"0.3\"/><rect width=\"3\" height=\"8\" fill=\"{colour}\"/></pattern>"
+        )
     };
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"Inter, DejaVu Sans, Liberation Sans, Noto Sans, sans-serif\"><defs>{}{}</defs><rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"{BACKGROUND}\"/>",

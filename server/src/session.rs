@@ -8,8 +8,8 @@ use std::time::Duration;
 use axum::extract::ws::{Message, WebSocket};
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
-use timeline::frame::{self, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
 use timeline::Millis;
+use timeline::frame::{self, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
 use tokio::sync::{broadcast, watch as signal};
 
 use crate::hub::Handle;

@@ -41,7 +41,15 @@ impl Rollcast {
         let (overview, overview_out) = signal::channel(Bytes::new());
         tokio::spawn(gather(hubs.clone(), overview));
         let clusters = hubs.into_iter().map(|hub| (hub.name().to_owned(), hub)).collect();
-        Arc::new(Self { clusters, build, viewers, resyncs: AtomicU64::new(0), overview: overview_out, allowed_hosts, drawn: Drawn::default() })
+        Arc::new(Self {
+            clusters,
+            build,
+            viewers,
+            resyncs: AtomicU64::new(0),
+            overview: overview_out,
+            allowed_hosts,
+            drawn: Drawn::default(),
+        })
     }
 
     /// The list of every cluster, by name.

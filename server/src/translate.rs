@@ -2,7 +2,8 @@
 
 use timeline::fact::{
     Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact, Exit, Image,
-    IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+    IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
+    Truth,
 };
 use timeline::model::Note;
 use timeline::{Fact, Millis, Uid};

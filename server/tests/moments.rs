@@ -60,7 +60,13 @@ fn a_moment_is_afterwards_what_it_was() {
             let model = timeline.model();
             for uid in model.deployments.keys() {
                 let clock = Now { millis: now, skew_millis: timeline.skew_millis() };
-                then.push((clock, *uid, view::view(model, *uid, clock), story::story(model, *uid), picture(model, *uid)));
+                then.push((
+                    clock,
+                    *uid,
+                    view::view(model, *uid, clock),
+                    story::story(model, *uid),
+                    picture(model, *uid),
+                ));
             }
             now += EVERY;
         }

@@ -55,8 +55,13 @@ impl History {
             return None;
         }
         let mut then = Model::default();
-        let mut mine = BTreeSet::from([Subject::Deployment(deployment)]);
-        then.deployments.extend(self.base.deployments.get(&deployment));
+        let mut mine = BTreeSet::new();
+        // Others of the same name are spoken of.
+        let name = now.deployments.get(&deployment).map(|known| (&known.namespace, &known.name));
+        for other in now.deployments.values().filter(|other| Some((&other.namespace, &other.name)) == name) {
+            mine.insert(Subject::Deployment(other.uid));
+            then.deployments.extend(self.base.deployments.get(&other.uid));
+        }
         for set in now.sets_of(deployment) {
             mine.insert(Subject::ReplicaSet(set.uid));
             then.replica_sets.extend(self.base.replica_sets.get(&set.uid));

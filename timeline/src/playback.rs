@@ -80,11 +80,7 @@ impl Playback {
 /// The next change after a moment, or the last one before it: where a step goes.
 #[must_use]
 pub fn step(changes: impl Iterator<Item = Millis>, from_millis: Millis, is_forward: bool) -> Option<Millis> {
-    if is_forward {
-        changes.filter(|at| *at > from_millis).min()
-    } else {
-        changes.filter(|at| *at < from_millis).max()
-    }
+    if is_forward { changes.filter(|at| *at > from_millis).min() } else { changes.filter(|at| *at < from_millis).max() }
 }
 
 #[cfg(test)]

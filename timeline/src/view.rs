@@ -181,6 +181,8 @@ pub struct View {
     pub revision: Option<u64>,
     /// When the progress deadline passes, by our clock; `None` when no deadline runs.
     pub deadline_millis: Option<Millis>,
+    /// That there was another Deployment of this name before; empty when there was none.
+    pub notice: String,
 }
 
 /// A Deployment as a line of a list.
@@ -225,6 +227,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         limits: looked.limits,
         revision: looked.revision(),
         deadline_millis: deadline(looked.deployment).map(|at| at.saturating_add(now.skew_millis)),
+        notice: looked.predecessor().map(|before| say::recreated(before, looked.deployment)).unwrap_or_default(),
     })
 }
 
@@ -380,6 +383,18 @@ impl<'m> Looked<'m> {
         let changed =
             marks.filter(|mark| matches!(mark.kind, crate::model::MarkKind::Replicas { .. })).map(|m| m.at_millis);
         changed.chain([self.deployment.first_seen_millis]).next().unwrap_or_default()
+    }
+
+    /// The Deployment that bore the name before this one.
+    fn predecessor(&self) -> Option<&'m Deployment> {
+        let Deployment { uid, namespace, name, first_seen_millis, .. } = self.deployment;
+        let earlier = self.model.deployments.values().filter(|other| {
+            other.uid != *uid
+                && other.first_seen_millis < *first_seen_millis
+                && other.name == *name
+                && other.namespace == *namespace
+        });
+        earlier.max_by_key(|other| other.first_seen_millis)
     }
 
     fn hold(&self) -> Hold {

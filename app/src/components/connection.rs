@@ -42,6 +42,39 @@ pub fn slots(board: &Board, slots: &mut Slots) {
     banner(slots, "banner", move || trouble(&of).unwrap_or_default());
     let connection = board.connection.clone();
     banner(slots, "forbidden", move || connection.with(forbidden));
+    let connection = board.connection.clone();
+    slots.attribute("role", "class", move || {
+        if connection.with(|known| known.forbidden.is_empty()) { "unused" } else { "banner" }.to_owned()
+    });
+    let view = board.view.clone();
+    banner(slots, "notice", move || {
+        view.with(|view| view.as_ref().map(|view| view.notice.clone()).unwrap_or_default())
+    });
+}
+
+/// What grants all that Rollcast reads, ready to apply.
+#[cfg(feature = "ssr")]
+const ROLE: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: rollcast
+rules:
+- apiGroups: [apps]
+  resources: [deployments, replicasets]
+  verbs: [get, list, watch]
+- apiGroups: [\"\"]
+  resources: [pods, events]
+  verbs: [get, list, watch]
+";
+
+/// The button that copies the role, shown while something is forbidden.
+#[cfg(feature = "ssr")]
+pub fn role(slots: &Slots) -> impl IntoView + use<> {
+    view! {
+        <div id="role" class=slots.attribute_now("role", "class")>
+            <details><summary>"A role that grants all that Rollcast reads"</summary><pre>{ROLE}</pre><button data-copy=ROLE>"Copy"</button></details>
+        </div>
+    }
 }
 
 /// A bar that says something; not there while there is nothing to say.

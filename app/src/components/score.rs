@@ -114,5 +114,4 @@ mod markup {
     const PATTERNS: &str = r#"<pattern id="stripes-terminating" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="soft"/><rect width="2.2" height="6"/></pattern>
 <pattern id="hatch-starting" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="1.6" height="5"/></pattern>
 <pattern id="dots-ready" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" class="soft"/><circle cx="2.5" cy="2.5" r="1"/></pattern>"#;
-
 }

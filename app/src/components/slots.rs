@@ -26,12 +26,7 @@ impl Slots {
     }
 
     /// An attribute of an element.
-    pub fn attribute(
-        &mut self,
-        id: &str,
-        attribute: &'static str,
-        says: impl Fn() -> String + Send + Sync + 'static,
-    ) {
+    pub fn attribute(&mut self, id: &str, attribute: &'static str, says: impl Fn() -> String + Send + Sync + 'static) {
         self.0.push(Slot { id: id.to_owned(), attribute, says: Box::new(says) });
     }
 

@@ -23,9 +23,13 @@ pub fn pod(home: &Home, model: &Model, pod: &Pod, past: &[(Millis, Change)], now
     let set = pod.replica_set().and_then(|uid| model.replica_sets.get(&uid));
     let revision = set.and_then(timeline::model::ReplicaSet::revision);
     let state = pod.state();
-    let since = format!("{} for {}", state.label(), duration(pod.gone_millis().map_or(now_millis - pod.since_millis(), |_| 0)));
+    let since =
+        format!("{} for {}", state.label(), duration(pod.gone_millis().map_or(now_millis - pod.since_millis(), |_| 0)));
     let since = if state == PodState::Gone { format!("gone since {} UTC", clock(pod.since_millis())) } else { since };
-    let token = format!("<svg viewBox=\"-10 -10 20 20\" width=\"16\" height=\"16\" aria-hidden=\"true\">{}</svg>", token(state));
+    let token = format!(
+        "<svg viewBox=\"-10 -10 20 20\" width=\"16\" height=\"16\" aria-hidden=\"true\">{}</svg>",
+        token(state)
+    );
     let out = if pod.is_out_of_rotation() { "labels no longer match; no ReplicaSet controls it" } else { "" };
     let left = pod.now.deletion_at_millis.filter(|_| state == PodState::Terminating);
     let body = view! {
@@ -64,9 +68,7 @@ const fn because(reason: EndReason) -> &'static str {
 
 /// How long each step from creation to counting took, by arrival here.
 fn startup(pod: &Pod) -> AnyView {
-    let until = |states: &[PodState]| {
-        pod.states.iter().find(|(state, _)| states.contains(state)).map(|(_, at)| *at)
-    };
+    let until = |states: &[PodState]| pod.states.iter().find(|(state, _)| states.contains(state)).map(|(_, at)| *at);
     use PodState::{Available, Ready, Starting, Unready};
     let steps = [
         ("scheduled", until(&[Starting, Unready, Ready, Available])),

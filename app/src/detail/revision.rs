@@ -21,18 +21,18 @@ pub fn revision(home: &Home, model: &Model, deployment: &Deployment, revision: u
     }
     let is_current = rollout::current_revision(model, deployment) == Some(revision);
     let now_is = set.and_then(ReplicaSet::revision).filter(|now| *now != revision);
-    let carried = set.map(|set| {
-        set.revisions.iter().map(|(revision, _)| revision.to_string()).collect::<Vec<_>>().join(", ")
-    });
+    let carried =
+        set.map(|set| set.revisions.iter().map(|(revision, _)| revision.to_string()).collect::<Vec<_>>().join(", "));
     let pods = set.map(|set| {
         let pods = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-        let (all, available) = pods.filter(|pod| pod.state() != PodState::Gone).fold((0, 0), |(all, up), pod| {
-            (all + 1, up + u32::from(pod.state() == PodState::Available))
-        });
+        let (all, available) = pods
+            .filter(|pod| pod.state() != PodState::Gone)
+            .fold((0, 0), |(all, up), pod| (all + 1, up + u32::from(pod.state() == PodState::Available)));
         format!("{all}, {available} of them available")
     });
     let gone = set.and_then(|set| set.removed_millis).map(|at| format!("since {} UTC", clock(at))).unwrap_or_default();
-    let images = set.map(|set| set.images.as_slice()).or_else(|| rollouts.last().map(|(_, rollout)| rollout.images.as_slice()));
+    let images =
+        set.map(|set| set.images.as_slice()).or_else(|| rollouts.last().map(|(_, rollout)| rollout.images.as_slice()));
     let cause = set.and_then(|set| set.now.change_cause.as_deref()).unwrap_or_default();
     let body = view! {
         <p class="state">{if is_current { "The current revision." } else { "An earlier revision." }}{now_is.map(|now| format!(" Its ReplicaSet now carries revision {now}: it was rolled back to."))}</p>
@@ -60,7 +60,8 @@ pub fn revision(home: &Home, model: &Model, deployment: &Deployment, revision: u
 fn difference(home: &Home, model: &Model, deployment: &Deployment, revision: u64) -> AnyView {
     let sets = || model.sets_of(deployment.uid);
     let of = |wanted: u64| sets().find(|set| set.revisions.iter().any(|(known, _)| *known == wanted));
-    let before = sets().flat_map(|set| set.revisions.iter().map(|(known, _)| *known)).filter(|known| *known < revision).max();
+    let before =
+        sets().flat_map(|set| set.revisions.iter().map(|(known, _)| *known)).filter(|known| *known < revision).max();
     let Some((before, old, new)) = before.and_then(|before| Some((before, of(before)?, of(revision)?))) else {
         return ().into_any();
     };
@@ -106,8 +107,10 @@ fn difference(home: &Home, model: &Model, deployment: &Deployment, revision: u64
 /// When it was rolled out, and how that ended.
 fn history(rollouts: &[(usize, &Rollout)]) -> AnyView {
     let line = |(_, rollout): &(usize, &Rollout)| {
-        let began = rollout.started_millis.map_or("before watching began".to_owned(), |at| format!("{} UTC", clock(at)));
-        let took = |at: i64| rollout.started_millis.map(|from| format!(" after {}", duration(at - from))).unwrap_or_default();
+        let began =
+            rollout.started_millis.map_or("before watching began".to_owned(), |at| format!("{} UTC", clock(at)));
+        let took =
+            |at: i64| rollout.started_millis.map(|from| format!(" after {}", duration(at - from))).unwrap_or_default();
         let end = if let Some(at) = rollout.completed_millis {
             format!("complete{}", took(at))
         } else if let Some(at) = rollout.superseded_millis {
@@ -132,7 +135,10 @@ fn lookups(home: &Home, revision: u64, is_current: bool, set: Option<&ReplicaSet
         format!("kubectl --namespace {namespace} rollout history deployment/{name} --revision={revision}"),
     )];
     if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {
-        all.push(("Its ReplicaSet", format!("kubectl --namespace {namespace} describe replicaset {}", word(&set.name))));
+        all.push((
+            "Its ReplicaSet",
+            format!("kubectl --namespace {namespace} describe replicaset {}", word(&set.name)),
+        ));
         if !is_current && set.revision() == Some(revision) {
             all.push((
                 "Roll back to it",

@@ -2,9 +2,7 @@
 //! used stands in its markup (`data-do`, `data-at`, `data-copy`, `data-line`).
 
 use wasm_bindgen::prelude::*;
-use web_sys::{
-    Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent, MouseEvent,
-};
+use web_sys::{Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, KeyboardEvent, MouseEvent};
 
 use super::element;
 use super::screen::DeploymentScreen;
@@ -159,7 +157,8 @@ fn click(selector: &str) {
 /// address bar or from beside the button.
 fn copy(text: &str, button: &Element) {
     let Some(window) = web_sys::window() else { return };
-    let has_clipboard = js_sys::Reflect::get(&window.navigator(), &"clipboard".into()).is_ok_and(|it| !it.is_undefined());
+    let has_clipboard =
+        js_sys::Reflect::get(&window.navigator(), &"clipboard".into()).is_ok_and(|it| !it.is_undefined());
     if has_clipboard {
         let _ = window.navigator().clipboard().write_text(text);
     }

@@ -3,13 +3,13 @@
 #[cfg(feature = "hydrate")]
 pub mod client;
 pub mod clock;
-pub mod link;
-#[cfg(feature = "hydrate")]
-mod panel;
 #[cfg(feature = "hydrate")]
 pub(crate) mod hands;
+pub mod link;
 #[cfg(feature = "hydrate")]
 mod paint;
+#[cfg(feature = "hydrate")]
+mod panel;
 #[cfg(feature = "hydrate")]
 pub(crate) mod patch;
 #[cfg(feature = "hydrate")]

@@ -95,8 +95,7 @@ impl Paint {
             return;
         }
         let Ok(Some(style)) = window.get_computed_style(&root) else { return };
-        self.colours =
-            INKS.iter().map(|(_, name, ..)| style.get_property_value(name).unwrap_or_default()).collect();
+        self.colours = INKS.iter().map(|(_, name, ..)| style.get_property_value(name).unwrap_or_default()).collect();
         let striped = |((.., is_striped), colour): (&(&str, &str, f64, bool), &String)| {
             if *is_striped { stripes(&self.context, colour) } else { None }
         };

@@ -21,6 +21,7 @@ use super::panel::Panel;
 use super::patch::{List, place};
 use crate::board::{Axis, Board, Shown, Time, first_shown, said_then, set_if_new, times};
 use crate::components::score;
+use crate::motion::Motion;
 use crate::numbers::fixed;
 use crate::rows::Tag;
 use crate::scene::{self, Frame};
@@ -86,6 +87,9 @@ struct Copy {
     /// Too many pods for an element each, and so many that they are a ribbon.
     is_crowded: bool,
     is_ribbon: bool,
+    /// Bands on their way, and whether the viewer wants no motion.
+    motion: Motion,
+    is_calm: bool,
     playback: Playback,
     speed: f64,
     /// Lines of the story when the present was left.
@@ -121,9 +125,9 @@ impl DeploymentScreen {
             announced: (f64::NEG_INFINITY, String::new()),
             is_crowded: false,
             is_ribbon: false,
-            playback: moment
-                .as_ref()
-                .map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
+            motion: Motion::default(),
+            is_calm: wants_calm(),
+            playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,
             lines: snapshot.said.story.len(),
             asked: moment.as_ref().map(|moment| (moment.at_millis, 0.0)),
@@ -198,7 +202,7 @@ impl DeploymentScreen {
             width: axis.width,
             is_painted: copy.is_crowded,
         };
-        let scene = scene::scene(&model, copy.deployment, &said, frame);
+        let scene = scene::scene(&model, copy.deployment, &said, frame, &copy.motion);
         let mut lists = self.0.lists.borrow_mut();
         if board.total.get_untracked().to_bits() != scene.height.to_bits() {
             board.total.set(scene.height);
@@ -211,6 +215,8 @@ impl DeploymentScreen {
         if let Some(paint) = &mut lists.paint {
             paint.marks = scene.marks;
         }
+        let is_still = copy.is_calm || pods > MOST_ELEMENTS;
+        copy.motion.head_for(scene.targets, is_still, page_millis);
         copy.is_crowded = pods > MOST_ELEMENTS;
         copy.is_ribbon = scene.is_ribbon;
         let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
@@ -382,7 +388,7 @@ impl DeploymentScreen {
 /// Takes over what the server rendered: the same scene, made again.
 fn adopted(mut lists: Lists, board: &Board, snapshot: &Snapshot, moment: Option<&Moment>) -> Lists {
     let Shown { model, said, frame } = first_shown(snapshot, moment);
-    let scene = scene::scene(&model, snapshot.deployment, &said, frame);
+    let scene = scene::scene(&model, snapshot.deployment, &said, frame, &Motion::default());
     lists.lists.iter_mut().zip(&scene.lists).for_each(|(list, plans)| list.adopt(plans));
     lists.time_passes(frame.now_millis, board.axis.get_untracked(), board);
     if let Some(picture) = &lists.picture {
@@ -473,7 +479,8 @@ impl Screen for DeploymentScreen {
             let now_millis = moment.unwrap_or(live_millis);
             let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
             let wanted = scale::window_millis(deployment, now_millis);
-            let is_moving = copy.is_dirty || matches!(copy.playback, Playback::Playing { .. });
+            let is_moving =
+                copy.motion.advance(page_millis) || copy.is_dirty || matches!(copy.playback, Playback::Playing { .. });
             let pace = if copy.is_ribbon { RIBBON_MILLIS } else { 0.0 };
             // Bars leave the picture by time alone.
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
@@ -496,6 +503,13 @@ impl Screen for DeploymentScreen {
     fn position(&self) -> Option<Position> {
         self.0.copy.borrow().position
     }
+}
+
+/// The viewer's system asks for less motion.
+fn wants_calm() -> bool {
+    let query =
+        web_sys::window().and_then(|window| window.match_media("(prefers-reduced-motion: reduce)").ok().flatten());
+    query.is_some_and(|query| query.matches())
 }
 
 /// The address of the page names the moment that is shown, so that it can be copied from there.
@@ -523,4 +537,3 @@ impl DeploymentScreen {
         format!("{}{}{}", part(web_sys::Location::origin), part(web_sys::Location::pathname), query(Some(at)))
     }
 }
-

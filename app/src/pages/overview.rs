@@ -72,10 +72,7 @@ pub(super) fn page(clusters: Vec<ClusterList>) -> impl IntoView + use<> {
 
 /// The Deployments of a cluster.
 fn rows(list: &ClusterList) -> Vec<Plan<'_>> {
-    list.deployments
-        .iter()
-        .map(|summary| Plan::made(summary.uid.bits(), row(&list.cluster, summary)))
-        .collect()
+    list.deployments.iter().map(|summary| Plan::made(summary.uid.bits(), row(&list.cluster, summary))).collect()
 }
 
 fn row(cluster: &str, summary: &Summary) -> Row {
@@ -94,7 +91,6 @@ fn row(cluster: &str, summary: &Summary) -> Row {
         ..Row::default()
     }
 }
-
 
 /// Brings the page to life.
 #[cfg(feature = "hydrate")]

@@ -36,6 +36,8 @@ pub(super) fn page(payload: &DeploymentPayload) -> impl leptos::prelude::IntoVie
             {header::header(&board.place, &slots)}
             {connection::bar(&slots, "banner", "banner")}
             {connection::bar(&slots, "forbidden", "forbidden")}
+            {connection::role(&slots)}
+            {connection::bar(&slots, "notice", "notice")}
             <div id="there" class=slots.attribute_now("there", "class")>
                 {verdict::verdict_line(&slots)}
                 <main class="main">{score::score(&board, &slots)}</main>

@@ -199,7 +199,14 @@ mod tests {
             };
             states.iter().enumerate().map(segment).collect::<Vec<_>>()
         };
-        let frame = |width| Frame { now_millis: 60_000, window_millis: 60_000.0, base_millis: 0, height: 100.0, width, is_painted: false };
+        let frame = |width| Frame {
+            now_millis: 60_000,
+            window_millis: 60_000.0,
+            base_millis: 0,
+            height: 100.0,
+            width,
+            is_painted: false,
+        };
         assert_eq!(calmed(segments(), frame(1_200.0)), segments());
         let calm = calmed(segments(), frame(300.0));
         let names: Vec<_> = calm.iter().map(|segment| (segment.name, segment.from, segment.to)).collect();

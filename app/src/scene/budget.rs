@@ -1,10 +1,10 @@
 //! The budget strip: pods available, on their way and draining over time, against ceiling and floor. Areas come from pods,
 //! lines from what the controller may ask for; draining pods count in neither and are drawn on top.
 
+use timeline::Model;
 use timeline::model::Deployment;
 use timeline::phase::PodState;
 use timeline::view::{Hold, View};
-use timeline::Model;
 
 use super::{Frame, steps};
 use crate::numbers::{fixed, thousandths};

@@ -29,7 +29,8 @@ pub(super) fn plan<'m>(one: &Placed) -> Plan<'m> {
         (false, Some(number)) => {
             let open = address::revision(number);
             let label = format!("Revision {number}");
-            let link = format!("<a data-open=\"{open}\" href=\"{}/{open}\" aria-label=\"{label}\">{number}</a>", one.base);
+            let link =
+                format!("<a data-open=\"{open}\" href=\"{}/{open}\" aria-label=\"{label}\">{number}</a>", one.base);
             ("revision", link)
         }
     };

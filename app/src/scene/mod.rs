@@ -20,6 +20,7 @@ use timeline::{Millis, Model, Uid};
 
 use self::bars::Mark;
 use crate::address;
+use crate::motion::Motion;
 use crate::numbers::thousandths;
 use crate::rows::{Plan, Row, Stamp, Tag, escaped};
 use crate::score::lanes::{self, Band, Place};
@@ -90,6 +91,8 @@ pub struct Scene<'m> {
     pub lists: [Vec<Plan<'m>>; 10],
     /// Bars that are painted instead of being elements: many pods.
     pub marks: Vec<Mark>,
+    /// Where the bands belong, once they stop moving.
+    pub targets: Vec<(u128, Place)>,
     /// The bands: revision in words, upper edge, whether it is the current one.
     pub bands: Vec<(String, f64, bool)>,
     /// The bands are ribbons.
@@ -108,21 +111,38 @@ struct Placed {
 
 /// Draws a Deployment.
 #[must_use]
-pub fn scene<'m>(model: &'m Model, deployment: Option<Uid>, said: &'m Said, frame: Frame) -> Scene<'m> {
+pub fn scene<'m>(
+    model: &'m Model,
+    deployment: Option<Uid>,
+    said: &'m Said,
+    frame: Frame,
+    motion: &Motion,
+) -> Scene<'m> {
     let story = story::rows(&said.story);
     let Some(deployment) = deployment.and_then(|uid| model.deployments.get(&uid)) else {
         let mut lists: [Vec<Plan<'m>>; 10] = Default::default();
         if let Some(list) = lists.get_mut(STORY) {
             *list = story;
         }
-        return Scene { lists, marks: Vec::new(), bands: Vec::new(), is_ribbon: false, height: frame.height };
+        return Scene {
+            lists,
+            marks: Vec::new(),
+            targets: Vec::new(),
+            bands: Vec::new(),
+            is_ribbon: false,
+            height: frame.height,
+        };
     };
     let from = frame.from_millis();
     let bands = lanes::bands(model, deployment, from);
     let is_ribbon = lanes::is_ribbon(&bands);
     let places = lanes::places(&bands, frame.height);
+    let targets = bands.iter().map(band_key).zip(places.iter().copied()).collect();
     let base: Rc<str> = address::segment(&deployment.name).into();
-    let placed = bands.into_iter().zip(places).map(|(band, place)| Rc::new(Placed { band, place, base: base.clone() }));
+    let placed = bands
+        .into_iter()
+        .zip(places)
+        .map(|(band, place)| Rc::new(Placed { place: motion.place(band_key(&band), place), band, base: base.clone() }));
     let placed: Vec<Rc<Placed>> = placed.collect();
     let height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
     let mut bars: Vec<Plan<'m>> = placed.iter().map(|one| bars::ground(one)).collect();
@@ -161,7 +181,14 @@ pub fn scene<'m>(model: &'m Model, deployment: Option<Uid>, said: &'m Said, fram
     };
     let bands = placed.iter().map(named).collect();
     let lines = story::marks(&said.story, frame);
-    Scene { lists: [bars, heads, gutter, gaps, table, story, areas, limits, labels, lines], marks, bands, is_ribbon, height }
+    Scene {
+        lists: [bars, heads, gutter, gaps, table, story, areas, limits, labels, lines],
+        marks,
+        targets,
+        bands,
+        is_ribbon,
+        height,
+    }
 }
 
 fn gaps<'m>(deployment: &Deployment, from: Millis, frame: Frame) -> Vec<Plan<'m>> {

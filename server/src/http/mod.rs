@@ -31,7 +31,10 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/", get(pages::overview))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(pages::deployment))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/pods/{uid}", get(details::pod))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/revisions/{revision}", get(details::revision))
+        .route(
+            "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/revisions/{revision}",
+            get(details::revision),
+        )
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/badge.svg", get(badge::badge))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.svg", get(preview::svg))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.png", get(preview::png))

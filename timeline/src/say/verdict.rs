@@ -2,10 +2,21 @@
 
 use crate::budget::{Limits, Next};
 use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
+use crate::model::Deployment;
 use crate::say::cause;
 use crate::stall::CauseKind;
 use crate::view::{Counts, Looked, Standing};
-use crate::words::{count, duration, is_are, list};
+use crate::words::{clock, count, duration, is_are, list};
+
+/// That the name belonged to another Deployment before.
+pub fn recreated(before: &Deployment, now: &Deployment) -> String {
+    let deleted = before.deleted_millis.map_or_else(String::new, |at| format!(", deleted at {} UTC", clock(at)));
+    format!(
+        "This Deployment was created at {} UTC. Another one of the same name was there before{deleted}; its history is not \
+         shown here.",
+        clock(now.created_at_millis)
+    )
+}
 
 /// The badge: one or two words.
 #[must_use]

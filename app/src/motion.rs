@@ -1,0 +1,97 @@
+//! Motion: bands move to their new places once, within a moment. Pure: the browser's clock is an argument.
+
+use crate::score::lanes::Place;
+
+/// How long a move takes, in milliseconds.
+const MOVE_MILLIS: f64 = 280.0;
+
+/// Bands on their way.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Motion {
+    /// Where they were when the move began.
+    from: Vec<(u128, Place)>,
+    /// Where they go.
+    to: Vec<(u128, Place)>,
+    began: f64,
+    /// How much of the way is done.
+    share: f64,
+}
+
+impl Motion {
+    /// Where a band is now that belongs at `target`. A band that was not there appears in its place.
+    #[must_use]
+    pub fn place(&self, key: u128, target: Place) -> Place {
+        let from = self.from.iter().find(|(known, _)| *known == key).map(|(_, place)| *place);
+        from.filter(|_| self.share < 1.0).map_or(target, |from| between(from, target, self.share))
+    }
+
+    /// Bands belong elsewhere now: a move begins, from where they are.
+    pub fn head_for(&mut self, targets: Vec<(u128, Place)>, is_still: bool, clock: f64) {
+        if targets == self.to {
+            return;
+        }
+        let before = std::mem::take(&mut self.to);
+        self.from = before.into_iter().map(|(key, place)| (key, self.place(key, place))).collect();
+        self.to = targets;
+        self.began = clock;
+        self.share = if is_still { 1.0 } else { 0.0 };
+    }
+
+    /// Time passes; true while bands move.
+    pub fn advance(&mut self, clock: f64) -> bool {
+        if self.share >= 1.0 || self.from.is_empty() {
+            return false;
+        }
+        let time = ((clock - self.began) / MOVE_MILLIS).clamp(0.0, 1.0);
+        // Ease out.
+        self.share = 1.0 - (1.0 - time) * (1.0 - time) * (1.0 - time);
+        true
+    }
+}
+
+fn between(from: Place, to: Place, share: f64) -> Place {
+    let at = |from: f64, to: f64| from + (to - from) * share;
+    Place {
+        top: at(from.top, to.top),
+        height: at(from.height, to.height),
+        row: at(from.row, to.row),
+        first: at(from.first, to.first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(top: f64) -> Place {
+        Place { top, height: 50.0, row: 10.0, first: top + 12.0 }
+    }
+
+    #[test]
+    fn bands_move_once_and_from_where_they_are() {
+        let mut motion = Motion::default();
+        motion.head_for(vec![(1, place(0.0))], false, 0.0);
+        assert!(!motion.advance(10.0), "nothing was there before");
+        motion.head_for(vec![(2, place(0.0)), (1, place(100.0))], false, 1_000.0);
+        assert_eq!(motion.place(1, place(100.0)), place(0.0));
+        assert_eq!(motion.place(2, place(0.0)), place(0.0), "a new band appears in its place");
+        assert!(motion.advance(1_140.0));
+        let halfway = motion.place(1, place(100.0)).top;
+        assert!((50.0..100.0).contains(&halfway), "{halfway}");
+        // Another change in the middle goes on from there.
+        motion.head_for(vec![(2, place(0.0)), (1, place(200.0))], false, 1_140.0);
+        assert_eq!(motion.place(1, place(200.0)).top, halfway);
+        assert!(motion.advance(1_420.0));
+        assert_eq!(motion.place(1, place(200.0)), place(200.0));
+        assert!(!motion.advance(1_500.0));
+    }
+
+    #[test]
+    fn who_wants_no_motion_gets_none() {
+        let mut motion = Motion::default();
+        motion.head_for(vec![(1, place(0.0))], true, 0.0);
+        motion.head_for(vec![(1, place(100.0))], true, 10.0);
+        assert_eq!(motion.place(1, place(100.0)), place(100.0));
+        assert!(!motion.advance(20.0));
+    }
+}
