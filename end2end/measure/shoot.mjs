@@ -1,16 +1,20 @@
-// Takes one screenshot: shoot.mjs ADDRESS FILE WIDTHxHEIGHT. The page is still once it hears from the server and every
+// Takes one screenshot: shoot.mjs ADDRESS FILE WIDTHxHEIGHT [CLICK]. The page is still once it hears from the server and every
 // animation has ended.
 
 import { chromium } from "@playwright/test";
 
-const [, , address, file, size] = process.argv;
+const [, , address, file, size, click] = process.argv;
 const [width, height] = size.split("x").map(Number);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
 const page = await browser.newPage({ viewport: { width, height } });
 await page.goto(address);
 await page.waitForFunction(() => document.documentElement.dataset.live === "true");
+if (click) {
+  await page.click(click);
+  await page.waitForSelector("#detail:not(:empty)");
+}
 // The picture is measured once a second, and the window glides to its width.
-const scene = () => page.locator(".picture").first().evaluate((picture) => picture.getAttribute("style") + picture.querySelector(".bars")?.getAttribute("viewBox"));
+const scene = () => page.locator(".picture").first().evaluate((picture) => picture.getAttribute("style") + picture.querySelector("#picture-box")?.getAttribute("viewBox"));
 for (let before = "", after = await scene(); before !== after; before = after, after = await scene()) await page.waitForTimeout(1_200);
 await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => undefined))));
 await page.screenshot({ path: file });

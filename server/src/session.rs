@@ -124,7 +124,7 @@ fn request(message: Message) -> Result<Option<Request>, End> {
 async fn moment(out: &mut (impl Sink<Message> + Unpin), following: &Following, at_millis: Millis) -> Result<(), End> {
     if let Following::Deployment { hub, namespace, name, .. } = following {
         let moment = hub.moment(namespace, name, at_millis).await.map_err(|_| End::Broken)?;
-        send_frame(out, &ServerFrame::Moment(moment)).await?;
+        send_frame(out, &ServerFrame::Moment(Box::new(moment))).await?;
     }
     Ok(())
 }

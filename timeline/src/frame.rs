@@ -98,7 +98,7 @@ pub enum ServerFrame {
         connection: Connection,
     },
     /// What was said at another time.
-    Moment(Moment),
+    Moment(Box<Moment>),
     /// Nothing to say, still here.
     Heartbeat {
         /// The server's clock.

@@ -12,12 +12,14 @@ pub fn print() -> Result<()> {
     sh::run(&mut sh::command("cargo", &["run", "--quiet", "--release", "--package", "server", "--example", "bench"]))?;
     setup::ensure_node_modules()?;
     let chromium = setup::ensure_browser()?;
-    let mut frames = sh::command("node", &["measure/frames.mjs"]);
-    frames.current_dir(sh::at("end2end")).arg(&rollcast).args(["500", "50"]);
-    if let Some(chromium) = &chromium {
-        frames.env("CHROMIUM", chromium);
+    for pods in ["500", "5000"] {
+        let mut frames = sh::command("node", &["measure/frames.mjs"]);
+        frames.current_dir(sh::at("end2end")).arg(&rollcast).args([pods, "50"]);
+        if let Some(chromium) = &chromium {
+            frames.env("CHROMIUM", chromium);
+        }
+        sh::run(&mut frames)?;
     }
-    sh::run(&mut frames)?;
     if !sh::has("go") {
         sh::say("LEFT OUT: latency on a real control plane (no Go here)");
         return Ok(());

@@ -5,8 +5,8 @@ use anyhow::Result;
 use crate::size::Server;
 use crate::{build, setup, sh};
 
-/// What is shown: file name, recording, seconds, Deployment, size, theme.
-const MOMENTS: [(&str, &str, &str, &str, &str, &str); 8] = [
+/// What is shown: file name, recording, seconds, Deployment, size, theme and more of the query.
+const MOMENTS: [(&str, &str, &str, &str, &str, &str); 9] = [
     ("rollover-dark", "rollover", "9.5", "web", "1440x900", "dark"),
     ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
     ("stuck-dark", "failing-rollout-halts-then-undo", "8", "test", "1440x900", "dark"),
@@ -14,6 +14,7 @@ const MOMENTS: [(&str, &str, &str, &str, &str, &str); 8] = [
     ("killed-pod-dark", "kill-pod", "5.5", "nginx", "1440x900", "dark"),
     ("deadline-light", "deadline-exceeded", "24", "web", "1440x900", "light"),
     ("phone-light", "rollout", "14", "nginx", "390x844", "light"),
+    ("moment-light", "rollover", "12", "web", "1440x900", "light&at=2026-11-21T04:53:12.600Z"),
     ("wall-dark", "rollover", "9.5", "web", "1920x1080", "dark"),
 ];
 
@@ -37,6 +38,9 @@ pub fn take(folder: &str) -> Result<()> {
         shoot.current_dir(sh::at("end2end"));
         if let Some(chromium) = &chromium {
             shoot.env("CHROMIUM", chromium);
+        }
+        if theme.contains("&at=") {
+            shoot.arg("#gutter > :last-child a"); // with the current revision opened
         }
         sh::run(&mut shoot)?;
     }

@@ -101,7 +101,12 @@ fn pressed(screen: &DeploymentScreen, event: &KeyboardEvent) -> bool {
         return false;
     }
     match event.key().as_str() {
-        " " if matches!(tag.as_str(), "button" | "a" | "summary" | "g") => return false,
+        // After a line of the story led to its moment, space plays on; Enter goes there again.
+        " " if matches!(tag.as_str(), "button" | "a" | "summary" | "g")
+            && !on.as_ref().is_some_and(|on| on.has_attribute("data-at")) =>
+        {
+            return false;
+        }
         " " => screen.toggle(),
         "ArrowLeft" if event.shift_key() => screen.seek_by(-1_000),
         "ArrowRight" if event.shift_key() => screen.seek_by(1_000),

@@ -454,7 +454,7 @@ impl Screen for DeploymentScreen {
                 }
                 ServerFrame::Moment(moment) => {
                     let mut copy = self.0.copy.borrow_mut();
-                    (copy.then, copy.is_waiting) = (Some(moment), false);
+                    (copy.then, copy.is_waiting) = (Some(*moment), false);
                 }
                 ServerFrame::Heartbeat { now_millis } => self.0.copy.borrow_mut().clock.hear(now_millis, page_millis),
                 ServerFrame::Hello { .. } | ServerFrame::Overview(_) => {}
