@@ -83,7 +83,9 @@ impl Panel {
 
 async fn fetched(path: &str) -> Option<String> {
     let window = web_sys::window()?;
-    let address = format!("{}/{path}?part", window.location().pathname().ok()?);
+    // The address of the page names the moment that is shown.
+    let at = window.location().search().ok()?.replacen('?', "&", 1);
+    let address = format!("{}/{path}?part{at}", window.location().pathname().ok()?);
     let response = JsFuture::from(window.fetch_with_str(&address)).await.ok()?;
     let text = response.dyn_into::<Response>().ok()?.text().ok()?;
     JsFuture::from(text).await.ok()?.as_string()

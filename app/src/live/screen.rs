@@ -9,8 +9,8 @@ use leptos::prelude::*;
 use timeline::frame::{Delta, Moment, Position, Said, ServerFrame, Snapshot};
 use timeline::playback::{self, Playback};
 use timeline::{Millis, Model, Uid};
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlInputElement};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, HtmlInputElement, UrlSearchParams};
 
 use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
@@ -277,6 +277,7 @@ impl DeploymentScreen {
         drop(copy);
         if !matches!(self.0.copy.borrow().playback, Playback::Playing { .. }) {
             remember(self.moment());
+            self.0.panel.look_again(true, page_millis());
         }
     }
 
@@ -515,25 +516,28 @@ fn wants_calm() -> bool {
 /// The address of the page names the moment that is shown, so that it can be copied from there.
 fn remember(moment: Option<Millis>) {
     let Some(window) = web_sys::window() else { return };
-    let (Ok(history), Ok(path)) = (window.history(), window.location().pathname()) else { return };
-    let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&format!("{path}{}", query(moment))));
+    let (Ok(history), Ok(asked)) = (window.history(), window.location().search()) else { return };
+    let Ok(query) = UrlSearchParams::new_with_str(&asked) else { return };
+    query.delete("at");
+    if let Some(at) = moment.map(iso) {
+        query.set("at", &at);
+    }
+    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{}", String::from(query.to_string()))));
 }
 
-/// The part of an address that names a moment.
-pub(super) fn query(moment: Option<Millis>) -> String {
-    let Some(at_millis) = moment else { return String::new() };
-    let date = js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at_millis as f64));
-    date.to_iso_string().as_string().map(|text| format!("?at={text}")).unwrap_or_default()
+/// A moment as people write it.
+fn iso(at_millis: Millis) -> String {
+    js_sys::Date::new(&JsValue::from_f64(at_millis as f64)).to_iso_string().into()
 }
 
 impl DeploymentScreen {
     /// A link to what is shown.
     pub(super) fn link_to_moment(&self) -> String {
         let location = web_sys::window().map(|window| window.location());
-        let part = |read: fn(&web_sys::Location) -> Result<String, wasm_bindgen::JsValue>| {
+        let part = |read: fn(&web_sys::Location) -> Result<String, JsValue>| {
             location.as_ref().and_then(|location| read(location).ok()).unwrap_or_default()
         };
         let at = self.moment().unwrap_or_else(|| self.live_millis());
-        format!("{}{}{}", part(web_sys::Location::origin), part(web_sys::Location::pathname), query(Some(at)))
+        format!("{}{}?at={}", part(web_sys::Location::origin), part(web_sys::Location::pathname), iso(at))
     }
 }

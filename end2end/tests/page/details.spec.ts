@@ -22,6 +22,8 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   // The history leads to its moments.
   await detail.locator(".past button").first().click();
   await expect(rollout.live).toHaveText(/^As it was at /);
+  // Details are those of then, too.
+  await expect(detail).toContainText("scheduling for");
   await page.keyboard.press("Escape");
   await expect(detail).toHaveCount(0);
 });

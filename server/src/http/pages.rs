@@ -25,7 +25,7 @@ pub(super) struct Asked {
 }
 
 /// A moment as people and programs write it.
-fn millis(text: &str) -> Option<i64> {
+pub(super) fn millis(text: &str) -> Option<i64> {
     let time = || text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
     text.parse().ok().or_else(time)
 }
