@@ -522,7 +522,8 @@ fn remember(moment: Option<Millis>) {
     if let Some(at) = moment.map(iso) {
         query.set("at", &at);
     }
-    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{}", String::from(query.to_string()))));
+    let query = String::from(query.to_string());
+    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{}", query.replace("%3A", ":"))));
 }
 
 /// A moment as people write it.
