@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::{setup, sh};
+use crate::{names, setup, sh};
 
 /// Where the built page is; the server embeds this folder.
 pub const SITE: &str = "target/site";
@@ -75,15 +75,16 @@ fn bind(wasm: &Path, pkg: &Path) -> Result<()> {
     bindgen.input_path(wasm).out_name("rollcast").web(true)?.typescript(false).omit_default_module_path(true);
     let made = sh::at("target/page/bindings");
     bindgen.generate(&made)?;
-    std::fs::write(
-        pkg.join("rollcast.js"),
-        squeezed(&std::fs::read_to_string(made.join("rollcast.js"))?, &["//", "/*", "*"]),
-    )?;
+    let program = made.join("rollcast_bg.wasm");
+    let bindings = std::fs::read_to_string(made.join("rollcast.js"))?;
+    let (short, bindings) = names::shorten(&std::fs::read(&program)?, &bindings)?;
+    std::fs::write(&program, short)?;
+    std::fs::write(pkg.join("rollcast.js"), squeezed(&bindings, &["//", "/*", "*"]))?;
     sh::run(
         sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &WASM_OPT)
             .arg("-o")
             .arg(pkg.join("rollcast_bg.wasm"))
-            .arg(made.join("rollcast_bg.wasm")),
+            .arg(program),
     )
 }
 

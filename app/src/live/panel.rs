@@ -84,8 +84,8 @@ impl Panel {
 async fn fetched(path: &str) -> Option<String> {
     let window = web_sys::window()?;
     // The address of the page names the moment that is shown.
-    let at = window.location().search().ok()?.replacen('?', "&", 1);
-    let address = format!("{}/{path}?part{at}", window.location().pathname().ok()?);
+    let asked = window.location().search().ok()?;
+    let address = format!("{}/{path}?part&{}", window.location().pathname().ok()?, asked.trim_start_matches('?'));
     let response = JsFuture::from(window.fetch_with_str(&address)).await.ok()?;
     let text = response.dyn_into::<Response>().ok()?.text().ok()?;
     JsFuture::from(text).await.ok()?.as_string()

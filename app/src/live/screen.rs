@@ -10,7 +10,7 @@ use timeline::frame::{Delta, Moment, Position, Said, ServerFrame, Snapshot};
 use timeline::playback::{self, Playback};
 use timeline::{Millis, Model, Uid};
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Element, HtmlInputElement, UrlSearchParams};
+use web_sys::{Element, HtmlInputElement};
 
 use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
@@ -517,13 +517,9 @@ fn wants_calm() -> bool {
 fn remember(moment: Option<Millis>) {
     let Some(window) = web_sys::window() else { return };
     let (Ok(history), Ok(asked)) = (window.history(), window.location().search()) else { return };
-    let Ok(query) = UrlSearchParams::new_with_str(&asked) else { return };
-    query.delete("at");
-    if let Some(at) = moment.map(iso) {
-        query.set("at", &at);
-    }
-    let query = String::from(query.to_string());
-    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{}", query.replace("%3A", ":"))));
+    let kept = asked.trim_start_matches('?').split('&').filter(|part| !part.is_empty() && !part.starts_with("at="));
+    let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();
+    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{}", query.join("&"))));
 }
 
 /// A moment as people write it.
