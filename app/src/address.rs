@@ -6,6 +6,18 @@ pub fn deployment(cluster: &str, namespace: &str, name: &str) -> String {
     format!("/clusters/{}/namespaces/{}/deployments/{}", segment(cluster), segment(namespace), segment(name))
 }
 
+/// The list of a cluster's Deployments.
+#[must_use]
+pub fn cluster(cluster: &str) -> String {
+    format!("/clusters/{}", segment(cluster))
+}
+
+/// The list of a namespace's Deployments.
+#[must_use]
+pub fn namespace(cluster: &str, namespace: &str) -> String {
+    format!("/clusters/{}/namespaces/{}", segment(cluster), segment(namespace))
+}
+
 /// Everything about a pod, below the page of its Deployment.
 #[must_use]
 pub fn pod(uid: timeline::Uid) -> String {

@@ -5,6 +5,8 @@ use timeline::frame::{self, ClusterList, Connection, Moment, Snapshot};
 #[cfg(feature = "ssr")]
 use timeline::words::safe;
 
+use crate::filter::Filter;
+
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
 
@@ -17,6 +19,8 @@ pub enum Payload {
         build: String,
         /// The list.
         clusters: Vec<ClusterList>,
+        /// What of it is shown.
+        filter: Filter,
     },
     /// One Deployment.
     Deployment(Box<DeploymentPayload>),

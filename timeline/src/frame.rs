@@ -17,7 +17,7 @@ use crate::view::{Summary, View};
 use crate::{Change, Millis, Model, Uid};
 
 /// Version of the frames. Another version cannot be read.
-pub const PROTOCOL: u16 = 3;
+pub const PROTOCOL: u16 = 4;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;

@@ -200,6 +200,8 @@ pub struct Summary {
     pub images: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// Pods: available of the current revision, available of others, not yet available, terminating.
+    pub pods: [u32; 4],
     /// Since when the kubectl verdict is what it is.
     pub since_millis: Millis,
 }
@@ -243,6 +245,15 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         revision: view.revision,
         images: images(&deployment.now.spec.images),
         verdict: view.verdict,
+        pods: {
+            let counts = view.counts;
+            [
+                counts.new_available,
+                counts.available.saturating_sub(counts.new_available),
+                counts.not_yet,
+                counts.terminating,
+            ]
+        },
         since_millis: deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),
     })
 }

@@ -8,6 +8,7 @@ mod markup {
     use leptos::prelude::*;
     use timeline::words::safe;
 
+    use crate::address;
     use crate::board::Place;
     use crate::components::slots::Slots;
 
@@ -23,8 +24,10 @@ mod markup {
             <header class="top">
                 <Brand/>
                 <nav class="crumb" aria-label="Where this is">
-                    <a class="above" href="/">{safe(&place.cluster)}</a>
-                    <span class="above">" / "{safe(&place.namespace)}" / "</span>
+                    <a class="above" href=address::cluster(&place.cluster)>{safe(&place.cluster)}</a>
+                    <span class="above">" / "</span>
+                    <a class="above" href=address::namespace(&place.cluster, &place.namespace)>{safe(&place.namespace)}</a>
+                    <span class="above">" / "</span>
                     <b>{safe(&place.name)}</b>
                 </nav>
                 <span class="spread"></span>

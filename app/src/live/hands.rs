@@ -38,14 +38,14 @@ pub(crate) fn attach(screen: &DeploymentScreen) {
     });
 }
 
-fn listen(name: &str, run: impl Fn(Event) + 'static) {
+pub(super) fn listen(name: &str, run: impl Fn(Event) + 'static) {
     let callback = Closure::<dyn FnMut(Event)>::new(run).into_js_value();
     if let Some(document) = web_sys::window().and_then(|window| window.document()) {
         let _ = document.add_event_listener_with_callback(name, callback.unchecked_ref());
     }
 }
 
-fn target<T: JsCast>(event: &Event) -> Option<T> {
+pub(super) fn target<T: JsCast>(event: &Event) -> Option<T> {
     event.target()?.dyn_into().ok()
 }
 
@@ -144,7 +144,7 @@ fn to_pod(on: &Element, is_next: bool) -> bool {
     pod.is_some_and(|pod| super::focus(&pod))
 }
 
-fn find_element(selector: &str) -> Option<Element> {
+pub(super) fn find_element(selector: &str) -> Option<Element> {
     web_sys::window()?.document()?.query_selector(selector).ok()?
 }
 

@@ -15,6 +15,8 @@ pub(crate) mod patch;
 #[cfg(feature = "hydrate")]
 pub(crate) mod screen;
 #[cfg(feature = "hydrate")]
+pub(crate) mod search;
+#[cfg(feature = "hydrate")]
 mod socket;
 
 /// The element with that id.

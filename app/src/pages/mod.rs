@@ -14,7 +14,7 @@ pub fn page(payload: Payload) -> leptos::prelude::AnyView {
     use leptos::prelude::IntoAny;
 
     match payload {
-        Payload::Overview { clusters, .. } => overview::page(clusters).into_any(),
+        Payload::Overview { clusters, filter, .. } => overview::page(clusters, filter).into_any(),
         Payload::Deployment(payload) => rollout::page(&payload).into_any(),
     }
 }
@@ -23,7 +23,7 @@ pub fn page(payload: Payload) -> leptos::prelude::AnyView {
 #[cfg(feature = "hydrate")]
 pub(crate) fn take_over(payload: Payload) {
     match payload {
-        Payload::Overview { build, clusters } => overview::take_over(clusters, build),
+        Payload::Overview { build, clusters, filter } => overview::take_over(clusters, filter, build),
         Payload::Deployment(payload) => rollout::take_over(*payload),
     }
 }

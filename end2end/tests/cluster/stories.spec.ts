@@ -64,15 +64,15 @@ const look = (page: Page) =>
     const shown: Shown = { pods: {}, bands: [] };
     (globalThis as Record<string, unknown>)["shown"] = shown;
     const take = () => {
-      for (const head of document.querySelectorAll("#heads > :not(.elsewhere)")) {
+      document.querySelectorAll("#heads > :not(.elsewhere)").forEach((head) => {
         const states = (shown.pods[head.getAttribute("data-pod")!] ??= []);
         const state = head.getAttribute("data-state")!;
         if (states.at(-1) !== state) states.push(state);
-      }
-      for (const band of document.querySelectorAll("#gutter > *")) {
+      });
+      document.querySelectorAll("#gutter > *").forEach((band) => {
         const revision = band.getAttribute("data-revision")!;
         if (!shown.bands.includes(revision)) shown.bands.push(revision);
-      }
+      });
     };
     take();
     for (const id of ["heads", "gutter"]) new MutationObserver(take).observe(document.getElementById(id)!, { childList: true, subtree: true, attributes: true });

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use app::filter::Filter;
 use app::payload::{DeploymentPayload, Payload};
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -12,9 +13,61 @@ use leptos_axum::ResponseOptions;
 use super::guard;
 use crate::state::Rollcast;
 
-pub(super) async fn overview(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
-    let payload = Payload::Overview { build: rollcast.build.to_owned(), clusters: rollcast.lists() };
-    render(&rollcast, payload, StatusCode::OK, request).await
+/// What of the list is asked for.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct Sought {
+    /// Words.
+    #[serde(default)]
+    q: String,
+    /// Class name of a tone.
+    #[serde(default)]
+    tone: String,
+}
+
+pub(super) async fn overview(
+    State(rollcast): State<Arc<Rollcast>>,
+    Query(sought): Query<Sought>,
+    request: Request,
+) -> Response {
+    list(&rollcast, sought, None, None, request).await
+}
+
+pub(super) async fn cluster(
+    State(rollcast): State<Arc<Rollcast>>,
+    Path(cluster): Path<String>,
+    Query(sought): Query<Sought>,
+    request: Request,
+) -> Response {
+    list(&rollcast, sought, Some(cluster), None, request).await
+}
+
+pub(super) async fn namespace(
+    State(rollcast): State<Arc<Rollcast>>,
+    Path((cluster, namespace)): Path<(String, String)>,
+    Query(sought): Query<Sought>,
+    request: Request,
+) -> Response {
+    list(&rollcast, sought, Some(cluster), Some(namespace), request).await
+}
+
+async fn list(
+    rollcast: &Rollcast,
+    sought: Sought,
+    cluster: Option<String>,
+    namespace: Option<String>,
+    request: Request,
+) -> Response {
+    if let Some(unknown) = cluster.as_ref().filter(|cluster| !rollcast.clusters.contains_key(*cluster)) {
+        return missing(rollcast, no_cluster(rollcast, unknown), request).await;
+    }
+    let filter = Filter { text: sought.q, tone: sought.tone, cluster, namespace };
+    let payload = Payload::Overview { build: rollcast.build.to_owned(), clusters: rollcast.lists(), filter };
+    render(rollcast, payload, StatusCode::OK, request).await
+}
+
+fn no_cluster(rollcast: &Rollcast, cluster: &str) -> String {
+    let known = rollcast.clusters.keys().cloned().collect::<Vec<_>>().join(", ");
+    format!("Rollcast does not watch a cluster named {cluster:?}. It watches: {known}.")
 }
 
 /// What a link to a Deployment may name besides it.
@@ -37,9 +90,7 @@ pub(super) async fn deployment(
     request: Request,
 ) -> Response {
     let Some(hub) = rollcast.clusters.get(&cluster) else {
-        let known = rollcast.clusters.keys().cloned().collect::<Vec<_>>().join(", ");
-        let why = format!("Rollcast does not watch a cluster named {cluster:?}. It watches: {known}.");
-        return missing(&rollcast, why, request).await;
+        return missing(&rollcast, no_cluster(&rollcast, &cluster), request).await;
     };
     let connection = hub.connection().borrow().clone();
     let Ok(snapshot) = hub.page(&namespace, &name).await else {
