@@ -1,15 +1,17 @@
 //! The screen of one Deployment: applies frames to the page's model and shows the present, or the moment that the viewer
 //! chose.
 
+mod time;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
 use timeline::frame::{Delta, Moment, Position, Said, ServerFrame, Snapshot};
-use timeline::playback::{self, Playback};
+use timeline::playback::Playback;
 use timeline::{Millis, Model, Uid};
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlInputElement};
 
 use super::client::{Ask, Screen, page_millis};
@@ -19,7 +21,7 @@ use super::link::LinkState;
 use super::paint::Paint;
 use super::panel::Panel;
 use super::patch::{List, place};
-use crate::board::{Axis, Board, Shown, Time, first_shown, said_then, set_if_new, times};
+use crate::board::{Axis, Board, Shown, first_shown, said_then, set_if_new, times};
 use crate::components::score;
 use crate::motion::Motion;
 use crate::numbers::fixed;
@@ -38,15 +40,8 @@ const LEAST_HEIGHT: f64 = 260.0;
 const MOST_ELEMENTS: usize = 120;
 /// A ribbon is drawn again at most this often.
 const RIBBON_MILLIS: f64 = 100.0;
-/// What was said at a moment is asked for at most this often; an answer that does not come is given up after that.
-const ASK_MILLIS: f64 = 120.0;
-const ANSWER_MILLIS: f64 = 2_000.0;
 /// Verdicts are announced at most this often.
 const ANNOUNCE_MILLIS: f64 = 5_000.0;
-/// Steps of the slider.
-const SLIDER: f64 = 10_000.0;
-/// The slider begins this long before the rollout.
-const BEFORE_MILLIS: Millis = 15_000;
 
 /// The page's copy of the timeline and what belongs to it. Clones share it.
 #[derive(Clone)]
@@ -177,6 +172,11 @@ impl DeploymentScreen {
         Ask::Nothing
     }
 
+    /// The details beside the picture.
+    pub(super) fn panel(&self) -> &Panel {
+        &self.0.panel
+    }
+
     /// Draws everything anew; only what differs is touched.
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
         let board = &self.0.board;
@@ -245,144 +245,6 @@ impl DeploymentScreen {
         let inner = window.inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(900.0);
         let scrolled = window.scroll_y().unwrap_or(0.0);
         set_if_new(&board.height, (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT).round());
-    }
-
-    /// What the slider reaches: from a little before the last rollout to the present, and farther back if the moment is.
-    fn reach(&self, moment: Option<Millis>) -> Millis {
-        let copy = self.0.copy.borrow();
-        let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-        let Some(deployment) = deployment else { return 0 };
-        let first = deployment.kept_since_millis.unwrap_or(deployment.first_seen_millis);
-        let began = deployment.rollouts.last().and_then(|rollout| rollout.started_millis);
-        let from = began.map_or(first, |began| (began - BEFORE_MILLIS).max(first));
-        moment.map_or(from, |moment| from.min(moment - 1_000).max(first))
-    }
-
-    fn live_millis(&self) -> Millis {
-        self.0.copy.borrow().clock.now_millis(page_millis())
-    }
-
-    fn moment(&self) -> Option<Millis> {
-        self.0.copy.borrow().playback.moment(page_millis(), self.live_millis())
-    }
-
-    fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
-        let live_millis = self.live_millis();
-        let mut copy = self.0.copy.borrow_mut();
-        if copy.playback == Playback::Live {
-            copy.lines = copy.said.story.len();
-        }
-        copy.playback = next(copy.playback, page_millis(), live_millis, copy.speed);
-        copy.is_dirty = true;
-        drop(copy);
-        if !matches!(self.0.copy.borrow().playback, Playback::Playing { .. }) {
-            remember(self.moment());
-            self.0.panel.look_again(true, page_millis());
-        }
-    }
-
-    /// The details beside the picture.
-    pub(super) fn panel(&self) -> &Panel {
-        &self.0.panel
-    }
-
-    /// Stops, or goes on.
-    pub(super) fn toggle(&self) {
-        self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));
-    }
-
-    /// Back to the present.
-    pub(super) fn live(&self) {
-        self.play(|_, _, _, _| Playback::Live);
-    }
-
-    /// To a moment, not before anything is known.
-    pub(super) fn seek(&self, to_millis: Millis) {
-        let first = {
-            let copy = self.0.copy.borrow();
-            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-            deployment.map_or(to_millis, |known| known.kept_since_millis.unwrap_or(known.first_seen_millis))
-        };
-        self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock).settled(clock, live));
-    }
-
-    /// By a stretch of time.
-    pub(super) fn seek_by(&self, millis: Millis) {
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
-        self.seek(at + millis);
-    }
-
-    /// To the next change of a pod, or the last one.
-    pub(super) fn step(&self, is_forward: bool) {
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
-        let to = {
-            let copy = self.0.copy.borrow();
-            let pods = copy.model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
-            let sets = copy.model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
-            playback::step(pods.chain(sets), at, is_forward)
-        };
-        self.arrive(to, is_forward);
-    }
-
-    /// To where the next rollout began, or the last one.
-    pub(super) fn step_rollout(&self, is_forward: bool) {
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
-        let to = {
-            let copy = self.0.copy.borrow();
-            let rollouts = copy.model.deployments.values().flat_map(|known| &known.rollouts);
-            playback::step(rollouts.filter_map(|rollout| rollout.started_millis), at, is_forward)
-        };
-        self.arrive(to, is_forward);
-    }
-
-    fn arrive(&self, to: Option<Millis>, is_forward: bool) {
-        match to {
-            Some(to) => self.seek(to),
-            None if is_forward => self.live(),
-            None => {}
-        }
-    }
-
-    /// To where the slider was put.
-    pub(super) fn slide(&self, value: f64) {
-        let (from, live) = (self.reach(self.moment()), self.live_millis());
-        self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
-    }
-
-    /// At another speed.
-    pub(super) fn pace(&self, speed: f64) {
-        self.0.copy.borrow_mut().speed = speed;
-        self.play(|playback, clock, live, _| playback.paced(clock, live, speed));
-    }
-
-    /// Tells the controls of time what is shown.
-    fn tell_time(&self, moment: Option<Millis>) {
-        let (from, live) = (self.reach(moment), self.live_millis());
-        let copy = self.0.copy.borrow();
-        let time = Time {
-            tenths: moment.map(|at| at.div_euclid(100)),
-            is_playing: matches!(copy.playback, Playback::Playing { .. }),
-            news: if moment.is_some() { copy.said.story.len().saturating_sub(copy.lines) } else { 0 },
-        };
-        set_if_new(&self.0.board.time, time);
-        if let Some(slider) = &self.0.lists.borrow().slider {
-            let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
-            slider.set_value(&((share * SLIDER) as i64).to_string());
-        }
-    }
-
-    /// Asks what was said at a moment, one question at a time.
-    fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Ask {
-        let mut copy = self.0.copy.borrow_mut();
-        let (asked, asked_at) = copy.asked.unwrap_or((0, f64::NEG_INFINITY));
-        let is_free = page_millis - asked_at > if copy.is_waiting { ANSWER_MILLIS } else { ASK_MILLIS };
-        match moment.filter(|at| *at != asked && is_free) {
-            None => Ask::Nothing,
-            Some(at) => {
-                (copy.asked, copy.is_waiting) = (Some((at, page_millis)), true);
-                Ask::Moment(at)
-            }
-        }
     }
 }
 
@@ -511,30 +373,4 @@ fn wants_calm() -> bool {
     let query =
         web_sys::window().and_then(|window| window.match_media("(prefers-reduced-motion: reduce)").ok().flatten());
     query.is_some_and(|query| query.matches())
-}
-
-/// The address of the page names the moment that is shown, so that it can be copied from there.
-fn remember(moment: Option<Millis>) {
-    let Some(window) = web_sys::window() else { return };
-    let (Ok(history), Ok(asked)) = (window.history(), window.location().search()) else { return };
-    let kept = asked.trim_start_matches('?').split('&').filter(|part| !part.is_empty() && !part.starts_with("at="));
-    let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();
-    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{}", query.join("&"))));
-}
-
-/// A moment as people write it.
-fn iso(at_millis: Millis) -> String {
-    js_sys::Date::new(&JsValue::from_f64(at_millis as f64)).to_iso_string().into()
-}
-
-impl DeploymentScreen {
-    /// A link to what is shown.
-    pub(super) fn link_to_moment(&self) -> String {
-        let location = web_sys::window().map(|window| window.location());
-        let part = |read: fn(&web_sys::Location) -> Result<String, JsValue>| {
-            location.as_ref().and_then(|location| read(location).ok()).unwrap_or_default()
-        };
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
-        format!("{}{}?at={}", part(web_sys::Location::origin), part(web_sys::Location::pathname), iso(at))
-    }
 }

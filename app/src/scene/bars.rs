@@ -22,9 +22,9 @@ const FAR: f64 = 10_000_000.0;
 pub struct Mark {
     /// The state.
     pub name: &'static str,
-    /// From and to, in milliseconds; `None` while it lasts.
+    /// When it began.
     pub from: Millis,
-    /// When it ended.
+    /// When it ended; `None` while it lasts.
     pub to: Option<Millis>,
     /// Its middle, in pixels.
     pub y: f64,

@@ -1,0 +1,176 @@
+//! Time: what the controls of time do to the screen.
+
+use timeline::Millis;
+use timeline::playback::{self, Playback};
+use wasm_bindgen::JsValue;
+
+use super::super::client::{Ask, page_millis};
+use super::DeploymentScreen;
+use crate::board::{Time, set_if_new};
+
+/// What was said at a moment is asked for at most this often; an answer that does not come is given up after that.
+const ASK_MILLIS: f64 = 120.0;
+const ANSWER_MILLIS: f64 = 2_000.0;
+/// Steps of the slider.
+const SLIDER: f64 = 10_000.0;
+/// The slider begins this long before the rollout.
+const BEFORE_MILLIS: Millis = 15_000;
+
+impl DeploymentScreen {
+    /// What the slider reaches: from a little before the last rollout to the present, and farther back if the moment is.
+    fn reach(&self, moment: Option<Millis>) -> Millis {
+        let copy = self.0.copy.borrow();
+        let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
+        let Some(deployment) = deployment else { return 0 };
+        let first = deployment.kept_since_millis.unwrap_or(deployment.first_seen_millis);
+        let began = deployment.rollouts.last().and_then(|rollout| rollout.started_millis);
+        let from = began.map_or(first, |began| (began - BEFORE_MILLIS).max(first));
+        moment.map_or(from, |moment| from.min(moment - 1_000).max(first))
+    }
+
+    fn live_millis(&self) -> Millis {
+        self.0.copy.borrow().clock.now_millis(page_millis())
+    }
+
+    fn moment(&self) -> Option<Millis> {
+        self.0.copy.borrow().playback.moment(page_millis(), self.live_millis())
+    }
+
+    fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
+        let live_millis = self.live_millis();
+        let mut copy = self.0.copy.borrow_mut();
+        if copy.playback == Playback::Live {
+            copy.lines = copy.said.story.len();
+        }
+        copy.playback = next(copy.playback, page_millis(), live_millis, copy.speed);
+        copy.is_dirty = true;
+        drop(copy);
+        if !matches!(self.0.copy.borrow().playback, Playback::Playing { .. }) {
+            remember(self.moment());
+            self.0.panel.look_again(true, page_millis());
+        }
+    }
+
+    /// Stops, or goes on.
+    pub(in crate::live) fn toggle(&self) {
+        self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));
+    }
+
+    /// Back to the present.
+    pub(in crate::live) fn live(&self) {
+        self.play(|_, _, _, _| Playback::Live);
+    }
+
+    /// To a moment, not before anything is known.
+    pub(in crate::live) fn seek(&self, to_millis: Millis) {
+        let first = {
+            let copy = self.0.copy.borrow();
+            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
+            deployment.map_or(to_millis, |known| known.kept_since_millis.unwrap_or(known.first_seen_millis))
+        };
+        self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock).settled(clock, live));
+    }
+
+    /// By a stretch of time.
+    pub(in crate::live) fn seek_by(&self, millis: Millis) {
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        self.seek(at + millis);
+    }
+
+    /// To the next change of a pod, or the last one.
+    pub(in crate::live) fn step(&self, is_forward: bool) {
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let to = {
+            let copy = self.0.copy.borrow();
+            let pods = copy.model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
+            let sets = copy.model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
+            playback::step(pods.chain(sets), at, is_forward)
+        };
+        self.arrive(to, is_forward);
+    }
+
+    /// To where the next rollout began, or the last one.
+    pub(in crate::live) fn step_rollout(&self, is_forward: bool) {
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let to = {
+            let copy = self.0.copy.borrow();
+            let rollouts = copy.model.deployments.values().flat_map(|known| &known.rollouts);
+            playback::step(rollouts.filter_map(|rollout| rollout.started_millis), at, is_forward)
+        };
+        self.arrive(to, is_forward);
+    }
+
+    fn arrive(&self, to: Option<Millis>, is_forward: bool) {
+        match to {
+            Some(to) => self.seek(to),
+            None if is_forward => self.live(),
+            None => {}
+        }
+    }
+
+    /// To where the slider was put.
+    pub(in crate::live) fn slide(&self, value: f64) {
+        let (from, live) = (self.reach(self.moment()), self.live_millis());
+        self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
+    }
+
+    /// At another speed.
+    pub(in crate::live) fn pace(&self, speed: f64) {
+        self.0.copy.borrow_mut().speed = speed;
+        self.play(|playback, clock, live, _| playback.paced(clock, live, speed));
+    }
+
+    /// Tells the controls of time what is shown.
+    pub(super) fn tell_time(&self, moment: Option<Millis>) {
+        let (from, live) = (self.reach(moment), self.live_millis());
+        let copy = self.0.copy.borrow();
+        let time = Time {
+            tenths: moment.map(|at| at.div_euclid(100)),
+            is_playing: matches!(copy.playback, Playback::Playing { .. }),
+            news: if moment.is_some() { copy.said.story.len().saturating_sub(copy.lines) } else { 0 },
+        };
+        set_if_new(&self.0.board.time, time);
+        if let Some(slider) = &self.0.lists.borrow().slider {
+            let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
+            slider.set_value(&((share * SLIDER) as i64).to_string());
+        }
+    }
+
+    /// Asks what was said at a moment, one question at a time.
+    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Ask {
+        let mut copy = self.0.copy.borrow_mut();
+        let (asked, asked_at) = copy.asked.unwrap_or((0, f64::NEG_INFINITY));
+        let is_free = page_millis - asked_at > if copy.is_waiting { ANSWER_MILLIS } else { ASK_MILLIS };
+        match moment.filter(|at| *at != asked && is_free) {
+            None => Ask::Nothing,
+            Some(at) => {
+                (copy.asked, copy.is_waiting) = (Some((at, page_millis)), true);
+                Ask::Moment(at)
+            }
+        }
+    }
+
+    /// A link to what is shown.
+    pub(in crate::live) fn link_to_moment(&self) -> String {
+        let location = web_sys::window().map(|window| window.location());
+        let part = |read: fn(&web_sys::Location) -> Result<String, JsValue>| {
+            location.as_ref().and_then(|location| read(location).ok()).unwrap_or_default()
+        };
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        format!("{}{}?at={}", part(web_sys::Location::origin), part(web_sys::Location::pathname), iso(at))
+    }
+}
+
+/// The address of the page names the moment that is shown, so that it can be copied from there.
+fn remember(moment: Option<Millis>) {
+    let Some(window) = web_sys::window() else { return };
+    let (Ok(history), Ok(asked)) = (window.history(), window.location().search()) else { return };
+    let kept = asked.trim_start_matches('?').split('&').filter(|part| !part.is_empty() && !part.starts_with("at="));
+    let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();
+    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{}", query.join("&"))));
+}
+
+/// A moment as people write it.
+fn iso(at_millis: Millis) -> String {
+    js_sys::Date::new(&JsValue::from_f64(at_millis as f64)).to_iso_string().into()
+}
