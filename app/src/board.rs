@@ -216,9 +216,11 @@ impl Board {
     }
 }
 
-/// Sets a signal only when the value differs, so that nothing is redrawn for nothing.
-pub fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: &ArcRwSignal<T>, value: T) {
-    if signal.with_untracked(|known| *known != value) {
+/// Sets a signal only when the value differs, so that nothing is redrawn for nothing; true when it did.
+pub fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: &ArcRwSignal<T>, value: T) -> bool {
+    let is_new = signal.with_untracked(|known| *known != value);
+    if is_new {
         signal.set(value);
     }
+    is_new
 }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::frame::{self, ClusterList, Connection, Moment, Snapshot};
-#[cfg(feature = "ssr")]
 use timeline::words::safe;
 
 use crate::filter::Filter;
@@ -45,6 +44,12 @@ pub struct DeploymentPayload {
     pub moment: Option<Moment>,
 }
 
+/// The title of a Deployment's page.
+#[must_use]
+pub fn title(badge: &str, namespace: &str, name: &str) -> String {
+    format!("{badge}: {} / {} — Rollcast", safe(namespace), safe(name))
+}
+
 impl DeploymentPayload {
     /// What is said at the moment that the link names.
     #[cfg(feature = "ssr")]
@@ -79,7 +84,7 @@ impl Payload {
             Self::Overview { .. } => "Deployments — Rollcast".to_owned(),
             Self::Deployment(page) => {
                 let badge = page.view().map_or("Not found", |view| view.verdict.badge.as_str());
-                format!("{badge}: {} / {} — Rollcast", safe(&page.namespace), safe(&page.name))
+                title(badge, &page.namespace, &page.name)
             }
         }
     }

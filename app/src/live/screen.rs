@@ -25,6 +25,7 @@ use crate::board::{Axis, Board, Shown, first_shown, said_then, set_if_new, times
 use crate::components::score;
 use crate::motion::Motion;
 use crate::numbers::fixed;
+use crate::payload::title;
 use crate::rows::Tag;
 use crate::scene::{self, Frame};
 use crate::score::scale;
@@ -192,7 +193,9 @@ impl DeploymentScreen {
                 (Cow::Owned(copy.model.as_of(uid, at)), said)
             }
         };
-        set_if_new(&board.view, said.view.clone());
+        if set_if_new(&board.view, said.view.clone()) {
+            entitle(board, &said);
+        }
         let axis = board.axis.get_untracked();
         let frame = Frame {
             now_millis,
@@ -365,6 +368,14 @@ impl Screen for DeploymentScreen {
 
     fn position(&self) -> Option<Position> {
         self.0.copy.borrow().position
+    }
+}
+
+/// The title says how it stands: tabs and windows show it.
+fn entitle(board: &Board, said: &Said) {
+    let badge = said.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
+    if let Some(document) = web_sys::window().and_then(|window| window.document()) {
+        document.set_title(&title(badge, &board.place.namespace, &board.place.name));
     }
 }
 

@@ -110,3 +110,26 @@ test("a moment that is no time, or not yet, is answered with help", async ({ pag
   expect((await page.goto(`${address}?at=1999-01-01T00:00:00Z`))?.status()).toBe(200);
   await expect(page.getByTestId("live")).toHaveText("As it was at 04:53:07 UTC");
 });
+
+test("a link to a revision leads to its last moment, or to the present", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const address = server.page(...rollover);
+  await page.goto(`${address}?revision=2`);
+  await expect(page).toHaveURL(/[?]at=\d+$/);
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");
+  await page.goto(`${address}?revision=3`);
+  await expect(page).toHaveURL(/web$/);
+  for (const never of ["9", "x", "-1"]) {
+    expect((await page.goto(`${address}?revision=${never}`))?.status(), never).toBe(404);
+    await expect(page.getByRole("link", { name: "web as it is now" })).toBeVisible();
+  }
+});
+
+test("the title follows the verdict", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  await expect(page).toHaveTitle(/^Rolling out: /);
+  await page.getByTestId("story").locator("li").filter({ hasText: "is complete" }).getByRole("button").click();
+  await expect(page).toHaveTitle(/^(Finishing|Complete): /);
+});

@@ -6,9 +6,10 @@ use app::filter::Filter;
 use app::payload::{DeploymentPayload, Payload};
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
+use timeline::frame::Snapshot;
 
 use super::guard;
 use crate::state::Rollcast;
@@ -75,12 +76,21 @@ fn no_cluster(rollcast: &Rollcast, cluster: &str) -> String {
 pub(super) struct Asked {
     /// A moment.
     at: Option<String>,
+    /// A revision: its last moment, or the present while it is the current one.
+    revision: Option<String>,
 }
 
 /// A moment as people and programs write it.
 pub(super) fn millis(text: &str) -> Option<i64> {
     let time = || text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
     text.parse().ok().or_else(time)
+}
+
+/// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.
+fn last_moment(snapshot: &Snapshot, revision: u64) -> Option<Option<i64>> {
+    let rollouts = &snapshot.model.deployments.get(&snapshot.deployment?)?.rollouts;
+    let at = rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
+    Some(rollouts.get(at + 1).and_then(|next| next.started_millis).map(|started| started - 1))
 }
 
 pub(super) async fn deployment(
@@ -97,6 +107,18 @@ pub(super) async fn deployment(
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    if let Some(wanted) = asked.revision.as_deref().filter(|_| asked.at.is_none() && snapshot.deployment.is_some()) {
+        let page = app::address::deployment(&cluster, &namespace, &name);
+        return match wanted.parse().ok().and_then(|revision| last_moment(&snapshot, revision)) {
+            Some(None) => Redirect::temporary(&page).into_response(),
+            Some(Some(at)) => Redirect::temporary(&format!("{page}?at={at}")).into_response(),
+            None => {
+                let why = format!("{name} never had a revision {wanted:?}, or none that is kept.");
+                let instead = vec![(page, format!("{name} as it is now"))];
+                refuse(&rollcast, StatusCode::NOT_FOUND, why, instead, request).await
+            }
+        };
+    }
     let moment = match asked.at.as_deref().filter(|_| snapshot.deployment.is_some()).map(millis) {
         None => None,
         Some(None) => {
