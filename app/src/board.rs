@@ -2,7 +2,6 @@
 //! rows ([`crate::scene`]); the board holds the ones that the server renders.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use leptos::prelude::*;
@@ -11,28 +10,14 @@ use timeline::view::{Tone, View};
 use timeline::{Millis, Model};
 
 use crate::live::link::LinkState;
-use crate::motion::Motion;
-use crate::numbers::{fixed, thousandths};
 use crate::payload::DeploymentPayload;
-use crate::rows::{Plan, Row, Tag, markup, placed};
-use crate::scene::{self, Frame};
+use crate::scene::Frame;
 use crate::score::scale;
 
 /// Height that the bands may use before the page was measured, in pixels.
 const UNMEASURED_HEIGHT: f64 = 430.0;
 /// Width of the picture before it was measured, in pixels.
 const UNMEASURED_WIDTH: f64 = 900.0;
-
-/// The stretch of time in the picture.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Axis {
-    /// The right edge.
-    pub now_millis: Millis,
-    /// How much time is shown.
-    pub window_millis: f64,
-    /// Width of the picture, in pixels.
-    pub width: f64,
-}
 
 /// Which moment is shown, as the controls of time tell it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,47 +52,12 @@ pub struct Board {
     pub connection: ArcRwSignal<Connection>,
     /// How this page gets on with the server.
     pub link: ArcRwSignal<LinkState>,
-    /// The stretch of time shown; changes with every frame, so only the time axis may follow it.
-    pub axis: ArcRwSignal<Axis>,
     /// Which moment is shown.
     pub time: ArcRwSignal<Time>,
     /// Whole seconds of the time shown, for countdowns.
     pub second: ArcRwSignal<i64>,
-    /// Height that the bands may use, in pixels.
-    pub height: ArcRwSignal<f64>,
-    /// Height of all bands, in pixels.
-    pub total: ArcRwSignal<f64>,
-    /// The lists as they are rendered by the server.
-    pub first: Arc<First>,
-    /// What they are rendered for.
-    pub first_frame: Frame,
     /// Since when the server looks for the Deployment.
     pub looking_since_millis: ArcRwSignal<Millis>,
-    /// Times in the picture are counted from here, so that they are small numbers.
-    pub base_millis: Millis,
-}
-
-/// The lists of a page as the server renders them; the browser finds them in the page.
-#[derive(Debug, Default)]
-pub struct First {
-    /// Markup by the id of its list.
-    lists: Vec<(&'static str, String)>,
-    /// Where everything is, as a style sheet.
-    pub placed: String,
-}
-
-impl First {
-    /// The markup of a list.
-    #[must_use]
-    pub fn list(&self, id: &str) -> String {
-        self.lists.iter().find(|(known, _)| *known == id).map(|(_, markup)| markup.clone()).unwrap_or_default()
-    }
-
-    fn add(&mut self, id: &'static str, tag: Tag, plans: &[Plan<'_>]) {
-        let rows: Vec<Row> = plans.iter().map(Plan::row).collect();
-        self.lists.push((id, markup(tag, &rows)));
-        self.placed.push_str(&placed(id, &rows));
-    }
 }
 
 /// What a page is rendered from: the present, or the moment that its link names.
@@ -142,7 +92,7 @@ pub fn first_shown<'p>(snapshot: &'p Snapshot, moment: Option<&'p Moment>) -> Sh
     Shown { model, said, frame }
 }
 
-/// What was said at a moment, or that it is not known any more.
+/// What was said at a moment, or that it is not known.
 #[must_use]
 pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
     if let Some(then) = then {
@@ -151,7 +101,7 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
     let view = now.view.clone().map(|mut view| {
         view.verdict.badge = "Past".to_owned();
         view.verdict.tone = Tone::Quiet;
-        view.verdict.sentence = "What was said then is not kept.".to_owned();
+        view.verdict.sentence = "What was said then is not known here.".to_owned();
         view.verdict.why.clear();
         view.deadline_millis = None;
         view
@@ -159,47 +109,21 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
     Cow::Owned(Said { view, story: now.story.clone() })
 }
 
-/// Times as the style sheet needs them: the right edge and the window, in seconds from the base.
-#[must_use]
-pub fn times(now_millis: Millis, window_millis: f64, base_millis: Millis) -> (String, String) {
-    (thousandths((now_millis - base_millis) as f64 / 1000.0), thousandths(window_millis / 1000.0))
-}
-
 impl Board {
     /// The board of a page that was just rendered.
     #[must_use]
     pub fn new(payload: &DeploymentPayload) -> Self {
         let snapshot = &payload.snapshot;
-        let Shown { model, said, frame } = first_shown(snapshot, payload.moment.as_ref());
-        let Frame { now_millis, window_millis, base_millis, .. } = frame;
-        let mut first = First::default();
-        let mut total = frame.height;
-        if !cfg!(feature = "hydrate") {
-            let scene = scene::scene(&model, snapshot.deployment, &said, frame, &Motion::default());
-            total = scene.height;
-            for ((id, tag), plans) in scene::LISTS.into_iter().zip(&scene.lists) {
-                first.add(id, tag, plans);
-            }
-            let ticks = scene::ticks(&scale::ticks(now_millis, window_millis, UNMEASURED_WIDTH), base_millis);
-            first.add("ticks", Tag::Block, &ticks);
-            let (now, window) = times(now_millis, window_millis, base_millis);
-            let _ = write!(first.placed, "#ticks,#gaps,#marks{{--now:{now};--window:{window}}}");
-            let _ = write!(first.placed, "#picture{{height:{}px}}", fixed(scene.height));
-        }
+        let Shown { said, frame, .. } = first_shown(snapshot, payload.moment.as_ref());
+        let now_millis = frame.now_millis;
         let tenths = payload.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         Self {
             view: ArcRwSignal::new(said.view.clone()),
             connection: ArcRwSignal::new(payload.connection.clone()),
             link: ArcRwSignal::new(LinkState::Connecting { attempt: 0 }),
-            axis: ArcRwSignal::new(Axis { now_millis, window_millis, width: UNMEASURED_WIDTH }),
             time: ArcRwSignal::new(Time { tenths, ..Time::default() }),
             second: ArcRwSignal::new(now_millis.div_euclid(1000)),
-            height: ArcRwSignal::new(UNMEASURED_HEIGHT),
-            total: ArcRwSignal::new(total),
             looking_since_millis: ArcRwSignal::new(snapshot.looking_since_millis),
-            base_millis,
-            first: Arc::new(first),
-            first_frame: frame,
             place: Arc::new(Place {
                 cluster: payload.cluster.clone(),
                 namespace: payload.namespace.clone(),

@@ -6,8 +6,9 @@
 use leptos::prelude::*;
 
 use super::slots::Slots;
-use crate::board::{Axis, Board};
+use crate::board::Board;
 use crate::numbers::{fixed, thousandths};
+use crate::scene::Frame;
 use crate::scene::budget::HEIGHT;
 
 /// What the score is called.
@@ -20,11 +21,11 @@ pub fn slots(board: &Board, slots: &mut Slots) {
 
 /// What changes in the pictures with every frame: (id of the element, attribute, its value).
 #[must_use]
-pub fn moving(axis: Axis, base_millis: timeline::Millis, total: f64) -> [(&'static str, &'static str, String); 5] {
-    let (now, window) = ((axis.now_millis - base_millis) as f64 / 1000.0, axis.window_millis / 1000.0);
+pub fn moving(frame: Frame, total: f64) -> [(&'static str, &'static str, String); 5] {
+    let (now, window) = (frame.x(frame.now_millis), frame.window_millis / 1000.0);
     let view_box = |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));
     // The turned patterns undo the stretch of the view box.
-    let turned = |degrees: i32| format!("scale({} 1) rotate({degrees})", thousandths(window / axis.width));
+    let turned = |degrees: i32| format!("scale({} 1) rotate({degrees})", thousandths(window / frame.width));
     [
         ("strip", "viewBox", view_box(HEIGHT)),
         ("picture-box", "viewBox", view_box(total)),
@@ -42,15 +43,12 @@ mod markup {
     use leptos::prelude::*;
 
     use super::moving;
-    use crate::board::Board;
     use crate::components::slots::Slots;
+    use crate::scene::first::First;
 
     /// The picture, the table twin of it, and the story beside it.
-    pub fn score(board: &Board, slots: &Slots) -> impl IntoView + use<> {
-        let first = &board.first;
-        let axis = board.axis.get_untracked();
-        let [strip, picture, stripes, hatch, dots] =
-            moving(axis, board.base_millis, board.total.get_untracked()).map(|(_, _, value)| value);
+    pub fn score(first: &First, slots: &Slots) -> impl IntoView + use<> {
+        let [strip, picture, stripes, hatch, dots] = moving(first.frame, first.total).map(|(_, _, value)| value);
         view! {
             <div class="unused" inner_html=styles(&first.placed)></div>
             <div class="score" role="group" id="score" aria-label=slots.attribute_now("score", "aria-label") data-testid="score">

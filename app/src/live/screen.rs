@@ -21,7 +21,7 @@ use super::link::LinkState;
 use super::paint::Paint;
 use super::panel::Panel;
 use super::patch::{List, place};
-use crate::board::{Axis, Board, Shown, first_shown, said_then, set_if_new, times};
+use crate::board::{Board, Shown, first_shown, said_then, set_if_new};
 use crate::components::score;
 use crate::motion::Motion;
 use crate::numbers::fixed;
@@ -65,6 +65,8 @@ struct Lists {
     /// What moves with every frame.
     moving: Vec<Option<Element>>,
     picture: Option<Element>,
+    /// Height of all bands, in pixels.
+    total: f64,
     slider: Option<HtmlInputElement>,
     announcer: Option<Element>,
 }
@@ -75,6 +77,8 @@ struct Copy {
     deployment: Option<Uid>,
     position: Option<Position>,
     clock: Clock,
+    /// The stretch of time shown, and the room for it.
+    frame: Frame,
     is_linked: bool,
     is_dirty: bool,
     drawn_at: f64,
@@ -106,14 +110,16 @@ impl DeploymentScreen {
             timed: ["ticks", "gaps", "marks"].into_iter().filter_map(element).collect(),
             moving: Vec::new(),
             picture: element("picture"),
+            total: 0.0,
             slider: element("slider").and_then(|slider| slider.dyn_into().ok()),
             announcer: element("announcer"),
         };
-        let lists = RefCell::new(adopted(lists, &board, &snapshot, moment.as_ref()));
+        let (lists, frame) = adopted(lists, &snapshot, moment.as_ref());
         let copy = Copy {
             deployment: snapshot.deployment,
             position: Some(Position { epoch: snapshot.epoch, seq: snapshot.seq }),
             clock: Clock::new(snapshot.now_millis, page_millis()),
+            frame,
             is_linked: true,
             is_dirty: true,
             drawn_at: page_millis(),
@@ -132,7 +138,12 @@ impl DeploymentScreen {
             model: snapshot.model,
             said: snapshot.said,
         };
-        let screen = Self(Rc::new(Inner { board, copy: RefCell::new(copy), lists, panel: Panel::default() }));
+        let screen = Self(Rc::new(Inner {
+            board,
+            copy: RefCell::new(copy),
+            lists: RefCell::new(lists),
+            panel: Panel::default(),
+        }));
         screen.set_pace(page_millis());
         screen
     }
@@ -186,9 +197,11 @@ impl DeploymentScreen {
         let (model, said) = match moment.zip(copy.deployment) {
             None => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
             Some((at, uid)) => {
+                // While an answer is on its way the last words stay; without a link none will come.
                 let said = match &copy.then {
-                    Some(then) => said_then(then.said.as_ref(), &copy.said),
-                    None => Cow::Borrowed(&copy.said),
+                    Some(then) if copy.is_linked || then.at_millis == at => said_then(then.said.as_ref(), &copy.said),
+                    None if copy.is_linked => Cow::Borrowed(&copy.said),
+                    _ => said_then(None, &copy.said),
                 };
                 (Cow::Owned(copy.model.as_of(uid, at)), said)
             }
@@ -196,23 +209,10 @@ impl DeploymentScreen {
         if set_if_new(&board.view, said.view.clone()) {
             entitle(board, &said);
         }
-        let axis = board.axis.get_untracked();
-        let frame = Frame {
-            now_millis,
-            window_millis: axis.window_millis,
-            base_millis: board.base_millis,
-            height: board.height.get_untracked(),
-            width: axis.width,
-            is_painted: copy.is_crowded,
-        };
+        let frame = Frame { now_millis, is_painted: copy.is_crowded, ..copy.frame };
         let scene = scene::scene(&model, copy.deployment, &said, frame, &copy.motion);
         let mut lists = self.0.lists.borrow_mut();
-        if board.total.get_untracked().to_bits() != scene.height.to_bits() {
-            board.total.set(scene.height);
-            if let Some(picture) = &lists.picture {
-                place(picture, &format!("height:{}px", fixed(scene.height)));
-            }
-        }
+        lists.stretch(scene.height);
         lists.lists.iter_mut().zip(&scene.lists).for_each(|(list, plans)| list.show(plans));
         let pods = scene.lists.get(scene::HEADS).map_or(0, Vec::len);
         if let Some(paint) = &mut lists.paint {
@@ -231,50 +231,39 @@ impl DeploymentScreen {
         }
     }
 
-    /// Moves the axis.
-    fn time_passes(&self, now_millis: Millis) {
-        let axis = self.0.board.axis.get_untracked();
-        self.0.lists.borrow_mut().time_passes(now_millis, axis, &self.0.board);
-    }
-
     /// Fits the picture to the window of the browser.
     fn measure(&self) {
         let Some(window) = web_sys::window() else { return };
         let Some(canvas) = element("canvas") else { return };
         let place = canvas.get_bounding_client_rect();
-        let board = &self.0.board;
-        let axis = board.axis.get_untracked();
-        set_if_new(&board.axis, Axis { width: place.width().max(1.0), ..axis });
+        let frame = &mut self.0.copy.borrow_mut().frame;
+        frame.width = place.width().max(1.0);
         let inner = window.inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(900.0);
         let scrolled = window.scroll_y().unwrap_or(0.0);
-        set_if_new(&board.height, (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT).round());
+        frame.height = (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT).round();
     }
 }
 
 /// Takes over what the server rendered: the same scene, made again.
-fn adopted(mut lists: Lists, board: &Board, snapshot: &Snapshot, moment: Option<&Moment>) -> Lists {
+fn adopted(mut lists: Lists, snapshot: &Snapshot, moment: Option<&Moment>) -> (Lists, Frame) {
     let Shown { model, said, frame } = first_shown(snapshot, moment);
     let scene = scene::scene(&model, snapshot.deployment, &said, frame, &Motion::default());
     lists.lists.iter_mut().zip(&scene.lists).for_each(|(list, plans)| list.adopt(plans));
-    lists.time_passes(frame.now_millis, board.axis.get_untracked(), board);
-    if let Some(picture) = &lists.picture {
-        place(picture, &format!("height:{}px", fixed(scene.height)));
-    }
+    lists.stretch(scene.height);
+    lists.time_passes(frame);
     if let Some(placed) = element("placed") {
         placed.remove(); // from here on every element has its own style
     }
-    lists
+    (lists, frame)
 }
 
 impl Lists {
-    fn time_passes(&mut self, now_millis: Millis, axis: Axis, board: &Board) {
-        let ticks = scene::ticks(&scale::ticks(now_millis, axis.window_millis, axis.width), board.base_millis);
-        self.ticks.show(&ticks);
-        let (now, window) = times(now_millis, axis.window_millis, board.base_millis);
-        let style = format!("--now:{now};--window:{window}");
+    /// Moves the axis.
+    fn time_passes(&mut self, frame: Frame) {
+        self.ticks.show(&scene::ticks(frame));
+        let style = scene::times(frame);
         self.timed.iter().for_each(|element| place(element, &style));
-        let axis = Axis { now_millis, ..axis };
-        let moving = score::moving(axis, board.base_millis, board.total.get_untracked());
+        let moving = score::moving(frame, self.total);
         if self.moving.is_empty() {
             self.moving = moving.iter().map(|(id, ..)| element(id)).collect();
         }
@@ -284,7 +273,17 @@ impl Lists {
             }
         }
         if let Some(paint) = &mut self.paint {
-            paint.paint(now_millis, axis.window_millis, axis.width, board.total.get_untracked());
+            paint.paint(frame.now_millis, frame.window_millis, frame.width, self.total);
+        }
+    }
+
+    /// Gives the picture its height.
+    fn stretch(&mut self, total: f64) {
+        if self.total.to_bits() != total.to_bits() {
+            self.total = total;
+            if let Some(picture) = &self.picture {
+                place(picture, &format!("height:{}px", fixed(total)));
+            }
         }
     }
 }
@@ -352,15 +351,18 @@ impl Screen for DeploymentScreen {
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
             (now_millis, moment, wanted, page_millis - copy.drawn_at > pace)
         };
-        let axis = board.axis.get_untracked();
-        let off = wanted - axis.window_millis;
-        let window_millis = if off.abs() < 50.0 { wanted } else { axis.window_millis + off * ZOOM_STEP };
-        set_if_new(&board.axis, Axis { now_millis, window_millis, width: axis.width });
+        let frame = {
+            let frame = &mut self.0.copy.borrow_mut().frame;
+            let off = wanted - frame.window_millis;
+            frame.window_millis = if off.abs() < 50.0 { wanted } else { frame.window_millis + off * ZOOM_STEP };
+            frame.now_millis = now_millis;
+            *frame
+        };
         set_if_new(&board.second, now_millis.div_euclid(1000));
         if is_due {
             self.draw(now_millis, moment, page_millis);
         }
-        self.time_passes(now_millis);
+        self.0.lists.borrow_mut().time_passes(frame);
         self.tell_time(moment);
         self.0.panel.look_again(false, page_millis);
         self.ask(moment, page_millis)

@@ -28,6 +28,7 @@ pub(super) fn page(payload: &DeploymentPayload) -> impl leptos::prelude::IntoVie
     use leptos::prelude::*;
 
     use crate::components::{header, legend};
+    use crate::scene::first::First;
 
     let board = Board::new(payload);
     let slots = slots(&board);
@@ -40,7 +41,7 @@ pub(super) fn page(payload: &DeploymentPayload) -> impl leptos::prelude::IntoVie
             {connection::bar(&slots, "notice", "notice")}
             <div id="there" class=slots.attribute_now("there", "class")>
                 {verdict::verdict_line(&slots)}
-                <main class="main">{score::score(&board, &slots)}</main>
+                <main class="main">{score::score(&First::of(payload), &slots)}</main>
                 {transport::transport(&slots)}
                 <legend::Legend/>
             </div>

@@ -3,6 +3,8 @@
 
 pub mod bars;
 pub mod budget;
+#[cfg(feature = "ssr")]
+pub mod first;
 mod gutter;
 mod heads;
 mod ribbon;
@@ -62,6 +64,12 @@ impl Frame {
     pub fn x(&self, at_millis: Millis) -> f64 {
         (at_millis - self.base_millis) as f64 / 1000.0
     }
+}
+
+/// Times as the style sheet needs them: the right edge and the window, in seconds from the base.
+#[must_use]
+pub fn times(frame: Frame) -> String {
+    format!("--now:{};--window:{}", thousandths(frame.x(frame.now_millis)), thousandths(frame.window_millis / 1000.0))
 }
 
 /// Rows of the table for each band of a ribbon: pods that are not available.
@@ -206,7 +214,8 @@ fn gaps<'m>(deployment: &Deployment, from: Millis, frame: Frame) -> Vec<Plan<'m>
 
 /// The ticks of the axis.
 #[must_use]
-pub fn ticks(at: &[Millis], base_millis: Millis) -> Vec<Plan<'static>> {
+pub fn ticks(frame: Frame) -> Vec<Plan<'static>> {
+    let base_millis = frame.base_millis;
     let tick = |at: &Millis| {
         let at = *at;
         Plan::new(at as u128, Stamp::default(), move || Row {
@@ -215,7 +224,7 @@ pub fn ticks(at: &[Millis], base_millis: Millis) -> Vec<Plan<'static>> {
             inside: clock(at),
         })
     };
-    at.iter().map(tick).collect()
+    scale::ticks(frame.now_millis, frame.window_millis, frame.width).iter().map(tick).collect()
 }
 
 /// What of a pod is shown: when this is the same, so are its rows.

@@ -111,9 +111,11 @@ test("a moment that is no time, or not yet, is answered with help", async ({ pag
   await expect(page.getByTestId("live")).toHaveText("As it was at 04:53:07 UTC");
 });
 
-test("a link to a revision leads to its last moment, or to the present", async ({ page, serve }) => {
+test("a link to a revision leads to its last moment, or to the present", async ({ page, serve, request }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   const address = server.page(...rollover);
+  // The recording is being read.
+  await expect.poll(async () => (await request.get(`${address}?revision=3`, { maxRedirects: 0 })).status()).toBe(307);
   await page.goto(`${address}?revision=2`);
   await expect(page).toHaveURL(/[?]at=\d+$/);
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");

@@ -86,11 +86,14 @@ pub(super) fn millis(text: &str) -> Option<i64> {
     text.parse().ok().or_else(time)
 }
 
+/// A new ReplicaSet is there this long before its Deployment tells of the new revision.
+const BEFORE_MILLIS: i64 = 250;
+
 /// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.
 fn last_moment(snapshot: &Snapshot, revision: u64) -> Option<Option<i64>> {
     let rollouts = &snapshot.model.deployments.get(&snapshot.deployment?)?.rollouts;
     let at = rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
-    Some(rollouts.get(at + 1).and_then(|next| next.started_millis).map(|started| started - 1))
+    Some(rollouts.get(at + 1).and_then(|next| next.started_millis).map(|started| started - BEFORE_MILLIS))
 }
 
 pub(super) async fn deployment(
