@@ -100,9 +100,10 @@ test("the slider reaches from before the rollout to the present", async ({ page,
   await expect(rollout.live).toHaveText(/Recording/);
 });
 
-test("a moment that is no time, or not yet, is answered with help", async ({ page, serve }) => {
+test("a moment that is no time, or not yet, is answered with help", async ({ page, serve, request }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   const address = server.page(...rollover);
+  await expect.poll(async () => (await request.get(`${address}?revision=3`, { maxRedirects: 0 })).status()).toBe(307);
   expect((await page.goto(`${address}?at=yesterday`))?.status()).toBe(400);
   await expect(page.getByRole("link", { name: "web as it is now" })).toHaveAttribute("href", /deployments[/]web$/);
   expect((await page.goto(`${address}?at=2999-01-01T00:00:00Z`))?.status()).toBe(200);
