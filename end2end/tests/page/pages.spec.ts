@@ -50,6 +50,13 @@ test("a stretch that nobody saw is shown as such", async ({ page, serve }, info)
   await expect(page.getByTestId("story")).toContainText("Not observed for 3.0 s");
 });
 
+test("a name that was used before is said", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("deleted-and-recreated", "--hold-at", "60"));
+  await page.goto(server.page("deleted-and-recreated", "deleted-and-recreated", "web"));
+  await expect(page.getByTestId("notice")).toContainText(/Another one of the same name was there before, deleted at \d\d:\d\d:\d\d UTC/);
+  await expect(page.getByTestId("forbidden")).toBeHidden();
+});
+
 test("a rollout that is blocked says so in the strip, the title, previews and a badge", async ({ page, serve, request }) => {
   const server = await serve(() => Server.replaying("image-missing", "--hold-at", "12"));
   const address = server.page("image-missing", "image-missing", "web");

@@ -30,7 +30,8 @@ pub fn ensure_browser() -> Result<Option<String>> {
         return Ok(Some(path));
     }
     if !Path::new(SYSTEM_CHROMIUM).exists() && sh::has("apt-get") {
-        super::apt_install(&["chromium"]);
+        // The pictures that pages are compared with are drawn with these fonts.
+        super::apt_install(&["chromium", "fonts-dejavu-core"]);
     }
     if Path::new(SYSTEM_CHROMIUM).exists() {
         return Ok(Some(SYSTEM_CHROMIUM.to_owned()));
