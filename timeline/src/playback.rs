@@ -35,15 +35,18 @@ impl Playback {
     /// The moment to show; `None` for the present.
     #[must_use]
     pub fn moment(&self, clock: f64, live_millis: Millis) -> Option<Millis> {
-        let at = match *self {
-            Self::Live => return None,
-            Self::Still { at_millis } => at_millis,
-            Self::Playing { at_millis, since, speed } => at_millis + ((clock - since) * speed) as Millis,
-        };
-        (at < live_millis).then_some(at)
+        match *self {
+            Self::Live => None,
+            // A clock that is set right must not turn a moment into the present.
+            Self::Still { at_millis } => Some(at_millis),
+            Self::Playing { at_millis, since, speed } => {
+                let at = at_millis + ((clock - since) * speed) as Millis;
+                (at < live_millis).then_some(at)
+            }
+        }
     }
 
-    /// It is live, or caught up with the present.
+    /// Live once what plays caught up with the present.
     #[must_use]
     pub fn settled(self, clock: f64, live_millis: Millis) -> Self {
         if self.moment(clock, live_millis).is_none() { Self::Live } else { self }
@@ -58,10 +61,11 @@ impl Playback {
         }
     }
 
-    /// At another moment; a playing one plays on from there.
+    /// At another moment; a playing one plays on from there. What is not yet is the present.
     #[must_use]
-    pub fn sought(self, to_millis: Millis, clock: f64) -> Self {
+    pub fn sought(self, to_millis: Millis, clock: f64, live_millis: Millis) -> Self {
         match self {
+            _ if to_millis >= live_millis => Self::Live,
             Self::Playing { speed, .. } => Self::Playing { at_millis: to_millis, since: clock, speed },
             _ => Self::Still { at_millis: to_millis },
         }
@@ -91,7 +95,7 @@ mod tests {
     fn a_moment_plays_until_it_is_the_present() {
         let still = Playback::Live.toggled(0.0, 10_000, 2.0);
         assert_eq!(still, Playback::Still { at_millis: 9_999 });
-        let still = still.sought(4_000, 0.0);
+        let still = still.sought(4_000, 0.0, 10_000);
         assert_eq!(still.moment(5_000.0, 10_000), Some(4_000));
         let playing = still.toggled(5_000.0, 10_000, 2.0);
         assert_eq!(playing.moment(6_000.0, 11_000), Some(6_000));
@@ -99,6 +103,8 @@ mod tests {
         assert_eq!(playing.toggled(6_000.0, 11_000, 1.0), Playback::Still { at_millis: 6_000 });
         assert_eq!(playing.settled(6_000.0, 11_000), playing);
         assert_eq!(playing.settled(60_000.0, 65_000), Playback::Live);
+        assert_eq!(still.sought(10_000, 0.0, 10_000), Playback::Live);
+        assert_eq!(still.settled(0.0, 3_000), still, "the clock was set back");
     }
 
     #[test]

@@ -56,5 +56,5 @@ const SPEED: &str = r#"<select aria-label="Speed"><option value="25">¼ ×</opti
 #[cfg(feature = "ssr")]
 const KEYS: &str = r#"<summary title="Keys (?)">Keys</summary><dl>
 <dt>space</dt><dd>play, pause</dd><dt>← →</dt><dd>previous, next change</dd><dt>shift ← →</dt><dd>one second</dd>
-<dt>[ ]</dt><dd>previous, next rollout</dd><dt>L</dt><dd>back to live</dd><dt>C</dt><dd>copy link to this moment</dd>
+<dt>+ − 0</dt><dd>less time, more, all of the rollout</dd><dt>[ ]</dt><dd>previous, next rollout</dd><dt>L</dt><dd>back to live</dd><dt>C</dt><dd>copy link to this moment</dd>
 <dt>T</dt><dd>pods as a table</dd><dt>↑ ↓</dt><dd>from pod to pod</dd><dt>Enter</dt><dd>open a pod or revision</dd><dt>Esc</dt><dd>close</dd><dt>/</dt><dd>all Deployments</dd></dl>"#;

@@ -90,6 +90,8 @@ struct Copy {
     /// Bands on their way, and whether the viewer wants no motion.
     motion: Motion,
     is_calm: bool,
+    /// How much wider than fitting the window is wanted.
+    zoom: f64,
     playback: Playback,
     speed: f64,
     /// Lines of the story when the present was left.
@@ -129,6 +131,7 @@ impl DeploymentScreen {
             is_ribbon: false,
             motion: Motion::default(),
             is_calm: wants_calm(),
+            zoom: 1.0,
             playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,
             lines: snapshot.said.story.len(),
@@ -343,7 +346,7 @@ impl Screen for DeploymentScreen {
             let moment = copy.playback.moment(page_millis, live_millis);
             let now_millis = moment.unwrap_or(live_millis);
             let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-            let wanted = scale::window_millis(deployment, now_millis);
+            let wanted = scale::zoomed(scale::window_millis(deployment, now_millis), copy.zoom);
             let is_moving =
                 copy.motion.advance(page_millis) || copy.is_dirty || matches!(copy.playback, Playback::Playing { .. });
             let pace = if copy.is_ribbon { RIBBON_MILLIS } else { 0.0 };

@@ -8,6 +8,9 @@ const LEAD_MILLIS: f64 = 3_000.0;
 /// The least and the most that is shown.
 const SHORTEST_MILLIS: f64 = 12_000.0;
 const LONGEST_MILLIS: f64 = 600_000.0;
+/// What a viewer may zoom to.
+const NARROWEST_MILLIS: f64 = 2_000.0;
+const WIDEST_MILLIS: f64 = 3_600_000.0;
 /// Shown when nothing is rolling out.
 const CALM_MILLIS: f64 = 60_000.0;
 /// A rollout that is over stays fitted for this long.
@@ -37,6 +40,12 @@ pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64
     wanted.clamp(SHORTEST_MILLIS, LONGEST_MILLIS)
 }
 
+/// A window that a viewer made wider or narrower by that factor.
+#[must_use]
+pub fn zoomed(window_millis: f64, factor: f64) -> f64 {
+    (window_millis * factor).clamp(NARROWEST_MILLIS, WIDEST_MILLIS)
+}
+
 /// Times of the ticks in the window before `now_millis`, whole multiples of a step that reads well.
 #[must_use]
 pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> {
@@ -60,6 +69,13 @@ pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zoom_has_its_ends() {
+        assert_eq!(zoomed(60_000.0, 0.5), 30_000.0);
+        assert_eq!(zoomed(60_000.0, 0.001), NARROWEST_MILLIS);
+        assert_eq!(zoomed(60_000.0, 1e6), WIDEST_MILLIS);
+    }
 
     #[test]
     fn ticks_are_few_and_cover_the_window() {

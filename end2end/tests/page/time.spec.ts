@@ -128,6 +128,22 @@ test("a link to a revision leads to its last moment, or to the present", async (
   }
 });
 
+test("more or less time is shown on demand", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  // Seconds that the picture shows.
+  const seconds = () => page.locator("#picture-box").evaluate((box) => Math.round(Number(box.getAttribute("viewBox")!.split(" ")[2])));
+  await expect.poll(seconds).toBeLessThan(20);
+  const fit = await seconds();
+  await page.keyboard.press("-");
+  await expect.poll(seconds).toBeGreaterThan(fit * 1.8);
+  await page.keyboard.press("0");
+  await expect.poll(seconds).toBe(fit);
+  await page.keyboard.press("+");
+  await expect.poll(seconds).toBeLessThan(fit * 0.6);
+});
+
 test("the title follows the verdict", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   await page.goto(server.page(...rollover));

@@ -11,6 +11,8 @@ use crate::board::{Time, set_if_new};
 /// What was said at a moment is asked for at most this often; an answer that does not come is given up after that.
 const ASK_MILLIS: f64 = 120.0;
 const ANSWER_MILLIS: f64 = 2_000.0;
+/// Farthest zoom in and out of the window that fits.
+const MOST_ZOOM: f64 = 64.0;
 /// Steps of the slider.
 const SLIDER: f64 = 10_000.0;
 /// The slider begins this long before the rollout.
@@ -68,7 +70,7 @@ impl DeploymentScreen {
             let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
             deployment.map_or(to_millis, |known| known.kept_since_millis.unwrap_or(known.first_seen_millis))
         };
-        self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock).settled(clock, live));
+        self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
 
     /// By a stretch of time.
@@ -98,6 +100,13 @@ impl DeploymentScreen {
             playback::step(rollouts.filter_map(|rollout| rollout.started_millis), at, is_forward)
         };
         self.arrive(to, is_forward);
+    }
+
+    /// Shows more time, or less; `None` fits the rollout again.
+    pub(in crate::live) fn zoom(&self, factor: Option<f64>) {
+        let mut copy = self.0.copy.borrow_mut();
+        copy.zoom = factor.map_or(1.0, |factor| (copy.zoom * factor).clamp(1.0 / MOST_ZOOM, MOST_ZOOM));
+        copy.is_dirty = true;
     }
 
     fn arrive(&self, to: Option<Millis>, is_forward: bool) {
