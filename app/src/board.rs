@@ -1,5 +1,4 @@
-//! The board: what the page of one Deployment shows, as signals: texts, and what changes with every frame. Lists are
-//! rows ([`crate::scene`]); the board holds the ones that the server renders.
+//! The board: what the texts of a Deployment's page follow, as signals. Lists are rows ([`crate::scene`]).
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The pages of Rollcast. Rendered complete on the server (`ssr`), then hydrated and kept live in the browser
-//! (`hydrate`): the same components, the same `timeline` code, the same model.
+//! The pages of Rollcast. Rendered complete on the server (`ssr`), then taken over and kept live in the browser
+//! (`hydrate`): the same slots and scenes, the same `timeline` code, the same model.
 //!
 //! ```text
 //!   payload (snapshot) ──► board (signals, slots) and scene (lists as rows) ──► components
