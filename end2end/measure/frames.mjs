@@ -1,11 +1,10 @@
 // Frames per second of a page while pods change: frames.mjs ROLLCAST PODS CHANGES_PER_SECOND. Replays a made recording in which ready
 // pods become unready and ready again, and reads the browser's own frame times for ten seconds.
 
-import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { tmpdir } from "node:os";
 import { chromium } from "@playwright/test";
+import { replaying } from "./replay.mjs";
 
 const [, , rollcast, podsText, rateText] = process.argv;
 const [pods, rate, seconds] = [Number(podsText), Number(rateText), 40];
@@ -37,15 +36,10 @@ for (let change = 0; change < seconds * rate; change++) pod(500 + (change * 1000
 const file = `${tmpdir()}/frames-${pods}.jsonl`;
 writeFileSync(file, lines.join("\n"));
 
-const server = spawn(rollcast, ["replay", file, "--loop", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ROLLCAST_LOG: "error" } });
-let address = "";
-for await (const line of createInterface({ input: server.stdout })) {
-  address = /http:\/\/\S+?(?=\/$)/.exec(line)?.[0] ?? "";
-  if (address) break;
-}
+const server = await replaying(rollcast, file, "--loop");
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu"] });
 const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-await page.goto(`${address}/clusters/frames-${pods}/namespaces/shop/deployments/web`);
+await page.goto(`${server.address}/clusters/frames-${pods}/namespaces/shop/deployments/web`);
 await page.waitForSelector("html[data-live=true]");
 // More than 500 pods are a ribbon.
 await page.waitForFunction((wanted) => document.querySelector("[data-testid=ribbon]") || document.querySelectorAll("[data-testid=pod]").length >= wanted, pods);
@@ -79,4 +73,4 @@ times.sort((a, b) => a - b);
 const mean = times.reduce((sum, time) => sum + time, 0) / times.length;
 console.log(`${pods} pods, ${rate} changes/s: ${(1000 / mean).toFixed(1)} frames/s, p95 ${times[Math.floor(times.length * 0.95)].toFixed(1)} ms, longest ${times.at(-1).toFixed(1)} ms; a key shows after p95 ${delays[Math.floor(delays.length * 0.95)].toFixed(1)} ms`);
 await browser.close();
-server.kill();
+server.stop();

@@ -1,11 +1,10 @@
 // What a page keeps while rollouts go on: soak.mjs ROLLCAST MINUTES. Replays a made recording of one rollout after the other at
 // four times its speed, and reads heap, the program's memory and nodes once a minute, after the browser tidied up.
 
-import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { createInterface } from "node:readline";
 import { chromium } from "@playwright/test";
+import { replaying } from "./replay.mjs";
 
 const [, , rollcast, minutesText] = process.argv;
 const [minutes, speed, pods, everyMillis] = [Number(minutesText), 4, 4, 8_000];
@@ -54,12 +53,7 @@ lines.sort((a, b) => a.observedAtMillis - b.observedAtMillis);
 const recording = `${tmpdir()}/soak.jsonl`;
 writeFileSync(recording, lines.map((line) => JSON.stringify(line)).join("\n"));
 
-const server = spawn(rollcast, ["replay", recording, "--speed", String(speed), "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ROLLCAST_LOG: "error" } });
-let address = "";
-for await (const line of createInterface({ input: server.stdout })) {
-  address = /http:\/\/\S+?(?=\/$)/.exec(line)?.[0] ?? "";
-  if (address) break;
-}
+const server = await replaying(rollcast, recording, "--speed", String(speed));
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu"] });
 const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
 // The program's memory is no part of the browser's figures.
@@ -71,7 +65,7 @@ await page.addInitScript(() => {
     return made;
   };
 });
-await page.goto(`${address}/clusters/soak/namespaces/shop/deployments/web`);
+await page.goto(`${server.address}/clusters/soak/namespaces/shop/deployments/web`);
 await page.waitForSelector("html[data-live=true]");
 const cdp = await page.context().newCDPSession(page);
 await cdp.send("HeapProfiler.enable");
@@ -91,4 +85,4 @@ for (let minute = 0; minute <= minutes; minute++) {
   else await new Promise((done) => setTimeout(done, 60_000));
 }
 await browser.close();
-server.kill();
+server.stop();

@@ -96,6 +96,12 @@ impl Deployment {
         self.deleted_millis.is_some() || self.now.deleting
     }
 
+    /// Since when its history is known: nothing before can be shown.
+    #[must_use]
+    pub fn known_since_millis(&self) -> Millis {
+        self.kept_since_millis.unwrap_or(self.first_seen_millis)
+    }
+
     /// How many rollouts were seen, forgotten ones included.
     #[must_use]
     pub const fn rollouts_seen(&self) -> u32 {

@@ -48,7 +48,7 @@ fn slots(shown: &Shown) -> Slots {
     slots.text("count", move || {
         let (lists, filter) = (of.lists.read(), of.filter.read());
         let all = lists.iter().map(|list| list.deployments.len()).sum::<usize>();
-        let some: usize = lists.iter().map(|list| selected(list, &filter).len()).sum();
+        let some: usize = lists.iter().map(|list| matching(list, &filter).count()).sum();
         if some == all { format!("{all} in all") } else { format!("{some} of {all}") }
     });
     for index in 0..shown.lists.with_untracked(Vec::len) {
@@ -59,7 +59,7 @@ fn slots(shown: &Shown) -> Slots {
         slots.text(&id("state", index), with(|list, _| state_words(&list.connection.state)));
         banner(&mut slots, &id("forbidden", index), with(|list, _| forbidden(&list.connection)));
         let nothing = |list: &ClusterList, filter: &Filter| {
-            let has_some = !selected(list, filter).is_empty();
+            let has_some = matching(list, filter).next().is_some();
             let is_known = list.connection.state == ConnectionState::Live;
             match (list.deployments.is_empty(), has_some) {
                 (true, _) if is_known => {
@@ -125,16 +125,16 @@ pub(super) fn page(clusters: Vec<ClusterList>, filter: Filter) -> impl IntoView 
     }
 }
 
-/// The Deployments of a cluster that are shown, in order.
-fn selected<'l>(list: &'l ClusterList, filter: &Filter) -> Vec<&'l Summary> {
-    let shown = list.deployments.iter().filter(|summary| filter.shows(&list.cluster, summary)).collect();
-    order::by(shown, |summary: &&Summary| Filter::rank(summary))
+/// The Deployments of a cluster that are shown.
+fn matching<'l>(list: &'l ClusterList, filter: &Filter) -> impl Iterator<Item = &'l Summary> {
+    list.deployments.iter().filter(move |summary| filter.shows(&list.cluster, summary))
 }
 
-/// Their rows.
+/// Their rows, in order.
 fn rows<'l>(list: &'l ClusterList, filter: &Filter) -> Vec<Plan<'l>> {
+    let shown = order::by(matching(list, filter).collect(), |summary: &&Summary| Filter::rank(summary));
     let plan = |summary: &'l Summary| Plan::made(summary.uid.bits(), row(&list.cluster, summary));
-    selected(list, filter).into_iter().map(plan).collect()
+    shown.into_iter().map(plan).collect()
 }
 
 fn row(cluster: &str, summary: &Summary) -> Row {

@@ -247,11 +247,7 @@ impl Hub {
     }
 
     fn said(&self, deployment: Option<Uid>) -> Said {
-        let model = self.timeline.model();
-        Said {
-            view: deployment.and_then(|uid| view::view(model, uid, self.now())),
-            story: deployment.map(|uid| story::story(model, uid)).unwrap_or_default(),
-        }
+        deployment.map(|uid| told(self.timeline.model(), uid, self.now())).unwrap_or_default()
     }
 
     /// What was said of a Deployment at some time.
@@ -262,7 +258,7 @@ impl Hub {
         let then = uid.and_then(|uid| Some((uid, self.history.at(model, uid, at_millis)?)));
         let said = then.map(|(uid, then)| {
             let now = Now { millis: at_millis, skew_millis: self.timeline.skew_millis() };
-            Said { view: view::view(&then, uid, now), story: story::story(&then, uid) }
+            told(&then, uid, now)
         });
         Moment { at_millis, said }
     }
@@ -397,6 +393,11 @@ impl Hub {
             said: self.said(deployment),
         }
     }
+}
+
+/// What is said of a Deployment, whenever that is.
+fn told(model: &Model, uid: Uid, now: Now) -> Said {
+    Said { view: view::view(model, uid, now), story: story::story(model, uid) }
 }
 
 fn has_pods(model: &Model, change: &Change) -> bool {

@@ -1,6 +1,7 @@
 //! Time: what the controls of time do to the screen.
 
 use timeline::Millis;
+use timeline::model::Deployment;
 use timeline::playback::{self, Playback};
 use wasm_bindgen::JsValue;
 
@@ -24,7 +25,7 @@ impl DeploymentScreen {
         let copy = self.0.copy.borrow();
         let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
         let Some(deployment) = deployment else { return 0 };
-        let first = deployment.kept_since_millis.unwrap_or(deployment.first_seen_millis);
+        let first = deployment.known_since_millis();
         let began = deployment.rollouts.last().and_then(|rollout| rollout.started_millis);
         let from = began.map_or(first, |began| (began - BEFORE_MILLIS).max(first));
         moment.map_or(from, |moment| from.min(moment - 1_000).max(first))
@@ -68,7 +69,7 @@ impl DeploymentScreen {
         let first = {
             let copy = self.0.copy.borrow();
             let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-            deployment.map_or(to_millis, |known| known.kept_since_millis.unwrap_or(known.first_seen_millis))
+            deployment.map_or(to_millis, Deployment::known_since_millis)
         };
         self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
