@@ -15,7 +15,7 @@ pub mod board;
 pub mod components;
 #[cfg(feature = "ssr")]
 pub mod detail;
-pub mod filter;
+pub mod list;
 pub mod live;
 pub mod motion;
 pub mod numbers;

@@ -1,10 +1,12 @@
 //! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
 
 use serde::{Deserialize, Serialize};
-use timeline::frame::{self, ClusterList, Connection, Moment, Snapshot};
+use timeline::frame::{self, Connection, Moment, Snapshot};
+use timeline::Uid;
+use timeline::list::{Copy, News, Query, Window};
+#[cfg(feature = "ssr")]
+use timeline::words::count;
 use timeline::words::safe;
-
-use crate::filter::Filter;
 
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
@@ -12,17 +14,23 @@ pub const ELEMENT: &str = "payload";
 /// The content of a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Payload {
-    /// The list of Deployments.
-    Overview {
-        /// Build of the page.
-        build: String,
-        /// The list.
-        clusters: Vec<ClusterList>,
-        /// What of it is shown.
-        filter: Filter,
-    },
+    /// A list of Deployments.
+    List(Box<ListPayload>),
     /// One Deployment.
     Deployment(Box<DeploymentPayload>),
+}
+
+/// A list, for its page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ListPayload {
+    /// Build of the page.
+    pub build: String,
+    /// Which Deployments.
+    pub query: Query,
+    /// Which lines are there from the start.
+    pub window: Window,
+    /// These lines.
+    pub news: News,
 }
 
 /// One Deployment, for its page.
@@ -36,6 +44,10 @@ pub struct DeploymentPayload {
     pub namespace: String,
     /// Name of the Deployment.
     pub name: String,
+    /// The one of that name that the link names.
+    pub uid: Option<Uid>,
+    /// The revision that the link names.
+    pub revision: Option<u64>,
     /// How the server gets on with the cluster.
     pub connection: Connection,
     /// The Deployment with all that belongs to it, as far as it exists.
@@ -59,15 +71,26 @@ impl DeploymentPayload {
     }
 }
 
+impl ListPayload {
+    /// The lines as a viewer knows them.
+    #[must_use]
+    pub fn copy(&self) -> Copy {
+        let mut copy = Copy::default();
+        copy.hear(self.news.clone());
+        copy
+    }
+}
+
 impl Payload {
     /// What the page says, for previews of a link to it.
     #[cfg(feature = "ssr")]
     #[must_use]
     pub fn description(&self) -> String {
         match self {
-            Self::Overview { clusters, .. } => {
-                let all: usize = clusters.iter().map(|list| list.deployments.len()).sum();
-                format!("{all} Deployments in {} clusters, live.", clusters.len())
+            Self::List(page) => {
+                let copy = page.copy();
+                let places = count(copy.overall.clusters.len() as u32, "cluster");
+                format!("{}, in {places}, live.", crate::list::summary(&copy.overall))
             }
             Self::Deployment(page) => match page.view() {
                 Some(view) => format!("{} {}", view.verdict.sentence, view.verdict.why).trim().to_owned(),
@@ -81,7 +104,7 @@ impl Payload {
     #[must_use]
     pub fn title(&self) -> String {
         match self {
-            Self::Overview { .. } => "Deployments — Rollcast".to_owned(),
+            Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
             Self::Deployment(page) => {
                 let badge = page.view().map_or("Not found", |view| view.verdict.badge.as_str());
                 title(badge, &page.namespace, &page.name)
@@ -94,7 +117,7 @@ impl Payload {
     #[must_use]
     pub fn image(&self) -> Option<String> {
         match self {
-            Self::Overview { .. } => None,
+            Self::List(_) => None,
             Self::Deployment(page) => {
                 let path = crate::address::deployment(&page.cluster, &page.namespace, &page.name);
                 page.snapshot.deployment.map(|_| format!("{path}/preview.png"))

@@ -39,30 +39,43 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// `metadata`, reduced. Of a Deployment all labels are kept, for lists are searched by them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize"))]
+pub struct Meta<L = Kept<Labels>> {
+    /// UID.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub uid: Option<String>,
+    /// Name.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub name: String,
+    /// Namespace.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub namespace: String,
+    /// Where this object stands in its resource's history.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub resource_version: Option<String>,
+    /// Counts changes of the spec.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub generation: Option<i64>,
+    /// RFC 3339, whole seconds.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub creation_timestamp: Option<String>,
+    /// RFC 3339, end of the grace period.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub deletion_timestamp: Option<String>,
+    /// Labels; unless said otherwise only the ones of [`LABELS`].
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub labels: L,
+    /// Annotations, only the ones of [`ANNOTATIONS`].
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub annotations: Kept<Annotations>,
+    /// Owners.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
+    pub owner_references: Vec<OwnerReference>,
+}
+
 object! {
-    /// `metadata`, reduced.
-    Meta {
-        /// UID.
-        uid: Option<String>,
-        /// Name.
-        name: String,
-        /// Namespace.
-        namespace: String,
-        /// Where this object stands in its resource's history.
-        resource_version: Option<String>,
-        /// Counts changes of the spec.
-        generation: Option<i64>,
-        /// RFC 3339, whole seconds.
-        creation_timestamp: Option<String>,
-        /// RFC 3339, end of the grace period.
-        deletion_timestamp: Option<String>,
-        /// Labels, only the ones of [`LABELS`].
-        labels: Kept<Labels>,
-        /// Annotations, only the ones of [`ANNOTATIONS`].
-        annotations: Kept<Annotations>,
-        /// Owners.
-        owner_references: Vec<OwnerReference>,
-    }
     /// `metadata.ownerReferences[]`, reduced.
     OwnerReference {
         /// UID of the owner.
@@ -92,7 +105,7 @@ object! {
     /// A Deployment.
     Deployment {
         /// Metadata.
-        metadata: Meta,
+        metadata: Meta<BTreeMap<String, String>>,
         /// What is asked for.
         spec: DeploymentSpec,
         /// What the controller reports.

@@ -11,6 +11,7 @@ pub mod cli;
 pub mod decode;
 pub mod http;
 pub mod hub;
+pub mod listing;
 pub mod odd;
 pub mod recording;
 pub mod run;

@@ -12,31 +12,33 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 /// Whether an object misses what every object has, contradicts itself, or says a word that is not known.
 #[must_use]
 pub fn is_odd(object: &Object, arrived_millis: Millis) -> bool {
-    let meta = object.meta();
-    if is_odd_meta(meta, arrived_millis) {
-        return true;
-    }
     match object {
         Object::Deployment(o) => {
-            is_no_number(meta)
+            is_odd_meta(&o.metadata, arrived_millis)
+                || is_no_number(&o.metadata)
                 || !matches!(o.spec.strategy.r#type.as_str(), "" | "RollingUpdate" | "Recreate")
                 || has_odd_condition(&o.status.conditions)
                 || [o.spec.replicas, o.status.replicas, o.status.available_replicas, o.status.updated_replicas]
                     .into_iter()
                     .flatten()
                     .any(|number| number < 0)
-                || o.status.observed_generation > meta.generation
+                || o.status.observed_generation > o.metadata.generation
         }
-        Object::ReplicaSet(o) => is_no_number(meta) || o.spec.replicas.is_some_and(|number| number < 0),
+        Object::ReplicaSet(o) => {
+            is_odd_meta(&o.metadata, arrived_millis)
+                || is_no_number(&o.metadata)
+                || o.spec.replicas.is_some_and(|number| number < 0)
+        }
         Object::Pod(o) => {
-            !matches!(o.status.phase.as_str(), "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown")
+            is_odd_meta(&o.metadata, arrived_millis)
+                || !matches!(o.status.phase.as_str(), "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown")
                 || has_odd_condition(&o.status.conditions)
         }
-        Object::Event(o) => o.involved_object.kind.is_empty(),
+        Object::Event(o) => is_odd_meta(&o.metadata, arrived_millis) || o.involved_object.kind.is_empty(),
     }
 }
 
-fn is_odd_meta(meta: &Meta, arrived_millis: Millis) -> bool {
+fn is_odd_meta<L>(meta: &Meta<L>, arrived_millis: Millis) -> bool {
     let time = |text: &Option<String>| text.as_deref().map(|text| text.parse::<jiff::Timestamp>().ok());
     let created = time(&meta.creation_timestamp).flatten();
     let deleted = time(&meta.deletion_timestamp);
@@ -47,7 +49,7 @@ fn is_odd_meta(meta: &Meta, arrived_millis: Millis) -> bool {
 }
 
 /// A revision that is there and no number.
-fn is_no_number(meta: &Meta) -> bool {
+fn is_no_number<L>(meta: &Meta<L>) -> bool {
     meta.annotations.get(REVISION).is_some_and(|text| text.parse::<u64>().is_err())
 }
 

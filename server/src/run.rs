@@ -50,7 +50,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         announce(&target, &arguments.namespace);
         let cluster = cluster(target, events, viewers.clone(), counters);
         source::start(&cluster, &WATCHED, &arguments.namespace);
-        hubs.push(hub);
+        hubs.push((hub, 0));
     }
     publish(hubs, viewers, listener, arguments.listen).await
 }
@@ -71,7 +71,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     for (name, recording) in recordings {
         let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
         tokio::spawn(replay::play(hub.clone(), name, recording, style));
-        hubs.push(hub);
+        hubs.push((hub, 0));
     }
     publish(hubs, Arc::default(), listener, arguments.listen).await
 }
@@ -159,7 +159,7 @@ async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 async fn publish(
-    hubs: Vec<Handle>,
+    hubs: Vec<(Handle, u8)>,
     viewers: Arc<AtomicUsize>,
     listener: TcpListener,
     listen: Listen,

@@ -10,13 +10,19 @@ use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::Millis;
 use timeline::frame::{self, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use timeline::list::{Query, Sent, Window};
 use tokio::sync::{broadcast, watch as signal};
+use tokio::time::Instant;
 
-use crate::hub::Handle;
+use crate::hub::{Address, Handle};
+use crate::listing::Chosen;
 use crate::state::Rollcast;
 
 /// A viewer that takes no frame for this long is gone.
 const SEND_LIMIT: Duration = Duration::from_secs(15);
+
+/// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
+const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 
 /// Why a session ends.
 enum End {
@@ -54,8 +60,29 @@ pub async fn serve(socket: WebSocket, rollcast: Arc<Rollcast>) {
 /// What a session listens to besides the viewer.
 enum Following {
     Nothing,
-    Overview(signal::Receiver<Bytes>),
-    Deployment { hub: Handle, namespace: String, name: String, frames: broadcast::Receiver<Bytes> },
+    List(Box<Listed>),
+    Deployment { hub: Handle, address: Address, frames: broadcast::Receiver<Bytes> },
+}
+
+/// A list that is followed.
+struct Listed {
+    query: Query,
+    window: Window,
+    chosen: signal::Receiver<Arc<Chosen>>,
+    sent: Sent,
+    /// Nothing goes out before.
+    not_before: Instant,
+}
+
+impl Listed {
+    /// What the viewer must hear now, encoded.
+    fn news(&mut self) -> Option<Bytes> {
+        let chosen = self.chosen.borrow_and_update().clone();
+        let news = self.sent.news(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
+        let bytes = Bytes::from(frame::encode(&ServerFrame::List(Box::new(news))).ok()?);
+        self.not_before = Instant::now() + Duration::from_secs_f64(bytes.len() as f64 / LIST_BYTES_PER_SECOND);
+        Some(bytes)
+    }
 }
 
 async fn talk(
@@ -76,7 +103,7 @@ async fn talk(
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
-                        (following, connection) = follow(out, rollcast, scope, since).await?;
+                        (following, connection) = follow(out, rollcast, following, scope, since).await?;
                     }
                     Some(Request::Moment(at_millis)) => moment(out, &following, at_millis).await?,
                 }
@@ -92,7 +119,7 @@ async fn talk(
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
             }
             _ = heartbeat.tick() => {
-                let now_millis = now(&following).await;
+                let now_millis = now(&following);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
             }
         }
@@ -122,8 +149,8 @@ fn request(message: Message) -> Result<Option<Request>, End> {
 
 /// Tells what was said at another time.
 async fn moment(out: &mut (impl Sink<Message> + Unpin), following: &Following, at_millis: Millis) -> Result<(), End> {
-    if let Following::Deployment { hub, namespace, name, .. } = following {
-        let moment = hub.moment(namespace, name, at_millis).await.map_err(|_| End::Broken)?;
+    if let Following::Deployment { hub, address, .. } = following {
+        let moment = hub.moment(address, at_millis).await.map_err(|_| End::Broken)?;
         send_frame(out, &ServerFrame::Moment(Box::new(moment))).await?;
     }
     Ok(())
@@ -137,24 +164,35 @@ type Followed = (Following, Connected);
 async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
     rollcast: &Arc<Rollcast>,
+    before: Following,
     scope: Scope,
     since: Option<Position>,
 ) -> Result<Followed, End> {
     match scope {
-        Scope::Overview => {
-            let mut overview = rollcast.overview.clone();
-            let first = overview.borrow_and_update().clone();
-            send(out, first).await?;
-            Ok((Following::Overview(overview), None))
+        Scope::List { query, window } => {
+            let window = window.limited();
+            let mut listed = match before {
+                // The same list, other lines: what the viewer knows of it stays known.
+                Following::List(listed) if listed.query == query => Box::new(Listed { window, ..*listed }),
+                _ => {
+                    let chosen = rollcast.listings.follow(&query);
+                    Box::new(Listed { query, window, chosen, sent: Sent::default(), not_before: Instant::now() })
+                }
+            };
+            if let Some(bytes) = listed.news() {
+                send(out, bytes).await?;
+            }
+            Ok((Following::List(listed), None))
         }
-        Scope::Deployment { cluster, namespace, name } => {
+        Scope::Deployment { cluster, namespace, name, uid } => {
             let Some(hub) = rollcast.clusters.get(&cluster).cloned() else {
                 return Ok((Following::Nothing, None));
             };
             let mut connection = hub.connection();
             let now = connection.borrow_and_update().clone();
             send_frame(out, &ServerFrame::Connection { cluster: cluster.clone(), connection: now }).await?;
-            Ok((listen(out, hub, namespace, name, since).await?, Some((cluster, connection))))
+            let following = listen(out, hub, Address { namespace, name, uid }, since).await?;
+            Ok((following, Some((cluster, connection))))
         }
     }
 }
@@ -162,7 +200,7 @@ async fn follow(
 /// The viewer lagged: drops what it missed and sends everything anew.
 async fn resume(out: &mut (impl Sink<Message> + Unpin), following: Following) -> Result<Following, End> {
     match following {
-        Following::Deployment { hub, namespace, name, .. } => listen(out, hub, namespace, name, None).await,
+        Following::Deployment { hub, address, .. } => listen(out, hub, address, None).await,
         other => Ok(other),
     }
 }
@@ -172,23 +210,27 @@ async fn resume(out: &mut (impl Sink<Message> + Unpin), following: Following) ->
 async fn listen(
     out: &mut (impl Sink<Message> + Unpin),
     hub: Handle,
-    namespace: String,
-    name: String,
+    address: Address,
     since: Option<Position>,
 ) -> Result<Following, End> {
-    let subscription = hub.subscribe(&namespace, &name, since).await.map_err(|_| End::Broken)?;
+    let subscription = hub.subscribe(&address, since).await.map_err(|_| End::Broken)?;
     send(out, subscription.first).await?;
     send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
-    Ok(Following::Deployment { hub, namespace, name, frames: subscription.frames })
+    Ok(Following::Deployment { hub, address, frames: subscription.frames })
 }
 
 /// The next frame to pass on; `None` when some were missed.
 async fn next(following: &mut Following) -> Option<Bytes> {
     match following {
         Following::Nothing => std::future::pending().await,
-        Following::Overview(overview) => match overview.changed().await {
-            Ok(()) => Some(overview.borrow_and_update().clone()),
-            Err(_) => std::future::pending().await,
+        Following::List(listed) => loop {
+            tokio::time::sleep_until(listed.not_before).await;
+            if listed.chosen.changed().await.is_err() {
+                return std::future::pending().await; // the program ends
+            }
+            if let Some(bytes) = listed.news() {
+                return Some(bytes);
+            }
         },
         Following::Deployment { frames, .. } => frames.recv().await.ok(),
     }
@@ -203,11 +245,9 @@ async fn changed(connected: &mut Connected) -> (String, frame::Connection) {
     std::future::pending().await
 }
 
-async fn now(following: &Following) -> i64 {
+fn now(following: &Following) -> Millis {
     match following {
-        Following::Deployment { hub, .. } => {
-            hub.read(|reader| reader.now_millis).await.unwrap_or_else(|_| crate::source::now_millis())
-        }
+        Following::Deployment { hub, .. } => hub.now_millis(),
         _ => crate::source::now_millis(),
     }
 }

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-use bytes::Bytes;
-use timeline::frame::{self, ClusterList, ServerFrame};
-use tokio::sync::watch as signal;
-
 use crate::http::Drawn;
 use crate::hub::Handle;
+use crate::listing::{Clusters, Listings};
 
 /// A running Rollcast.
 pub struct Rollcast {
@@ -21,8 +18,8 @@ pub struct Rollcast {
     pub viewers: Arc<AtomicUsize>,
     /// How often a viewer lagged and was given a fresh snapshot.
     pub resyncs: AtomicU64,
-    /// The list of every cluster, encoded once for all who follow it.
-    pub overview: signal::Receiver<Bytes>,
+    /// The lists that viewers follow.
+    pub listings: Arc<Listings>,
     /// Names under which this server may be addressed besides loopback ones.
     pub allowed_hosts: Vec<String>,
     /// Previews that were drawn lately.
@@ -30,47 +27,24 @@ pub struct Rollcast {
 }
 
 impl Rollcast {
-    /// Brings hubs together.
+    /// Brings hubs together, each with its accent; 0 for none.
     #[must_use]
     pub fn new(
-        hubs: Vec<Handle>,
+        hubs: Vec<(Handle, u8)>,
         build: &'static str,
         viewers: Arc<AtomicUsize>,
         allowed_hosts: Vec<String>,
     ) -> Arc<Self> {
-        let (overview, overview_out) = signal::channel(Bytes::new());
-        tokio::spawn(gather(hubs.clone(), overview));
-        let clusters = hubs.into_iter().map(|hub| (hub.name().to_owned(), hub)).collect();
+        let clusters = hubs.iter().map(|(hub, _)| (hub.name().to_owned(), hub.clone())).collect();
+        let listings = Listings::new(Clusters::new(hubs));
         Arc::new(Self {
             clusters,
             build,
             viewers,
             resyncs: AtomicU64::new(0),
-            overview: overview_out,
+            listings,
             allowed_hosts,
             drawn: Drawn::default(),
         })
-    }
-
-    /// The list of every cluster, by name.
-    #[must_use]
-    pub fn lists(&self) -> Vec<ClusterList> {
-        self.clusters.values().map(|hub| (**hub.list().borrow()).clone()).collect()
-    }
-}
-
-/// Encodes the list of all clusters whenever one of them changes.
-async fn gather(hubs: Vec<Handle>, overview: signal::Sender<Bytes>) {
-    let mut lists: Vec<_> = hubs.iter().map(Handle::list).collect();
-    loop {
-        let all: Vec<ClusterList> = lists.iter_mut().map(|list| (**list.borrow_and_update()).clone()).collect();
-        if let Ok(bytes) = frame::encode(&ServerFrame::Overview(all)) {
-            overview.send_replace(bytes.into());
-        }
-        let changes = lists.iter_mut().map(|list| Box::pin(list.changed()));
-        let (changed, ..) = futures::future::select_all(changes).await;
-        if changed.is_err() {
-            return;
-        }
     }
 }

@@ -84,15 +84,16 @@ impl Object {
         .ok()
     }
 
-    /// Its metadata.
+    /// Where it stands in its resource's history.
     #[must_use]
-    pub fn meta(&self) -> &decode::Meta {
+    pub fn resource_version(&self) -> Option<&String> {
         match self {
-            Self::Deployment(o) => &o.metadata,
-            Self::ReplicaSet(o) => &o.metadata,
-            Self::Pod(o) => &o.metadata,
-            Self::Event(o) => &o.metadata,
+            Self::Deployment(o) => &o.metadata.resource_version,
+            Self::ReplicaSet(o) => &o.metadata.resource_version,
+            Self::Pod(o) => &o.metadata.resource_version,
+            Self::Event(o) => &o.metadata.resource_version,
         }
+        .as_ref()
     }
 
     /// Its UID.
@@ -100,7 +101,13 @@ impl Object {
     /// # Errors
     /// When there is none, or not in canonical form.
     pub fn uid(&self) -> Result<Uid, Unusable> {
-        self.meta().uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
+        let uid = match self {
+            Self::Deployment(o) => &o.metadata.uid,
+            Self::ReplicaSet(o) => &o.metadata.uid,
+            Self::Pod(o) => &o.metadata.uid,
+            Self::Event(o) => &o.metadata.uid,
+        };
+        uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
     }
 
     /// The fact that it states. An Event that is about nothing with a UID states none.
@@ -117,7 +124,7 @@ impl Object {
     }
 }
 
-fn meta(meta: decode::Meta, controller_kind: &str) -> Result<Meta, Unusable> {
+fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusable> {
     let controller = meta.owner_references.iter().find(|o| o.controller == Some(true) && o.kind == controller_kind);
     Ok(Meta {
         uid: meta.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?,
@@ -134,6 +141,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let annotation = |key| object.metadata.annotations.get(key);
     Ok(DeploymentFact {
+        labels: object.metadata.labels.clone(),
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
         restarted_at: spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
         spec: DeploymentSpec {

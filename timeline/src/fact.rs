@@ -3,6 +3,8 @@
 //! A fact carries the fields that the timeline shows or derives from and nothing else; whoever makes facts (the
 //! server's `translate`) decides what an absent Kubernetes field means, so there is no "maybe missing" number here.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Millis, Uid};
@@ -165,6 +167,8 @@ pub struct Image {
 pub struct DeploymentFact {
     /// Identity and times.
     pub meta: Meta,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
     /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
     pub revision: Option<u64>,
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.

@@ -7,17 +7,19 @@
 //!    ◄──────────────────────────────────── Hello{protocol, build}
 //!    ◄──────────────────────────────────── Snapshot{epoch, seq, …}      or Delta straight away when `since` still fits
 //!    ◄──────────────────────────────────── Delta{from, to, changes} …   a gap: Subscribe again without `since`
+//!    ◄──────────────────────────────────── List{…} …                    of a list: what changed in the lines in view
 //!    ◄──────────────────────────────────── Heartbeat every 20 s, Connection whenever it changes
 //! ```
 
 use serde::{Deserialize, Serialize};
 
+use crate::list::{self, Query, Window};
 use crate::story::Line;
-use crate::view::{Summary, View};
+use crate::view::View;
 use crate::{Change, Millis, Model, Uid};
 
 /// Version of the frames. Another version cannot be read.
-pub const PROTOCOL: u16 = 4;
+pub const PROTOCOL: u16 = 5;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
@@ -61,9 +63,14 @@ pub struct Position {
 /// What a viewer follows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
-    /// The list of every Deployment of every cluster.
-    Overview,
-    /// One Deployment, by name: whichever bears it now.
+    /// Some lines of a list of Deployments.
+    List {
+        /// Which Deployments.
+        query: Query,
+        /// Which lines.
+        window: Window,
+    },
+    /// One Deployment.
     Deployment {
         /// Name of the cluster.
         cluster: String,
@@ -71,6 +78,8 @@ pub enum Scope {
         namespace: String,
         /// Name of the Deployment.
         name: String,
+        /// Which one of that name; `None` for the one that bears it now, or bore it last.
+        uid: Option<Uid>,
     },
 }
 
@@ -88,8 +97,8 @@ pub enum ServerFrame {
     Snapshot(Box<Snapshot>),
     /// What happened since.
     Delta(Delta),
-    /// The list, anew.
-    Overview(Vec<ClusterList>),
+    /// What changed in the lines that the viewer follows.
+    List(Box<list::News>),
     /// How the server gets on with a cluster.
     Connection {
         /// Name of the cluster.
@@ -190,17 +199,6 @@ pub struct Delta {
     pub changes: Vec<Change>,
     /// What is said anew.
     pub news: Option<News>,
-}
-
-/// One cluster's part of the list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ClusterList {
-    /// Name of the cluster.
-    pub cluster: String,
-    /// How the server gets on with it.
-    pub connection: Connection,
-    /// Its Deployments, by namespace and name.
-    pub deployments: Vec<Summary>,
 }
 
 /// How the server gets on with a cluster.

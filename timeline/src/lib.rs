@@ -21,6 +21,7 @@ pub mod fact;
 pub mod frame;
 pub mod history;
 pub mod id;
+pub mod list;
 pub mod model;
 pub mod order;
 pub mod past;

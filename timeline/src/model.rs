@@ -8,6 +8,8 @@
 
 mod queries;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fact::{Container, DeploymentSpec, DeploymentStatus, Exit, Image, PodCondition, ReplicaSetCounts};
@@ -145,6 +147,9 @@ impl Note {
 /// A Deployment as last observed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentNow {
+    /// `metadata.labels`: lists are searched by them.
+    #[serde(skip)]
+    pub labels: BTreeMap<String, String>,
     /// `metadata.generation`.
     #[serde(skip)]
     pub generation: u64,

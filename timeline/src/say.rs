@@ -9,7 +9,7 @@ mod verdict;
 
 pub use cause::cause;
 pub(crate) use happening::happening;
-pub use verdict::{badge, budget, derived, recreated, verdict, why};
+pub use verdict::{badge, budget, derived, recreated, succeeded, verdict, why};
 
 use crate::model::Pod;
 use crate::verdict::KubectlVerdict;

@@ -181,8 +181,10 @@ pub struct View {
     pub revision: Option<u64>,
     /// When the progress deadline passes, by our clock; `None` when no deadline runs.
     pub deadline_millis: Option<Millis>,
-    /// That there was another Deployment of this name before; empty when there was none.
+    /// That another Deployment had this name before, or has it now; empty when there is none.
     pub notice: String,
+    /// Another Deployment has this name now.
+    pub is_succeeded: bool,
 }
 
 /// A Deployment as a line of a list.
@@ -202,8 +204,18 @@ pub struct Summary {
     pub verdict: Verdict,
     /// Pods: available of the current revision, available of others, not yet available, terminating.
     pub pods: [u32; 4],
-    /// Since when the kubectl verdict is what it is.
+    /// Since when the kubectl verdict is what it is; of a complete rollout: when it was completed, as far as that is known.
     pub since_millis: Millis,
+    /// When the last rollout was completed: as it was seen, or as the Deployment's condition tells.
+    pub finished_millis: Option<Millis>,
+}
+
+impl Summary {
+    /// Where it stands in a list by place.
+    #[must_use]
+    pub fn place(&self) -> (&str, &str, Uid) {
+        (&self.namespace, &self.name, self.uid)
+    }
 }
 
 /// Looks at a Deployment; `None` when the model does not hold it.
@@ -229,7 +241,12 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         limits: looked.limits,
         revision: looked.revision(),
         deadline_millis: deadline(looked.deployment).map(|at| at.saturating_add(now.skew_millis)),
-        notice: looked.predecessor().map(|before| say::recreated(before, looked.deployment)).unwrap_or_default(),
+        notice: match (looked.successor(), looked.predecessor()) {
+            (Some(after), _) => say::succeeded(after, looked.deployment),
+            (None, Some(before)) => say::recreated(before, looked.deployment),
+            (None, None) => String::new(),
+        },
+        is_succeeded: looked.successor().is_some(),
     })
 }
 
@@ -238,6 +255,8 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
 pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     let deployment = model.deployments.get(&uid)?;
     let view = view(model, uid, now)?;
+    let finished_millis = finished(deployment, now.skew_millis);
+    let is_complete = view.verdict.tone == Tone::Ok;
     Some(Summary {
         uid,
         namespace: deployment.namespace.clone(),
@@ -254,8 +273,23 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
                 counts.terminating,
             ]
         },
-        since_millis: deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),
+        since_millis: match finished_millis.filter(|_| is_complete) {
+            Some(at) => at,
+            None => deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),
+        },
+        finished_millis,
     })
+}
+
+/// When the last rollout was completed, by our clock; `None` while it is not, or when nobody knows.
+fn finished(deployment: &Deployment, skew_millis: Millis) -> Option<Millis> {
+    let rollout = deployment.rollouts.last()?;
+    if rollout.started_millis.is_some() {
+        return rollout.completed_millis;
+    }
+    // It was complete before we came: the condition is not touched any more once a rollout is.
+    let told = deployment.now.status.progressing.as_ref().filter(|told| told.reason == "NewReplicaSetAvailable")?;
+    told.last_update_millis.map(|at| at.saturating_add(skew_millis))
 }
 
 fn reason(cause: &Cause, looked: &Looked<'_>) -> Reason {
@@ -398,14 +432,22 @@ impl<'m> Looked<'m> {
 
     /// The Deployment that bore the name before this one.
     fn predecessor(&self) -> Option<&'m Deployment> {
-        let Deployment { uid, namespace, name, first_seen_millis, .. } = self.deployment;
-        let earlier = self.model.deployments.values().filter(|other| {
-            other.uid != *uid
-                && other.first_seen_millis < *first_seen_millis
-                && other.name == *name
-                && other.namespace == *namespace
-        });
-        earlier.max_by_key(|other| other.first_seen_millis)
+        let first_seen = self.deployment.first_seen_millis;
+        self.namesakes().filter(|other| other.first_seen_millis < first_seen).max_by_key(|other| other.first_seen_millis)
+    }
+
+    /// The one that has the name now, when this one is gone.
+    fn successor(&self) -> Option<&'m Deployment> {
+        self.deployment.deleted_millis?;
+        self.namesakes().find(|other| other.deleted_millis.is_none())
+    }
+
+    fn namesakes(&self) -> impl Iterator<Item = &'m Deployment> + use<'m> {
+        let this = self.deployment;
+        let is_namesake = |other: &&Deployment| {
+            other.uid != this.uid && other.name == this.name && other.namespace == this.namespace
+        };
+        self.model.deployments.values().filter(move |other| is_namesake(other))
     }
 
     fn hold(&self) -> Hold {

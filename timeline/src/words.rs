@@ -32,6 +32,18 @@ pub fn duration(millis: Millis) -> String {
     }
 }
 
+/// How long ago something was, roughly: "18 s", "4 min", "9 h", "2 d".
+#[must_use]
+pub fn age(millis: Millis) -> String {
+    let seconds = millis.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
 /// Time of day in UTC, "14:02:05".
 #[must_use]
 pub fn clock(at_millis: Millis) -> String {

@@ -29,6 +29,7 @@ fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
 /// Three replicas, revision 2 half way: one new pod asked for, the old ones available.
 fn deployment() -> DeploymentFact {
     DeploymentFact {
+        labels: std::collections::BTreeMap::default(),
         meta: meta(1, "web", None),
         revision: Some(2),
         restarted_at: None,

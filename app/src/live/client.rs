@@ -30,7 +30,7 @@ pub trait Screen {
 }
 
 /// What a screen wants after it took frames.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Ask {
     /// Nothing.
     Nothing,
@@ -38,11 +38,13 @@ pub enum Ask {
     Snapshot,
     /// What was said at that time.
     Moment(Millis),
+    /// Something else from here on.
+    Follow(Box<Scope>),
 }
 
 struct Client {
     screen: Box<dyn Screen>,
-    scope: Scope,
+    scope: RefCell<Scope>,
     build: String,
     state: Cell<LinkState>,
     socket: RefCell<Option<Socket>>,
@@ -54,7 +56,7 @@ struct Client {
 pub fn start(screen: Box<dyn Screen>, scope: Scope, build: String) {
     let client = Rc::new(Client {
         screen,
-        scope,
+        scope: RefCell::new(scope),
         build,
         state: Cell::new(LinkState::Connecting { attempt: 0 }),
         socket: RefCell::new(None),
@@ -117,7 +119,8 @@ impl Client {
     }
 
     fn subscribe(&self, since: Option<Position>) {
-        self.say(&ViewerFrame::Subscribe { scope: self.scope.clone(), since });
+        let scope = self.scope.borrow().clone();
+        self.say(&ViewerFrame::Subscribe { scope, since });
     }
 
     fn say(&self, frame: &ViewerFrame) {
@@ -137,6 +140,10 @@ impl Client {
         match ask {
             Ask::Nothing => {}
             Ask::Snapshot => self.subscribe(None),
+            Ask::Follow(scope) => {
+                self.scope.replace(*scope);
+                self.subscribe(None);
+            }
             Ask::Moment(at_millis) => self.say(&ViewerFrame::Moment { at_millis }),
         }
     }

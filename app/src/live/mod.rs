@@ -5,6 +5,8 @@ pub mod client;
 pub mod clock;
 #[cfg(feature = "hydrate")]
 pub(crate) mod hands;
+#[cfg(feature = "hydrate")]
+pub(crate) mod lines;
 pub mod link;
 #[cfg(feature = "hydrate")]
 mod paint;

@@ -325,7 +325,7 @@ impl Screen for DeploymentScreen {
                     (copy.then, copy.is_waiting) = (Some(*moment), false);
                 }
                 ServerFrame::Heartbeat { now_millis } => self.0.copy.borrow_mut().clock.hear(now_millis, page_millis),
-                ServerFrame::Hello { .. } | ServerFrame::Overview(_) => {}
+                ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
             }
         }
         self.0.copy.borrow_mut().is_dirty = true;

@@ -1,21 +1,18 @@
 //! Hands on the list: search, filter, and keys from row to row. What is searched stands in the address.
 
 use wasm_bindgen::prelude::*;
-use web_sys::{Element, HtmlInputElement, HtmlSelectElement, KeyboardEvent};
+use web_sys::{Element, HtmlInputElement, KeyboardEvent};
 
 use super::hands::{find_element, listen, target};
 use super::{element, focus};
 
-/// Listens for as long as the page lives; `seek` is told what to look for: words, and the class name of a tone.
+/// Listens for as long as the page lives; `seek` is told what to look for: words, and labels.
 pub(crate) fn attach(seek: impl Fn(String, String) + Clone + 'static) {
-    for name in ["input", "change"] {
-        let seek = seek.clone();
-        listen(name, move |_| changed(&seek));
-    }
-    let submitted = seek;
+    let typed = seek.clone();
+    listen("input", move |_| typed(written("q"), written("labels")));
     listen("submit", move |event| {
         event.prevent_default();
-        changed(&submitted);
+        seek(written("q"), written("labels"));
     });
     listen("keydown", |event| {
         if let Some(event) = event.dyn_ref::<KeyboardEvent>()
@@ -26,23 +23,20 @@ pub(crate) fn attach(seek: impl Fn(String, String) + Clone + 'static) {
     });
 }
 
-fn changed(seek: &impl Fn(String, String)) {
-    let text = element("q").and_then(|q| Some(q.dyn_into::<HtmlInputElement>().ok()?.value())).unwrap_or_default();
-    let tone = element("tone").and_then(|tone| Some(tone.dyn_into::<HtmlSelectElement>().ok()?.value()));
-    let tone = tone.unwrap_or_default();
-    if let Some(window) = web_sys::window() {
-        let encoded = String::from(js_sys::encode_uri_component(&text));
-        let address = format!("?q={encoded}&tone={tone}");
-        if let Ok(history) = window.history() {
-            let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&address)); // the search works without it
-        }
+fn written(id: &str) -> String {
+    element(id).and_then(|input| Some(input.dyn_into::<HtmlInputElement>().ok()?.value())).unwrap_or_default()
+}
+
+/// What is searched stands in the address.
+pub(crate) fn note(address: &str) {
+    if let Some(history) = web_sys::window().and_then(|window| window.history().ok()) {
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(address)); // the search works without it
     }
-    seek(text, tone);
 }
 
 fn pressed(event: &KeyboardEvent) -> bool {
     let on = target::<Element>(event);
-    let is_writing = on.as_ref().is_some_and(|on| on.id() == "q");
+    let is_writing = on.as_ref().is_some_and(|on| matches!(on.id().as_str(), "q" | "labels"));
     match event.key().as_str() {
         "Escape" if is_writing => find_element("a.row").is_some_and(|row| focus(&row)),
         _ if is_writing => false,
@@ -53,7 +47,7 @@ fn pressed(event: &KeyboardEvent) -> bool {
     }
 }
 
-/// From row to row, over all clusters.
+/// From row to row.
 fn step(on: Option<Element>, is_next: bool) -> bool {
     let Some(document) = web_sys::window().and_then(|window| window.document()) else { return false };
     let rows = document.get_elements_by_class_name("row");

@@ -1,11 +1,14 @@
 //! The pages, one file each: what the server renders, and how the browser takes it over.
 
+mod deployments;
 #[cfg(feature = "ssr")]
 pub(crate) mod missing;
-mod overview;
 mod rollout;
 
 use crate::payload::Payload;
+
+#[cfg(feature = "hydrate")]
+pub(crate) use deployments::ListBoard;
 
 /// The page that a payload describes: all that is inside the body.
 #[cfg(feature = "ssr")]
@@ -14,7 +17,7 @@ pub fn page(payload: Payload) -> leptos::prelude::AnyView {
     use leptos::prelude::IntoAny;
 
     match payload {
-        Payload::Overview { clusters, filter, .. } => overview::page(clusters, filter).into_any(),
+        Payload::List(payload) => deployments::page(&payload).into_any(),
         Payload::Deployment(payload) => rollout::page(&payload).into_any(),
     }
 }
@@ -23,7 +26,7 @@ pub fn page(payload: Payload) -> leptos::prelude::AnyView {
 #[cfg(feature = "hydrate")]
 pub(crate) fn take_over(payload: Payload) {
     match payload {
-        Payload::Overview { build, clusters, filter } => overview::take_over(clusters, filter, build),
+        Payload::List(payload) => deployments::take_over(*payload),
         Payload::Deployment(payload) => rollout::take_over(*payload),
     }
 }

@@ -61,6 +61,11 @@ pub(super) fn take_over(payload: DeploymentPayload) {
     slots(&board).follow();
     let screen = DeploymentScreen::new(board, payload.snapshot, payload.moment);
     hands::attach(&screen);
-    let scope = Scope::Deployment { cluster: payload.cluster, namespace: payload.namespace, name: payload.name };
+    let scope = Scope::Deployment {
+        cluster: payload.cluster,
+        namespace: payload.namespace,
+        name: payload.name,
+        uid: payload.uid,
+    };
     client::start(Box::new(screen), scope, payload.build);
 }

@@ -26,12 +26,13 @@ pub(super) async fn description() -> Response {
 
 pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Response {
     let clusters: Vec<_> = rollcast
-        .lists()
-        .into_iter()
-        .map(|list| {
+        .clusters
+        .values()
+        .map(|hub| {
+            let list = hub.list().borrow().clone();
             let deployments: Vec<_> = list
-                .deployments
                 .iter()
+                .map(|listed| &listed.summary)
                 .map(|d| {
                     json!({
                         "namespace": d.namespace, "name": d.name, "uid": d.uid, "revision": d.revision, "images": d.images,
@@ -43,7 +44,7 @@ pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Respon
                     })
                 })
                 .collect();
-            json!({ "name": list.cluster, "deployments": deployments })
+            json!({ "name": hub.name(), "deployments": deployments })
         })
         .collect();
     Json(json!({ "clusters": clusters })).into_response()

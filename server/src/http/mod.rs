@@ -6,6 +6,7 @@ mod details;
 mod files;
 mod guard;
 mod health;
+mod links;
 mod metrics;
 mod pages;
 mod preview;
@@ -31,7 +32,8 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/", get(pages::overview))
         .route("/clusters/{cluster}", get(pages::cluster))
         .route("/clusters/{cluster}/namespaces/{namespace}", get(pages::namespace))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(pages::deployment))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(links::deployment))
+        .route("/deployments/{uid}", get(links::by_uid))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/pods/{uid}", get(details::pod))
         .route(
             "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/revisions/{revision}",

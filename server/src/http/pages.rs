@@ -2,58 +2,127 @@
 
 use std::sync::Arc;
 
-use app::filter::Filter;
-use app::payload::{DeploymentPayload, Payload};
-use axum::extract::{Path, Query, Request, State};
+use app::payload::{ListPayload, Payload};
+use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
-use timeline::frame::Snapshot;
+use timeline::list::{self, By, Group, Sent, Window};
+use timeline::words::safe;
 
 use super::guard;
+use crate::listing::Chosen;
 use crate::state::Rollcast;
 
-/// What of the list is asked for.
-#[derive(Debug, Default, serde::Deserialize)]
-pub(super) struct Sought {
-    /// Words.
-    #[serde(default)]
-    q: String,
-    /// Class name of a tone.
-    #[serde(default)]
-    tone: String,
+/// Lines of a list that are in its page from the start.
+const LINES: u32 = 50;
+
+/// The parameters of an address; of two with the same name the last one counts.
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What is written, or nothing.
+    fn text(&self, name: &str) -> String {
+        self.get(name).unwrap_or_default().to_owned()
+    }
+
+    /// A value that must be understood where there is one.
+    pub(super) fn read<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Malformed> {
+        let said = self.get(name).filter(|text| !text.is_empty());
+        let wrong = |text: &str| Malformed { name: name.to_owned(), text: text.to_owned() };
+        said.map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Parameters {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let query = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        Ok(Self(query.map(|Query(all)| all).unwrap_or_default()))
+    }
+}
+
+/// A parameter that makes no sense.
+#[derive(Debug)]
+pub(super) struct Malformed {
+    name: String,
+    text: String,
+}
+
+impl Malformed {
+    /// What it should be.
+    pub(super) fn why(&self) -> String {
+        let should = match self.name.as_str() {
+            "at" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
+            "uid" => "the UID of a Deployment",
+            "revision" => "the number of a revision, 1 or more",
+            "show" => "stuck, moving, finished or calm",
+            "by" => "namespace or verdict",
+            _ => "a number",
+        };
+        format!("{}={} makes no sense: it should be {should}.", self.name, timeline::words::safe(&self.text))
+    }
 }
 
 pub(super) async fn overview(
     State(rollcast): State<Arc<Rollcast>>,
-    Query(sought): Query<Sought>,
+    parameters: Parameters,
     request: Request,
 ) -> Response {
-    list(&rollcast, sought, None, None, request).await
+    let cluster = Some(parameters.text("cluster")).filter(|text| !text.is_empty());
+    let namespace = Some(parameters.text("namespace")).filter(|text| !text.is_empty());
+    list(&rollcast, &parameters, cluster, namespace, request).await
 }
 
 pub(super) async fn cluster(
     State(rollcast): State<Arc<Rollcast>>,
     Path(cluster): Path<String>,
-    Query(sought): Query<Sought>,
+    parameters: Parameters,
     request: Request,
 ) -> Response {
-    list(&rollcast, sought, Some(cluster), None, request).await
+    list(&rollcast, &parameters, Some(cluster), None, request).await
 }
 
 pub(super) async fn namespace(
     State(rollcast): State<Arc<Rollcast>>,
     Path((cluster, namespace)): Path<(String, String)>,
-    Query(sought): Query<Sought>,
+    parameters: Parameters,
     request: Request,
 ) -> Response {
-    list(&rollcast, sought, Some(cluster), Some(namespace), request).await
+    list(&rollcast, &parameters, Some(cluster), Some(namespace), request).await
+}
+
+/// Which Deployments an address asks for.
+pub(super) fn query(
+    parameters: &Parameters,
+    cluster: Option<String>,
+    namespace: Option<String>,
+) -> Result<list::Query, Malformed> {
+    let by = |text: &str| match text {
+        "namespace" => Some(By::Place),
+        "verdict" => Some(By::Verdict),
+        _ => None,
+    };
+    Ok(list::Query {
+        text: parameters.text("q"),
+        labels: parameters.text("labels"),
+        group: parameters.read("show", Group::named)?,
+        by: parameters.read("by", by)?.unwrap_or_default(),
+        cluster,
+        namespace,
+    })
 }
 
 async fn list(
     rollcast: &Rollcast,
-    sought: Sought,
+    parameters: &Parameters,
     cluster: Option<String>,
     namespace: Option<String>,
     request: Request,
@@ -61,23 +130,26 @@ async fn list(
     if let Some(unknown) = cluster.as_ref().filter(|cluster| !rollcast.clusters.contains_key(*cluster)) {
         return missing(rollcast, no_cluster(rollcast, unknown), request).await;
     }
-    let filter = Filter { text: sought.q, tone: sought.tone, cluster, namespace };
-    let payload = Payload::Overview { build: rollcast.build.to_owned(), clusters: rollcast.lists(), filter };
-    render(rollcast, payload, StatusCode::OK, request).await
+    let place = list::Query { cluster: cluster.clone(), namespace: namespace.clone(), ..list::Query::default() };
+    let from = parameters.read("from", |text| text.parse().ok());
+    let (query, from) = match query(parameters, cluster, namespace).and_then(|query| Ok((query, from?.unwrap_or(0)))) {
+        Ok(asked) => asked,
+        Err(wrong) => {
+            let instead = vec![(app::address::list(&place), "The whole list".to_owned())];
+            return refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+        }
+    };
+    let chosen = rollcast.listings.now(&query);
+    let window = Window { from, to: from.saturating_add(LINES) };
+    let news = Sent::default().news(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
+    let status = if chosen.overall.trouble.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    let payload = ListPayload { build: rollcast.build.to_owned(), query, window, news };
+    render(rollcast, Payload::List(Box::new(payload)), status, request).await
 }
 
-fn no_cluster(rollcast: &Rollcast, cluster: &str) -> String {
-    let known = rollcast.clusters.keys().cloned().collect::<Vec<_>>().join(", ");
-    format!("Rollcast does not watch a cluster named {cluster:?}. It watches: {known}.")
-}
-
-/// What a link to a Deployment may name besides it.
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct Asked {
-    /// A moment.
-    at: Option<String>,
-    /// A revision: its last moment, or the present while it is the current one.
-    revision: Option<String>,
+pub(super) fn no_cluster(rollcast: &Rollcast, cluster: &str) -> String {
+    let known = rollcast.clusters.keys().map(|name| safe(name)).collect::<Vec<_>>().join(", ");
+    format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster))
 }
 
 /// A moment as people and programs write it.
@@ -86,69 +158,13 @@ pub(super) fn millis(text: &str) -> Option<i64> {
     text.parse().ok().or_else(time)
 }
 
-/// A new ReplicaSet is there this long before its Deployment tells of the new revision.
-const BEFORE_MILLIS: i64 = 250;
-
-/// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.
-fn last_moment(snapshot: &Snapshot, revision: u64) -> Option<Option<i64>> {
-    let rollouts = &snapshot.model.deployments.get(&snapshot.deployment?)?.rollouts;
-    let at = rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
-    Some(rollouts.get(at + 1).and_then(|next| next.started_millis).map(|started| started - BEFORE_MILLIS))
-}
-
-pub(super) async fn deployment(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path((cluster, namespace, name)): Path<(String, String, String)>,
-    Query(asked): Query<Asked>,
-    request: Request,
-) -> Response {
-    let Some(hub) = rollcast.clusters.get(&cluster) else {
-        return missing(&rollcast, no_cluster(&rollcast, &cluster), request).await;
-    };
-    let connection = hub.connection().borrow().clone();
-    let Ok(snapshot) = hub.page(&namespace, &name).await else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
-    };
-    let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    if let Some(wanted) = asked.revision.as_deref().filter(|_| asked.at.is_none() && snapshot.deployment.is_some()) {
-        let page = app::address::deployment(&cluster, &namespace, &name);
-        return match wanted.parse().ok().and_then(|revision| last_moment(&snapshot, revision)) {
-            Some(None) => Redirect::temporary(&page).into_response(),
-            Some(Some(at)) => Redirect::temporary(&format!("{page}?at={at}")).into_response(),
-            None => {
-                let why = format!("{name} never had a revision {wanted:?}, or none that is kept.");
-                let instead = vec![(page, format!("{name} as it is now"))];
-                refuse(&rollcast, StatusCode::NOT_FOUND, why, instead, request).await
-            }
-        };
-    }
-    let moment = match asked.at.as_deref().filter(|_| snapshot.deployment.is_some()).map(millis) {
-        None => None,
-        Some(None) => {
-            let why = "A moment is a time such as at=2026-11-21T14:02:05.250Z, or milliseconds since 1970.";
-            let page = app::address::deployment(&cluster, &namespace, &name);
-            let instead = vec![(page, format!("{name} as it is now"))];
-            return refuse(&rollcast, StatusCode::BAD_REQUEST, why.to_owned(), instead, request).await;
-        }
-        Some(Some(at_millis)) if at_millis >= snapshot.now_millis => None,
-        Some(Some(at_millis)) => {
-            let first = snapshot.model.deployments.values().next().map_or(at_millis, |known| known.first_seen_millis);
-            hub.moment(&namespace, &name, at_millis.max(first)).await.ok()
-        }
-    };
-    let build = rollcast.build.to_owned();
-    let page = DeploymentPayload { build, cluster, namespace, name, connection, snapshot, moment };
-    let payload = Payload::Deployment(Box::new(page));
-    render(&rollcast, payload, status, request).await
-}
-
 pub(super) async fn not_found(rollcast: Arc<Rollcast>, request: Request) -> Response {
     let why = "Pages are the list of all Deployments, and one page per Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
     missing(&rollcast, why.to_owned(), request).await
 }
 
-async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
+pub(super) async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
     let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
     refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await
 }
@@ -161,7 +177,7 @@ pub(super) async fn refuse(
     instead: Vec<(String, String)>,
     request: Request,
 ) -> Response {
-    let path = timeline::words::safe(request.uri().path());
+    let path = safe(request.uri().path());
     let build = rollcast.build;
     let shell = move || {
         guard_page();
@@ -180,7 +196,7 @@ pub(super) async fn plain(rollcast: &Rollcast, title: String, markup: String, re
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, StatusCode::OK)
 }
 
-async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
+pub(super) async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
     let build = rollcast.build;
     let origin = origin(&request);
     let shell = move || {

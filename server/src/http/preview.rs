@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use resvg::{tiny_skia, usvg};
 
+use crate::hub::Address;
 use crate::state::Rollcast;
 
 /// A picture is used again for this long.
@@ -65,7 +66,8 @@ pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, Path(place): Path
 }
 
 async fn drawing(rollcast: &Rollcast, (cluster, namespace, name): &Place) -> Option<String> {
-    let snapshot = rollcast.clusters.get(cluster)?.page(namespace, name).await.ok()?;
+    let address = Address { namespace: namespace.clone(), name: name.clone(), uid: None };
+    let snapshot = rollcast.clusters.get(cluster)?.page(&address).await.ok()?;
     let place = format!("{namespace} / {name}");
     Some(preview::svg(&snapshot.model, snapshot.deployment?, &snapshot.said, snapshot.now_millis, &place))
 }

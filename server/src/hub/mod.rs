@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   sources ──mpsc──► ┌──────────────────────────────┐ ──broadcast per topic──► sessions (encoded once, shared)
-//!   commands ─mpsc──► │ drain, apply, then publish:  │ ──watch "list"────────► overview
+//!   commands ─mpsc──► │ drain, apply, then publish:  │ ──watch "list"────────► lists
 //!                     │ at once when idle, else 50 ms│ ──watch "connection"──► sessions
 //!                     └──────────────────────────────┘
 //! ```
@@ -12,13 +12,16 @@ mod connection;
 mod task;
 mod topic;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use timeline::document::{self, Document};
-use timeline::frame::{ClusterList, Connection, ConnectionState, Moment, Position, Snapshot};
-use timeline::{Fact, History, Millis, Retention, Timeline};
+use timeline::frame::{Connection, ConnectionState, Moment, Position, Snapshot};
+use timeline::model::Deployment;
+use timeline::view::Summary;
+use timeline::{Fact, History, Millis, Model, Retention, Timeline, Uid};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
@@ -94,15 +97,51 @@ pub struct Subscription {
     pub now_millis: Millis,
 }
 
-/// What the overview may read of a hub without asking it.
-pub type List = Arc<ClusterList>;
+/// A Deployment in the list of its cluster.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// What lists show of it.
+    pub summary: Summary,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// What words are looked for in, in small letters.
+    pub text: String,
+}
+
+/// The Deployments of a cluster by namespace and name; read without asking the hub.
+pub type List = Arc<Vec<Arc<Listed>>>;
+
+/// Which Deployment is meant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Which one of that name; `None` for the one that bears it now, or bore it last.
+    pub uid: Option<Uid>,
+}
+
+impl Address {
+    /// The Deployment that it means.
+    #[must_use]
+    pub fn find<'m>(&self, model: &'m Model) -> Option<&'m Deployment> {
+        match self.uid {
+            None => model.find(&self.namespace, &self.name),
+            Some(uid) => model
+                .deployments
+                .get(&uid)
+                .filter(|found| found.name == self.name && found.namespace == self.namespace),
+        }
+    }
+}
 
 type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 
 enum Command {
-    Subscribe { namespace: String, name: String, since: Option<Position>, reply: oneshot::Sender<Subscription> },
-    Page { namespace: String, name: String, reply: oneshot::Sender<Snapshot> },
-    Moment { namespace: String, name: String, at_millis: Millis, reply: oneshot::Sender<Moment> },
+    Subscribe { address: Address, since: Option<Position>, reply: oneshot::Sender<Subscription> },
+    Page { address: Address, reply: oneshot::Sender<Snapshot> },
+    Moment { address: Address, at_millis: Millis, reply: oneshot::Sender<Moment> },
     Read(Job),
     Observe { at_millis: Millis, fact: Option<Box<Fact>> },
     Restart { clock: ReplayClock, state: ConnectionState },
@@ -139,6 +178,7 @@ pub struct Handle {
     commands: mpsc::Sender<Command>,
     connection: signal::Receiver<Connection>,
     list: signal::Receiver<List>,
+    clock: signal::Receiver<Clock>,
     counters: Arc<HubCounters>,
     sources: Arc<Counters>,
 }
@@ -151,13 +191,15 @@ impl Handle {
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
         let (events, event_inbox) = mpsc::channel(source::QUEUE);
         let (connection, connection_out) = signal::channel(Connection::default());
-        let empty =
-            ClusterList { cluster: name.to_string(), connection: Connection::default(), deployments: Vec::new() };
-        let (list, list_out) = signal::channel(Arc::new(empty));
+        let (list, list_out) = signal::channel(List::default());
+        let (clock, clock_out) = signal::channel(Clock::Real);
         let counters = Arc::new(HubCounters::default());
-        let hub = task::Hub::new(name.clone(), retention, connection, list, counters.clone());
+        let signals = task::Signals { connection, list, clock };
+        let hub = task::Hub::new(retention, signals, counters.clone());
         tokio::spawn(hub.run(event_inbox, command_inbox));
-        (Self { name, commands, connection: connection_out, list: list_out, counters, sources }, events)
+        let handle =
+            Self { name, commands, connection: connection_out, list: list_out, clock: clock_out, counters, sources };
+        (handle, events)
     }
 
     /// Name of the cluster.
@@ -178,6 +220,12 @@ impl Handle {
         self.list.clone()
     }
 
+    /// The hub's clock.
+    #[must_use]
+    pub fn now_millis(&self) -> Millis {
+        self.clock.borrow().now_millis()
+    }
+
     /// What the hub counts.
     #[must_use]
     pub fn counters(&self) -> &HubCounters {
@@ -190,33 +238,31 @@ impl Handle {
         &self.sources
     }
 
-    /// Follows a Deployment by name.
+    /// Follows a Deployment.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn subscribe(
-        &self,
-        namespace: &str,
-        name: &str,
-        since: Option<Position>,
-    ) -> Result<Subscription, HubEnded> {
-        self.ask(|reply| Command::Subscribe { namespace: namespace.into(), name: name.into(), since, reply }).await
+    pub async fn subscribe(&self, address: &Address, since: Option<Position>) -> Result<Subscription, HubEnded> {
+        let address = address.clone();
+        self.ask(|reply| Command::Subscribe { address, since, reply }).await
     }
 
     /// Everything about a Deployment, for one page.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn page(&self, namespace: &str, name: &str) -> Result<Snapshot, HubEnded> {
-        self.ask(|reply| Command::Page { namespace: namespace.into(), name: name.into(), reply }).await
+    pub async fn page(&self, address: &Address) -> Result<Snapshot, HubEnded> {
+        let address = address.clone();
+        self.ask(|reply| Command::Page { address, reply }).await
     }
 
     /// What was said of a Deployment at some time.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn moment(&self, namespace: &str, name: &str, at_millis: Millis) -> Result<Moment, HubEnded> {
-        self.ask(|reply| Command::Moment { namespace: namespace.into(), name: name.into(), at_millis, reply }).await
+    pub async fn moment(&self, address: &Address, at_millis: Millis) -> Result<Moment, HubEnded> {
+        let address = address.clone();
+        self.ask(|reply| Command::Moment { address, at_millis, reply }).await
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use timeline::change::Subject;
 use timeline::fact::Seen;
-use timeline::frame::{ClusterList, Connection, ConnectionState, Moment, Position, Said, Snapshot};
-use timeline::view::{self, Now, Summary, Tone};
+use timeline::frame::{Connection, ConnectionState, Moment, Position, Said, Snapshot};
+use timeline::view::{self, Now, Tone};
 use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, story};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
 
 use super::connection::Watches;
 use super::topic::{Scene, Topic};
-use super::{Clock, Command, HubCounters, List, Reader, Subscription};
+use super::{Address, Clock, Command, HubCounters, List, Listed, Reader, Subscription};
 use crate::odd;
 use crate::source::{self, SourceEvent};
 use crate::translate::Object;
@@ -32,8 +32,14 @@ const FORGET_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the queue before anything is published.
 const DRAIN: usize = 512;
 
+/// What others read of the hub without asking it.
+pub(super) struct Signals {
+    pub(super) connection: signal::Sender<Connection>,
+    pub(super) list: signal::Sender<List>,
+    pub(super) clock: signal::Sender<Clock>,
+}
+
 pub(super) struct Hub {
-    name: Arc<str>,
     epoch: u64,
     timeline: Timeline,
     history: History,
@@ -43,31 +49,24 @@ pub(super) struct Hub {
     observed: Option<(Millis, Millis)>,
     watches: Watches,
     replay: Option<ConnectionState>,
-    topics: BTreeMap<(String, String), Topic>,
+    topics: BTreeMap<Address, Topic>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
-    summaries: BTreeMap<Uid, Summary>,
+    listed: BTreeMap<Uid, Arc<Listed>>,
     /// Deployments whose summary may be old.
     outdated: BTreeSet<Uid>,
+    is_list_old: bool,
     is_dirty: bool,
     published: Instant,
-    listed: Instant,
-    connection: signal::Sender<Connection>,
-    list: signal::Sender<List>,
+    list_sent: Instant,
+    signals: Signals,
     counters: Arc<HubCounters>,
 }
 
 impl Hub {
-    pub(super) fn new(
-        name: Arc<str>,
-        retention: Retention,
-        connection: signal::Sender<Connection>,
-        list: signal::Sender<List>,
-        counters: Arc<HubCounters>,
-    ) -> Self {
+    pub(super) fn new(retention: Retention, signals: Signals, counters: Arc<HubCounters>) -> Self {
         let now = Instant::now();
         Self {
-            name,
             epoch: fastrand::u64(..),
             timeline: Timeline::new(),
             history: History::default(),
@@ -79,13 +78,13 @@ impl Hub {
             replay: None,
             topics: BTreeMap::new(),
             touched: BTreeMap::new(),
-            summaries: BTreeMap::new(),
+            listed: BTreeMap::new(),
             outdated: BTreeSet::new(),
+            is_list_old: false,
             is_dirty: false,
             published: now,
-            listed: now,
-            connection,
-            list,
+            list_sent: now,
+            signals,
             counters,
         }
     }
@@ -99,7 +98,7 @@ impl Hub {
         loop {
             let due = self.timeline.next_due_millis().and_then(|at| self.clock.until(at));
             let publish_at = self.published + PUBLISH_EVERY;
-            let list_at = self.listed + LIST_EVERY;
+            let list_at = self.list_sent + LIST_EVERY;
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(command) => self.command(command),
@@ -118,7 +117,7 @@ impl Hub {
                     self.take(now_millis, changes);
                 }
                 () = tokio::time::sleep_until(publish_at), if self.is_dirty => {}
-                () = tokio::time::sleep_until(list_at), if !self.outdated.is_empty() => {}
+                () = tokio::time::sleep_until(list_at), if self.is_list_due() => {}
                 _ = look_again.tick() => self.look_again(),
                 _ = forget.tick() => {
                     let on_screen = self.topics.values().filter(|t| !t.is_deserted()).filter_map(|t| t.deployment).collect();
@@ -132,10 +131,14 @@ impl Hub {
             if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
                 self.publish();
             }
-            if !self.outdated.is_empty() && self.listed.elapsed() >= LIST_EVERY {
+            if self.is_list_due() && self.list_sent.elapsed() >= LIST_EVERY {
                 self.publish_list();
             }
         }
+    }
+
+    fn is_list_due(&self) -> bool {
+        self.is_list_old || !self.outdated.is_empty()
     }
 
     fn event(&mut self, event: SourceEvent) {
@@ -200,14 +203,17 @@ impl Hub {
                 let Some(deployment) = model.deployments.get(&uid) else {
                     continue;
                 };
-                let key = (deployment.namespace.clone(), deployment.name.clone());
-                let Some(topic) = self.topics.get_mut(&key) else {
-                    continue;
-                };
-                if renames || (ties && has_pods(model, &change)) {
-                    topic.renew(model.find(&key.0, &key.1).map(|d| d.uid));
-                } else if topic.deployment == Some(uid) {
-                    topic.push(&change);
+                let (namespace, name) = (deployment.namespace.clone(), deployment.name.clone());
+                for uid_asked in [None, Some(uid)] {
+                    let address = Address { namespace: namespace.clone(), name: name.clone(), uid: uid_asked };
+                    let Some(topic) = self.topics.get_mut(&address) else {
+                        continue;
+                    };
+                    if renames || (ties && has_pods(model, &change)) {
+                        topic.renew(address.find(model).map(|d| d.uid));
+                    } else if topic.deployment == Some(uid) {
+                        topic.push(&change);
+                    }
                 }
             }
         }
@@ -216,7 +222,7 @@ impl Hub {
     /// A Deployment was taken out whole; nobody looks at it.
     fn forgotten(&mut self, uid: Uid) {
         self.touched.remove(&uid);
-        self.summaries.remove(&uid);
+        self.is_list_old |= self.listed.remove(&uid).is_some();
     }
 
     fn publish(&mut self) {
@@ -224,19 +230,19 @@ impl Hub {
         self.published = Instant::now();
         let mut topics = std::mem::take(&mut self.topics);
         topics.retain(|_, topic| !topic.is_deserted());
-        for ((namespace, name), topic) in &mut topics {
-            self.publish_topic(topic, namespace, name);
+        for (address, topic) in &mut topics {
+            self.publish_topic(topic, address);
         }
         self.topics = topics;
     }
 
-    fn publish_topic(&self, topic: &mut Topic, namespace: &str, name: &str) {
+    fn publish_topic(&self, topic: &mut Topic, address: &Address) {
         let encoded = topic.publish(Scene {
             seq: self.timeline.seq(),
             now_millis: self.clock.now_millis(),
-            is_ticking: !matches!(self.connection.borrow().state, ConnectionState::Stale { .. }),
-            snapshot: || self.snapshot(namespace, name),
-            said: || self.said(self.timeline.model().find(namespace, name).map(|d| d.uid)),
+            is_ticking: !matches!(self.signals.connection.borrow().state, ConnectionState::Stale { .. }),
+            snapshot: || self.snapshot(address),
+            said: || self.said(address.find(self.timeline.model()).map(|d| d.uid)),
         });
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
     }
@@ -251,10 +257,10 @@ impl Hub {
     }
 
     /// What was said of a Deployment at some time.
-    fn moment(&self, namespace: &str, name: &str, at_millis: Millis) -> Moment {
+    fn moment(&self, address: &Address, at_millis: Millis) -> Moment {
         let at_millis = at_millis.min(self.clock.now_millis());
         let model = self.timeline.model();
-        let uid = model.find(namespace, name).map(|d| d.uid);
+        let uid = address.find(model).map(|d| d.uid);
         let then = uid.and_then(|uid| Some((uid, self.history.at(model, uid, at_millis)?)));
         let said = then.map(|(uid, then)| {
             let now = Now { millis: at_millis, skew_millis: self.timeline.skew_millis() };
@@ -264,36 +270,38 @@ impl Hub {
     }
 
     fn publish_list(&mut self) {
-        self.listed = Instant::now();
+        self.list_sent = Instant::now();
         let now = self.now();
         let model = self.timeline.model();
         for uid in std::mem::take(&mut self.outdated) {
-            let exists = model.deployments.get(&uid).is_some_and(|d| d.deleted_millis.is_none());
-            match view::summary(model, uid, now).filter(|_| exists) {
-                Some(summary) => self.summaries.insert(uid, summary),
-                None => self.summaries.remove(&uid),
-            };
-        }
-        self.send_list();
-    }
-
-    fn send_list(&self) {
-        let mut deployments: Vec<Summary> = self.summaries.values().cloned().collect();
-        deployments.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
-        let list =
-            ClusterList { cluster: self.name.to_string(), connection: self.connection.borrow().clone(), deployments };
-        self.list.send_if_modified(|known| {
-            let changed = **known != list;
-            if changed {
-                *known = Arc::new(list);
+            let deployment = model.deployments.get(&uid).filter(|d| d.deleted_millis.is_none());
+            let summary = deployment.and_then(|deployment| Some((deployment, view::summary(model, uid, now)?)));
+            let known = self.listed.get(&uid);
+            match summary {
+                Some((deployment, summary))
+                    if known.is_none_or(|k| k.summary != summary || k.labels != deployment.now.labels) =>
+                {
+                    self.listed.insert(uid, Arc::new(Listed::new(summary, deployment.now.labels.clone())));
+                    self.is_list_old = true;
+                }
+                None if known.is_some() => {
+                    self.listed.remove(&uid);
+                    self.is_list_old = true;
+                }
+                _ => {}
             }
-            changed
-        });
+        }
+        if std::mem::take(&mut self.is_list_old) {
+            let mut list: Vec<Arc<Listed>> = self.listed.values().cloned().collect();
+            list.sort_by(|a, b| a.summary.place().cmp(&b.summary.place()));
+            self.signals.list.send_replace(Arc::new(list));
+        }
     }
 
     /// Sentences such as "not ready since 20 s" change by time alone.
     fn look_again(&mut self) {
-        let busy = self.summaries.values().filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
+        let busy = self.listed.values().map(|listed| &listed.summary);
+        let busy = busy.filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
         self.outdated.extend(busy.map(|summary| summary.uid));
     }
 
@@ -302,27 +310,24 @@ impl Hub {
             Some(state) => Connection { state: state.clone(), forbidden: Vec::new() },
             None => self.watches.connection(),
         };
-        let changed = self.connection.send_if_modified(|known| {
+        self.signals.connection.send_if_modified(|known| {
             let changed = *known != connection;
             *known = connection;
             changed
         });
-        if changed {
-            self.send_list();
-        }
     }
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Subscribe { namespace, name, since, reply } => {
-                let subscription = self.subscribe(namespace, name, since);
+            Command::Subscribe { address, since, reply } => {
+                let subscription = self.subscribe(address, since);
                 let _ = reply.send(subscription); // the asker may have left
             }
-            Command::Page { namespace, name, reply } => {
-                let _ = reply.send(self.snapshot(&namespace, &name));
+            Command::Page { address, reply } => {
+                let _ = reply.send(self.snapshot(&address));
             }
-            Command::Moment { namespace, name, at_millis, reply } => {
-                let _ = reply.send(self.moment(&namespace, &name, at_millis));
+            Command::Moment { address, at_millis, reply } => {
+                let _ = reply.send(self.moment(&address, at_millis));
             }
             Command::Read(job) => {
                 job(&Reader {
@@ -345,7 +350,7 @@ impl Hub {
                 self.observed = None;
                 self.looking_since_millis = clock.start_millis;
                 self.touched.clear();
-                self.outdated = self.summaries.keys().copied().collect();
+                self.outdated = self.listed.keys().copied().collect();
                 self.topics.values_mut().for_each(|topic| topic.renew(None));
                 self.is_dirty = true;
                 self.set_clock(clock, state);
@@ -356,33 +361,33 @@ impl Hub {
 
     fn set_clock(&mut self, clock: super::ReplayClock, state: ConnectionState) {
         self.clock = Clock::Replay(clock);
+        self.signals.clock.send_replace(self.clock);
         self.replay = Some(state);
         self.tell_connection();
     }
 
-    fn subscribe(&mut self, namespace: String, name: String, since: Option<Position>) -> Subscription {
+    fn subscribe(&mut self, address: Address, since: Option<Position>) -> Subscription {
         self.publish(); // so that what the topic sent and what the snapshot holds is the same
-        let deployment = self.timeline.model().find(&namespace, &name).map(|d| d.uid);
+        let deployment = address.find(self.timeline.model()).map(|d| d.uid);
         let seq = self.timeline.seq();
-        let key = (namespace, name);
-        let mut topic = self.topics.remove(&key).unwrap_or_else(|| Topic::new(deployment, seq));
+        let mut topic = self.topics.remove(&address).unwrap_or_else(|| Topic::new(deployment, seq));
         let touched = deployment.and_then(|uid| self.touched.get(&uid)).copied().unwrap_or(0);
         let fits = since
             .is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
         let now_millis = self.clock.now_millis();
         let (first, encoded) = match since.filter(|_| fits) {
             Some(at) => (topic.resume(at.seq, now_millis, || self.said(deployment)).unwrap_or_default(), 1),
-            None => topic.snapshot(|| self.snapshot(&key.0, &key.1)),
+            None => topic.snapshot(|| self.snapshot(&address)),
         };
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
-        self.topics.insert(key, topic);
+        self.topics.insert(address, topic);
         Subscription { first, frames, now_millis }
     }
 
-    fn snapshot(&self, namespace: &str, name: &str) -> Snapshot {
+    fn snapshot(&self, address: &Address) -> Snapshot {
         let model = self.timeline.model();
-        let deployment = model.find(namespace, name).map(|d| d.uid);
+        let deployment = address.find(model).map(|d| d.uid);
         Snapshot {
             epoch: self.epoch,
             seq: self.timeline.seq(),

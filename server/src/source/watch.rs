@@ -254,7 +254,7 @@ impl Watch {
         let at_millis = self.word();
         match Object::decode(self.kind, parsed.object.get()).and_then(|object| object.uid().map(|_| object)) {
             Ok(object) => {
-                if let Some(version) = &object.meta().resource_version {
+                if let Some(version) = object.resource_version() {
                     position.clone_from(version);
                 }
                 self.backoff.reset();

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use timeline::frame::{self, ClusterList, ConnectionState, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::frame::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::list::{self, MOST_LINES, Query, Window};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::Origin;
-use crate::hub::{Handle, HubEnded};
+use crate::hub::{Address, Handle, HubEnded};
 use crate::source::backoff::Backoff;
 
 /// A connection that says nothing for this long is dead: two heartbeats and some.
@@ -81,7 +82,7 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
         }
         Origin::Server { address, cluster, namespace, .. } => {
             let (cluster, namespace, name) = (cluster.clone(), namespace.clone(), name.to_owned());
-            let (address, scope) = (address.clone(), Scope::Deployment { cluster, namespace, name });
+            let (address, scope) = (address.clone(), Scope::Deployment { cluster, namespace, name, uid: None });
             tokio::spawn(async move {
                 if let Err(error) = follow_server(address, scope, &out).await {
                     let _ = out.send(Err(error)).await;
@@ -98,6 +99,7 @@ type Out = mpsc::Sender<Result<Heard, FeedError>>;
 /// is not missing.
 async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
     let mut connection = hub.connection();
+    let address = Address { namespace: namespace.to_owned(), name: name.to_owned(), uid: None };
     loop {
         let now = connection.borrow_and_update().clone();
         let is_listed = !matches!(now.state, ConnectionState::Connecting | ConnectionState::Stale { .. });
@@ -111,7 +113,7 @@ async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Res
         connection.changed().await.map_err(|_| HubEnded)?;
     }
     connection.mark_changed(); // how it is now is told after what there is
-    let mut subscription = hub.subscribe(namespace, name, None).await?;
+    let mut subscription = hub.subscribe(&address, None).await?;
     let mut next = subscription.first;
     loop {
         let frame = Box::new(frame::decode_server(&next)?);
@@ -124,7 +126,7 @@ async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Res
                     Ok(bytes) => break bytes,
                     Err(_) => {
                         // Some were missed: begin anew.
-                        subscription = hub.subscribe(namespace, name, None).await?;
+                        subscription = hub.subscribe(&address, None).await?;
                         break subscription.first;
                     }
                 },
@@ -212,26 +214,35 @@ async fn pass_on(socket: &mut Socket, scope: &Scope, out: &Out) -> Passed {
     }
 }
 
-/// The cluster to follow on a server: the named one, or the only one.
-pub(super) async fn cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result<ClusterList> {
+/// The cluster to follow on a server, the named one or the only one; and the Deployments of it, by namespace and name, as
+/// far as one list tells them.
+pub(super) async fn cluster_of(
+    address: &str,
+    wanted: Option<&str>,
+) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let unreachable = |why| FeedError::Unreachable { address: address.to_owned(), why };
-    let mut socket = subscribe(address, Scope::Overview).await.map_err(unreachable)?;
-    let lists = loop {
+    let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
+    let scope = Scope::List { query, window: Window { from: 0, to: MOST_LINES } };
+    let mut socket = subscribe(address, scope).await.map_err(unreachable)?;
+    let mut list = list::Copy::default();
+    while list.overall.clusters.is_empty() {
         match receive(&mut socket).await.map_err(unreachable)? {
             ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
                 return Err(FeedError::Version { address: address.to_owned(), theirs: protocol }.into());
             }
-            ServerFrame::Overview(lists) => break lists,
+            ServerFrame::List(news) => list.hear(*news),
             _ => {}
         }
-    };
-    let known = || lists.iter().map(|list| super::plain(&list.cluster)).collect::<Vec<_>>().join(", ");
-    match (wanted, lists.as_slice()) {
-        (Some(wanted), lists) => match lists.iter().find(|list| list.cluster == wanted) {
-            Some(found) => Ok(found.clone()),
+    }
+    let deployments = list.lines().map(|line| (line.summary.namespace.clone(), line.summary.name.clone())).collect();
+    let clusters = &list.overall.clusters;
+    let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
+    match (wanted, clusters.as_slice()) {
+        (Some(wanted), clusters) => match clusters.iter().find(|cluster| cluster.name == wanted) {
+            Some(found) => Ok((found.name.clone(), deployments)),
             None => anyhow::bail!("{address} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
         },
-        (None, [only]) => Ok(only.clone()),
+        (None, [only]) => Ok((only.name.clone(), deployments)),
         (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
     }
 }

@@ -60,7 +60,7 @@ impl Follower {
             }
             ServerFrame::Connection { connection, .. } => self.connection = Some(connection),
             ServerFrame::Heartbeat { now_millis } => self.clock = Some((now_millis, arrived)),
-            ServerFrame::Hello { .. } | ServerFrame::Overview(_) | ServerFrame::Moment(_) => {}
+            ServerFrame::Hello { .. } | ServerFrame::List(_) | ServerFrame::Moment(_) => {}
         }
         true
     }

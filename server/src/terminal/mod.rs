@@ -56,10 +56,9 @@ impl Origin {
     async fn open(from: &cli::Follow) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
             let address = address.trim_end_matches('/').to_owned();
-            let cluster = feed::cluster_of(&address, from.cluster.as_deref()).await?;
+            let (cluster, known) = feed::cluster_of(&address, from.cluster.as_deref()).await?;
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
-            let known = cluster.deployments.into_iter().map(|d| (d.namespace, d.name)).collect();
-            return Ok(Self::Server { address, cluster: cluster.cluster, namespace, known });
+            return Ok(Self::Server { address, cluster, namespace, known });
         }
         let target = target(from.kubeconfig.clone(), from.context.clone()).await?;
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());

@@ -20,6 +20,7 @@ impl Timeline {
             return;
         }
         let now = DeploymentNow {
+            labels: fact.labels,
             generation: fact.meta.generation,
             deleting: fact.meta.deletion_at_millis.is_some(),
             revision: fact.revision,

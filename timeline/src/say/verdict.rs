@@ -18,6 +18,15 @@ pub fn recreated(before: &Deployment, now: &Deployment) -> String {
     )
 }
 
+/// That the name belongs to another Deployment now.
+pub fn succeeded(after: &Deployment, then: &Deployment) -> String {
+    let deleted = then.deleted_millis.map_or_else(String::new, |at| format!(" It was deleted at {} UTC.", clock(at)));
+    format!(
+        "You are looking at an earlier Deployment of this name.{deleted} The one that has the name now was created at {} UTC.",
+        clock(after.created_at_millis)
+    )
+}
+
 /// The badge: one or two words.
 #[must_use]
 pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {

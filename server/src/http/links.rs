@@ -1,0 +1,216 @@
+//! What a link to a Deployment means: which one of that name, which revision, which moment.
+//!
+//! | link | meaning |
+//! |---|---|
+//! | `…/deployments/web` | the Deployment that has the name now, live |
+//! | `…?uid=U` | this one, whatever has the name later; frozen once it is deleted |
+//! | `…?revision=7` | while 7 is the current revision: live; later: its last moment |
+//! | `…?at=T` | as it was then |
+//! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
+//!
+//! Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
+
+use std::sync::Arc;
+
+use app::address;
+use app::payload::{DeploymentPayload, Payload};
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use timeline::model::Deployment;
+use timeline::words::{clock, safe};
+use timeline::{Millis, Uid};
+
+use super::pages::{self, Malformed, Parameters};
+use crate::hub::{Address, Handle};
+use crate::state::Rollcast;
+
+/// A new ReplicaSet is there this long before its Deployment tells of the new revision.
+const BEFORE_MILLIS: Millis = 250;
+/// Clocks differ: a moment that is this little ahead is the present.
+const AHEAD_MILLIS: Millis = 5_000;
+
+/// What a link names besides cluster, namespace and name.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    uid: Option<Uid>,
+    revision: Option<u64>,
+    at_millis: Option<Millis>,
+}
+
+impl Named {
+    fn read(parameters: &Parameters) -> Result<Self, Malformed> {
+        Ok(Self {
+            uid: parameters.read("uid", |text| text.parse().ok())?,
+            revision: parameters.read("revision", |text| text.parse().ok().filter(|revision| *revision > 0))?,
+            at_millis: parameters.read("at", pages::millis)?,
+        })
+    }
+}
+
+/// What a link means now.
+enum Meaning {
+    /// The present.
+    Live,
+    /// A moment.
+    Then(Millis),
+    /// Another link.
+    Elsewhere(String),
+    /// Nothing that can be shown: why, and (address, words) of what can.
+    Nothing(String, Vec<(String, String)>),
+}
+
+pub(super) async fn deployment(
+    State(rollcast): State<Arc<Rollcast>>,
+    Path((cluster, namespace, name)): Path<(String, String, String)>,
+    parameters: Parameters,
+    request: Request,
+) -> Response {
+    let Some(hub) = rollcast.clusters.get(&cluster) else {
+        let instead = elsewhere(&rollcast, &namespace, &name);
+        return pages::refuse(&rollcast, StatusCode::NOT_FOUND, pages::no_cluster(&rollcast, &cluster), instead, request)
+            .await;
+    };
+    let page = address::deployment(&cluster, &namespace, &name);
+    let now = |page: &str| vec![(page.to_owned(), format!("{} as it is now", safe(&name)))];
+    let named = match Named::read(&parameters) {
+        Ok(named) => named,
+        Err(wrong) => {
+            return pages::refuse(&rollcast, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
+        }
+    };
+    let address = Address { namespace: namespace.clone(), name: name.clone(), uid: named.uid };
+    let connection = hub.connection().borrow().clone();
+    let Ok(snapshot) = hub.page(&address).await else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
+    };
+    let found = snapshot.deployment.and_then(|uid| snapshot.model.deployments.get(&uid));
+    let meaning = match found {
+        Some(deployment) => meaning(deployment, named, &page, snapshot.now_millis),
+        None if named.uid.is_none() => Meaning::Live, // the page waits for it
+        None => {
+            let why = format!(
+                "Rollcast knows no Deployment {} in {} with that UID: it was deleted longer ago than Rollcast remembers, or never was.",
+                safe(&name),
+                safe(&namespace)
+            );
+            Meaning::Nothing(why, now(&page))
+        }
+    };
+    let moment = match meaning {
+        Meaning::Live => None,
+        Meaning::Then(at_millis) => hub.moment(&address, at_millis).await.ok(),
+        Meaning::Elsewhere(link) => return Redirect::temporary(&link).into_response(),
+        Meaning::Nothing(why, instead) => {
+            return pages::refuse(&rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
+        }
+    };
+    let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let page = DeploymentPayload {
+        build: rollcast.build.to_owned(),
+        uid: named.uid,
+        revision: named.revision.filter(|_| snapshot.deployment.is_some()),
+        cluster,
+        namespace,
+        name,
+        connection,
+        snapshot,
+        moment,
+    };
+    pages::render(&rollcast, Payload::Deployment(Box::new(page)), status, request).await
+}
+
+fn meaning(deployment: &Deployment, named: Named, page: &str, now_millis: Millis) -> Meaning {
+    let then = |at_millis: Millis| match named.uid {
+        Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
+        None => format!("{page}?at={at_millis}"),
+    };
+    let live = || match named.uid {
+        Some(uid) => format!("{page}?uid={uid}"),
+        None => page.to_owned(),
+    };
+    let name = safe(&deployment.name);
+    if let Some(at_millis) = named.at_millis {
+        let since = deployment.known_since_millis();
+        return if at_millis > now_millis + AHEAD_MILLIS {
+            let why = format!("That moment is not there yet: it is {} UTC.", clock(now_millis));
+            Meaning::Nothing(why, vec![(live(), format!("{name} as it is now"))])
+        } else if at_millis >= now_millis {
+            Meaning::Live
+        } else if at_millis < since {
+            let why = format!("Rollcast knows {name} only since {} UTC.", clock(since));
+            let first = (then(since), "The first moment that is known".to_owned());
+            Meaning::Nothing(why, vec![first, (live(), format!("{name} as it is now"))])
+        } else {
+            Meaning::Then(at_millis)
+        };
+    }
+    let Some(revision) = named.revision else { return Meaning::Live };
+    match last_moment(deployment, revision) {
+        Some(None) => Meaning::Live,
+        Some(Some(at_millis)) => {
+            let uid = named.uid.unwrap_or(deployment.uid);
+            Meaning::Elsewhere(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
+        }
+        None => {
+            let why = format!("{name} never had a revision {revision}, or it is forgotten.");
+            let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
+            let nearest = nearest.map(|rollout| {
+                let link = address_of(page, deployment.uid, rollout.revision);
+                (link, format!("Revision {}", rollout.revision))
+            });
+            let instead = nearest.into_iter().chain([(live(), format!("{name} as it is now"))]);
+            Meaning::Nothing(why, instead.collect())
+        }
+    }
+}
+
+fn address_of(page: &str, uid: Uid, revision: u64) -> String {
+    format!("{page}?uid={uid}&revision={revision}")
+}
+
+/// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.
+fn last_moment(deployment: &Deployment, revision: u64) -> Option<Option<Millis>> {
+    let rollouts = &deployment.rollouts;
+    let at = rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
+    let next = rollouts.get(at + 1).and_then(|next| next.started_millis);
+    Some(next.map(|started| (started - BEFORE_MILLIS).max(deployment.known_since_millis())))
+}
+
+/// Where a Deployment of that name is, in the clusters that are watched.
+fn elsewhere(rollcast: &Rollcast, namespace: &str, name: &str) -> Vec<(String, String)> {
+    let has_it = |hub: &&Handle| {
+        hub.list().borrow().iter().any(|known| known.summary.namespace == namespace && known.summary.name == name)
+    };
+    let link = |hub: &Handle| {
+        let words = format!("{} / {} in cluster {}", safe(namespace), safe(name), safe(hub.name()));
+        (address::deployment(hub.name(), namespace, name), words)
+    };
+    let found = rollcast.clusters.values().filter(has_it).map(link);
+    found.chain([("/".to_owned(), "All Deployments".to_owned())]).collect()
+}
+
+/// The short link by UID alone: leads to the whole one, and keeps what else it names.
+pub(super) async fn by_uid(
+    State(rollcast): State<Arc<Rollcast>>,
+    Path(uid): Path<String>,
+    request: Request,
+) -> Response {
+    let Ok(wanted) = uid.parse::<Uid>() else {
+        let why = format!("{} is no UID.", safe(&uid));
+        let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+        return pages::refuse(&rollcast, StatusCode::BAD_REQUEST, why, instead, request).await;
+    };
+    for hub in rollcast.clusters.values() {
+        let place = hub.read(move |reader| {
+            let found = reader.timeline.model().deployments.get(&wanted)?;
+            Some((found.namespace.clone(), found.name.clone()))
+        });
+        if let Ok(Some((namespace, name))) = place.await {
+            let link = address::permanent(hub.name(), &namespace, &name, wanted, None);
+            let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
+            return Redirect::temporary(&format!("{link}{rest}")).into_response();
+        }
+    }
+    pages::missing(&rollcast, "Rollcast knows no Deployment with that UID.".to_owned(), request).await
+}

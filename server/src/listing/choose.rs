@@ -1,0 +1,118 @@
+//! Which Deployments a list shows, in which order, under which headings. Pure.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use timeline::Millis;
+use timeline::list::{By, ClusterState, Common, Group, Head, Overall, Query};
+use timeline::view::Summary;
+
+use super::labels::Labels;
+use crate::hub::{List, Listed};
+
+/// A cluster as lists read it.
+pub struct Source {
+    /// How it is.
+    pub state: ClusterState,
+    /// Its Deployments by namespace and name.
+    pub list: List,
+}
+
+/// A list, chosen and in order.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    /// What is true of all of it.
+    pub overall: Overall,
+    /// Its lines: number of the cluster, and the Deployment.
+    pub lines: Vec<(u16, Arc<Listed>)>,
+}
+
+impl Chosen {
+    /// A line as [`timeline::list::Sent`] takes it.
+    #[must_use]
+    pub fn line((cluster, listed): &(u16, Arc<Listed>)) -> (u16, &Summary) {
+        (*cluster, &listed.summary)
+    }
+}
+
+/// Chooses.
+#[must_use]
+pub fn choose(sources: &[Source], query: &Query) -> Chosen {
+    let mut overall = Overall {
+        clusters: sources.iter().map(|source| source.state.clone()).collect(),
+        all: sources.iter().map(|source| source.list.len() as u32).sum(),
+        ..Overall::default()
+    };
+    let labels = query.labels.parse::<Labels>().unwrap_or_else(|error| {
+        overall.trouble = format!("{error}.");
+        Labels::default()
+    });
+    let wanted = query.text.to_lowercase();
+    let words: Vec<&str> = wanted.split_whitespace().collect();
+    let mut found = Vec::new();
+    for (cluster, source) in (0_u16..).zip(sources) {
+        if query.cluster.as_ref().is_some_and(|only| *only != source.state.name) {
+            continue;
+        }
+        let name = source.state.name.to_lowercase();
+        for listed in source.list.iter() {
+            let is_place = query.namespace.as_ref().is_none_or(|only| *only == listed.summary.namespace);
+            let is_found = || words.iter().all(|word| name.contains(word) || listed.text.contains(word));
+            if !is_place || !is_found() || !labels.matches(&listed.labels) {
+                continue;
+            }
+            let group = Group::of(&listed.summary, source.state.now_millis);
+            if let Some(count) = overall.counts.get_mut(group as usize) {
+                *count += 1;
+            }
+            if query.group.is_none_or(|only| only == group) {
+                found.push((group, cluster, listed));
+            }
+        }
+    }
+    // By place already; the sort keeps that where nothing else decides.
+    match query.by {
+        By::Verdict => found.sort_by_key(|(group, cluster, listed)| (*group, rank(*group, &listed.summary), *cluster)),
+        By::Place => {
+            found.sort_by(|(a, at, x), (b, bt, y)| {
+                (at, &x.summary.namespace, a).cmp(&(bt, &y.summary.namespace, b))
+            });
+        }
+    }
+    for (group, cluster, listed) in &found {
+        let is_same = |of: &Common| match of {
+            Common::Group(last) => last == group,
+            Common::Place(last, namespace) => last == cluster && *namespace == listed.summary.namespace,
+        };
+        match overall.heads.last_mut().filter(|head| is_same(&head.of)) {
+            Some(head) => head.lines += 1,
+            None => {
+                let of = match query.by {
+                    By::Verdict => Common::Group(*group),
+                    By::Place => Common::Place(*cluster, listed.summary.namespace.clone()),
+                };
+                overall.heads.push(Head { of, lines: 1 });
+            }
+        }
+    }
+    let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
+    Chosen { overall, lines }
+}
+
+/// Within a group: what happened last first. What is calm keeps its place.
+fn rank(group: Group, summary: &Summary) -> Reverse<Millis> {
+    Reverse(if group == Group::Calm { 0 } else { summary.since_millis })
+}
+
+impl Listed {
+    /// With what words are looked for in.
+    #[must_use]
+    pub fn new(summary: Summary, labels: std::collections::BTreeMap<String, String>) -> Self {
+        let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
+        let verdict = &summary.verdict;
+        let fields =
+            [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
+        let text = fields.map(|field| field.to_lowercase()).join("\n");
+        Self { summary, labels, text }
+    }
+}

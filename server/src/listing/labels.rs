@@ -1,0 +1,120 @@
+//! Label selectors as kubectl takes them: `app=web,tier!=db,env in (prod,test),!canary`. Read here, matched by kube.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::core::{Expression, Selector, SelectorExt};
+
+/// A selector that was read.
+#[derive(Debug, Clone, Default)]
+pub struct Labels(Selector);
+
+/// A selector that cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no label selector; write app=web, tier!=db, env in (prod,test), canary or !canary, with commas between them")]
+pub struct NoSelector(String);
+
+impl std::str::FromStr for Labels {
+    type Err = NoSelector;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = parts(text).into_iter().map(str::trim).filter(|part| !part.is_empty());
+        let read = |part: &str| expression(part).ok_or_else(|| NoSelector(timeline::words::safe(part)));
+        parts.map(read).collect::<Result<Selector, _>>().map(Self)
+    }
+}
+
+impl Labels {
+    /// These labels are meant.
+    #[must_use]
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.0.matches(labels)
+    }
+}
+
+/// At the commas that are not inside brackets.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0_u32;
+    let is_between = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(is_between).collect()
+}
+
+fn expression(part: &str) -> Option<Expression> {
+    if let Some((key, value)) = part.split_once("!=") {
+        return Some(Expression::NotEqual(self::key(key)?, self::value(value)?));
+    }
+    if let Some((key, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
+        return Some(Expression::Equal(self::key(key)?, self::value(value)?));
+    }
+    if let Some((head, values)) = part.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
+        let values = values.split(',').map(self::value).collect::<Option<BTreeSet<_>>>()?;
+        return match head.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [key, "in"] => Some(Expression::In(self::key(key)?, values)),
+            [key, "notin"] => Some(Expression::NotIn(self::key(key)?, values)),
+            _ => None,
+        };
+    }
+    match part.strip_prefix('!') {
+        Some(key) => Some(Expression::DoesNotExist(self::key(key)?)),
+        None => Some(Expression::Exists(self::key(part)?)),
+    }
+}
+
+fn key(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty() && text.chars().all(|c| is_plain(c) || c == '/')).then(|| text.to_owned())
+}
+
+/// May be empty.
+fn value(text: &str) -> Option<String> {
+    let text = text.trim();
+    text.chars().all(is_plain).then(|| text.to_owned())
+}
+
+const fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+
+    #[test]
+    fn a_selector_means_what_it_means_to_kubectl() {
+        let labels = [("app", "web"), ("tier", "front"), ("example.com/team", "a"), ("empty", "")];
+        let labels: BTreeMap<String, String> = labels.map(|(key, value)| (key.into(), value.into())).into();
+        let cases = [
+            ("", true),
+            ("app=web", true),
+            (" app == web , tier!=db", true),
+            ("app=shop", false),
+            ("app!=web", false),
+            ("other!=x", true),
+            ("app in (web, shop),tier notin (db)", true),
+            ("app in (shop)", false),
+            ("other notin (x)", true),
+            ("example.com/team", true),
+            ("!example.com/team", false),
+            ("!other", true),
+            ("empty=", true),
+        ];
+        for (selector, matches) in cases {
+            assert_eq!(selector.parse::<Labels>().unwrap().matches(&labels), matches, "{selector}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_selector_is_said() {
+        for wrong in ["app web", "=web", "app in web", "app in (web", "a=b=c", "app within (x)", "!", "app=<b>", "ä=b"] {
+            assert!(wrong.parse::<Labels>().is_err(), "{wrong}");
+        }
+    }
+}

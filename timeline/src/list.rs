@@ -1,0 +1,271 @@
+//! The list of Deployments as viewers follow it: they ask for some lines of some Deployments, and hear what of that changed.
+//! Both sides of it are here: what was [`sent`] to a viewer, and the viewer's [`copy`].
+//!
+//! ```text
+//!   Query + Window ──► server: all that match, in order ──► Sent::news: only what this viewer does not know
+//!                                                              │ News
+//!   rows on the page ◄── Copy ◄─────────────────────────────────┘
+//! ```
+
+pub mod copy;
+pub mod sent;
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Connection;
+use crate::view::{Summary, Tone, Verdict};
+use crate::{Millis, Uid};
+
+pub use copy::Copy;
+pub use sent::Sent;
+
+/// Most lines that one viewer may follow at once.
+pub const MOST_LINES: u32 = 200;
+/// A rollout counts as just finished for this long.
+pub const FINISHED_MILLIS: Millis = 3_600_000;
+
+/// Which Deployments, and in which order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Query {
+    /// Words that must all appear in cluster, namespace, name, images, verdict or "revision 7".
+    pub text: String,
+    /// A label selector as kubectl takes it; empty for all.
+    pub labels: String,
+    /// Only this group.
+    pub group: Option<Group>,
+    /// Only this cluster.
+    pub cluster: Option<String>,
+    /// Only this namespace.
+    pub namespace: Option<String>,
+    /// How lines are put together.
+    pub by: By,
+}
+
+/// How the lines of a list are put together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum By {
+    /// By [`Group`]: what needs a look comes first.
+    #[default]
+    Verdict,
+    /// By cluster and namespace.
+    Place,
+}
+
+/// What a Deployment is up to, as far as a list tells it. In the order of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Group {
+    /// Somebody should look.
+    Stuck,
+    /// Something goes on.
+    Moving,
+    /// Its last rollout was completed less than an hour ago.
+    Finished,
+    /// Nothing goes on.
+    Calm,
+}
+
+impl Group {
+    /// All, in the order of the list.
+    pub const ALL: [Self; 4] = [Self::Stuck, Self::Moving, Self::Finished, Self::Calm];
+
+    /// The group of a Deployment at a time of its cluster.
+    #[must_use]
+    pub fn of(summary: &Summary, now_millis: Millis) -> Self {
+        match (summary.verdict.tone, summary.finished_millis) {
+            (Tone::Bad, _) => Self::Stuck,
+            (Tone::Busy, _) => Self::Moving,
+            (Tone::Ok, Some(at)) if now_millis - at < FINISHED_MILLIS => Self::Finished,
+            (Tone::Ok | Tone::Quiet, _) => Self::Calm,
+        }
+    }
+
+    /// Its name in addresses.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stuck => "stuck",
+            Self::Moving => "moving",
+            Self::Finished => "finished",
+            Self::Calm => "calm",
+        }
+    }
+
+    /// The group of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.name() == name)
+    }
+
+    /// Its heading.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Stuck => "Stuck",
+            Self::Moving => "Under way",
+            Self::Finished => "Finished in the last hour",
+            Self::Calm => "Calm",
+        }
+    }
+}
+
+/// Lines by number, the first one being 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Window {
+    /// The first one.
+    pub from: u32,
+    /// The one after the last one.
+    pub to: u32,
+}
+
+impl Window {
+    /// No more lines than a viewer may follow.
+    #[must_use]
+    pub fn limited(self) -> Self {
+        Self { from: self.from, to: self.to.clamp(self.from, self.from.saturating_add(MOST_LINES)) }
+    }
+
+    /// The part of `all` that is in it.
+    #[must_use]
+    pub fn of<T>(self, all: &[T]) -> &[T] {
+        let end = all.len().min(self.to as usize);
+        all.get((self.from as usize).min(end)..end).unwrap_or_default()
+    }
+}
+
+/// A cluster, as a list tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterState {
+    /// Its name in addresses.
+    pub name: String,
+    /// Which accent it has; 0 for none.
+    pub accent: u8,
+    /// How the server gets on with it.
+    pub connection: Connection,
+    /// Its clock when this was sent: a replay has its own.
+    pub now_millis: Millis,
+}
+
+/// A heading and how many lines follow it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// What they have in common.
+    pub of: Common,
+    /// How many.
+    pub lines: u32,
+}
+
+/// What the lines below a heading have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Common {
+    /// What they are up to.
+    Group(Group),
+    /// Number of the cluster, and the namespace.
+    Place(u16, String),
+}
+
+/// What is true of a whole list, whichever lines of it are in view.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overall {
+    /// The clusters that are watched.
+    pub clusters: Vec<ClusterState>,
+    /// Deployments per group, of those that the rest of the query names.
+    pub counts: [u32; 4],
+    /// All Deployments that are watched.
+    pub all: u32,
+    /// Headings in order.
+    pub heads: Vec<Head>,
+    /// What is wrong with the query; empty when nothing is.
+    pub trouble: String,
+}
+
+impl Overall {
+    /// How many lines there are.
+    #[must_use]
+    pub fn lines(&self) -> u32 {
+        self.heads.iter().map(|head| head.lines).sum()
+    }
+
+    /// The same but for the clocks.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let same = |(a, b): (&ClusterState, &ClusterState)| {
+            (&a.name, a.accent, &a.connection) == (&b.name, b.accent, &b.connection)
+        };
+        self.clusters.len() == other.clusters.len()
+            && self.clusters.iter().zip(&other.clusters).all(same)
+            && (self.counts, self.all, &self.heads, &self.trouble)
+                == (other.counts, other.all, &other.heads, &other.trouble)
+    }
+}
+
+/// A line: a Deployment of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Number of the cluster.
+    pub cluster: u16,
+    /// The Deployment.
+    pub summary: Summary,
+}
+
+impl Entry {
+    /// Tells it from all others.
+    #[must_use]
+    pub const fn key(&self) -> (u16, Uid) {
+        (self.cluster, self.summary.uid)
+    }
+}
+
+/// What of a line changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Line {
+    /// All of it, or it is new.
+    Whole(Box<Entry>),
+    /// What is said and counted.
+    Part {
+        /// The verdict.
+        verdict: Option<Verdict>,
+        /// The pods.
+        pods: Option<[u32; 4]>,
+        /// Since when.
+        since_millis: Option<Millis>,
+    },
+}
+
+/// What a viewer of a list hears.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct News {
+    /// Nothing that was told before is of use: another question, or another connection.
+    pub is_anew: bool,
+    /// The clusters' clocks.
+    pub now_millis: Vec<Millis>,
+    /// What is true of the whole list.
+    pub overall: Option<Overall>,
+    /// Number of the first line in view, and the lines' short numbers: each was told before or is told now.
+    pub order: Option<(u32, Vec<u32>)>,
+    /// Lines by short number.
+    pub lines: Vec<(u32, Line)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_never_more_than_it_may_be() {
+        let all: Vec<u32> = (0..10).collect();
+        let window = |from, to| Window { from, to }.limited();
+        assert_eq!(window(2, 4).of(&all), [2, 3]);
+        assert_eq!(window(8, 40).of(&all), [8, 9]);
+        assert!(window(40, 90).of(&all).is_empty() && window(5, 1).of(&all).is_empty());
+        assert_eq!(window(u32::MAX, u32::MAX).of(&all), [0; 0]);
+        assert_eq!(window(0, u32::MAX).to, MOST_LINES);
+    }
+
+    #[test]
+    fn groups_have_names_of_their_own() {
+        for group in Group::ALL {
+            assert_eq!(Group::named(group.name()), Some(group));
+        }
+        assert_eq!(Group::named("bad"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! What one viewer of a list was told: from it follows what it must hear next. As much is kept as the viewer has in view.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Entry, Line, News, Overall, Window};
+use crate::Uid;
+use crate::view::Summary;
+
+/// What a viewer knows.
+#[derive(Debug, Clone, Default)]
+pub struct Sent {
+    overall: Option<Overall>,
+    order: Option<(u32, Vec<u32>)>,
+    ids: BTreeMap<(u16, Uid), u32>,
+    known: BTreeMap<u32, Summary>,
+    next: u32,
+}
+
+impl Sent {
+    /// What a viewer must hear so that it knows these lines, `all` of them in order; `None` when it knows them.
+    pub fn news<'a, L>(
+        &mut self,
+        overall: &Overall,
+        all: &'a [L],
+        window: Window,
+        line: impl Fn(&'a L) -> (u16, &'a Summary),
+    ) -> Option<News> {
+        let in_view: Vec<(u16, &Summary)> = window.of(all).iter().map(line).collect();
+        let mut news = News { is_anew: self.overall.is_none(), ..News::default() };
+        if !self.overall.as_ref().is_some_and(|known| known.is_like(overall)) {
+            news.overall = Some(overall.clone());
+            self.overall = Some(overall.clone());
+        }
+        let mut order = Vec::with_capacity(in_view.len());
+        for (cluster, summary) in in_view {
+            let next = &mut self.next;
+            let id = *self.ids.entry((cluster, summary.uid)).or_insert_with(|| {
+                *next = next.wrapping_add(1);
+                *next
+            });
+            order.push(id);
+            let line = match self.known.get(&id) {
+                Some(known) if known == summary => continue,
+                Some(known) => part(known, summary),
+                None => None,
+            };
+            let whole = || Line::Whole(Box::new(Entry { cluster, summary: summary.clone() }));
+            news.lines.push((id, line.unwrap_or_else(whole)));
+            self.known.insert(id, summary.clone());
+        }
+        let order = (window.from, order);
+        if self.order.as_ref() != Some(&order) {
+            let kept: BTreeSet<u32> = order.1.iter().copied().collect();
+            self.known.retain(|id, _| kept.contains(id));
+            self.ids.retain(|_, id| kept.contains(id));
+            self.order = Some(order.clone());
+            news.order = Some(order);
+        }
+        (news != News::default()).then(|| {
+            news.now_millis = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
+            news
+        })
+    }
+}
+
+/// What changed of a line that is known; `None` when more did than what is said and counted: a new revision, another image.
+fn part(known: &Summary, now: &Summary) -> Option<Line> {
+    let (verdict, pods, since_millis) = (now.verdict.clone(), now.pods, now.since_millis);
+    let is_part = Summary { verdict, pods, since_millis, ..known.clone() } == *now;
+    is_part.then(|| Line::Part {
+        verdict: (known.verdict != now.verdict).then(|| now.verdict.clone()),
+        pods: (known.pods != now.pods).then_some(pods),
+        since_millis: (known.since_millis != now.since_millis).then_some(since_millis),
+    })
+}
