@@ -198,6 +198,8 @@ pub struct Summary {
     pub name: String,
     /// Revision of the current rollout.
     pub revision: Option<u64>,
+    /// The revision before it, while that is being replaced.
+    pub replaces: Option<u64>,
     /// Images of the template, joined.
     pub images: String,
     /// The verdict.
@@ -262,6 +264,10 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
         revision: view.revision,
+        replaces: match deployment.rollouts.as_slice() {
+            [.., before, now] if now.completed_millis.is_none() => Some(before.revision),
+            _ => None,
+        },
         images: images(&deployment.now.spec.images),
         verdict: view.verdict,
         pods: {

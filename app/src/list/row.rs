@@ -70,7 +70,7 @@ pub(super) fn line<'c>(overall: &'c Overall, entry: &'c Entry, ages: &Ages) -> P
     let (summary, since) = (&entry.summary, ages.of(entry));
     let verdict = &summary.verdict;
     let counts = summary.pods.iter().map(|pods| u64::from(*pods));
-    let numbers = [u64::from(entry.cluster), verdict.tone as u64, summary.revision.unwrap_or_default()];
+    let numbers = [u64::from(entry.cluster), verdict.tone as u64, summary.revision.unwrap_or_default(), summary.replaces.unwrap_or_default()];
     let texts = [&since, &verdict.sentence, &verdict.why, &summary.images];
     let stamp = texts.into_iter().fold(Stamp::default(), |stamp, text| stamp.text(text));
     let stamp = counts.chain(numbers).fold(stamp, Stamp::number);
@@ -86,7 +86,11 @@ fn made(overall: &Overall, entry: &Entry, since: &str) -> Row {
     let address = overall.clusters.get(usize::from(entry.cluster)).map_or_else(String::new, |known| {
         address::deployment(&known.name, &summary.namespace, &summary.name)
     });
-    let revision = summary.revision.map(|revision| revision.to_string()).unwrap_or_default();
+    let revision = match (summary.replaces, summary.revision) {
+        (Some(before), Some(now)) => format!("{before} → {now}"),
+        (_, Some(now)) => now.to_string(),
+        _ => String::new(),
+    };
     let calm = if matches!(verdict.tone, Tone::Bad | Tone::Busy) { "" } else { " calm" };
     Row {
         attributes: vec![("class", "line".to_owned())],
