@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use timeline::frame::{Connection, ConnectionState, Moment, Said, Snapshot};
 use timeline::view::{Tone, View};
-use timeline::{Millis, Model};
+use timeline::{Millis, Model, Uid};
 
 use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
@@ -38,6 +38,10 @@ pub struct Place {
     pub namespace: String,
     /// Name of the Deployment.
     pub name: String,
+    /// The one of that name that the link names.
+    pub uid: Option<Uid>,
+    /// The revision that the link names.
+    pub revision: Option<u64>,
 }
 
 /// The state of the page. Clones share it.
@@ -47,6 +51,8 @@ pub struct Board {
     pub place: Arc<Place>,
     /// The verdict line; `None` while there is no such Deployment.
     pub view: ArcRwSignal<Option<View>>,
+    /// The revision that is current now, whatever moment is shown.
+    pub current: ArcRwSignal<Option<u64>>,
     /// How the server gets on with the cluster.
     pub connection: ArcRwSignal<Connection>,
     /// How this page gets on with the server.
@@ -118,6 +124,7 @@ impl Board {
         let tenths = payload.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         Self {
             view: ArcRwSignal::new(said.view.clone()),
+            current: ArcRwSignal::new(snapshot.said.view.as_ref().and_then(|view| view.revision)),
             connection: ArcRwSignal::new(payload.connection.clone()),
             link: ArcRwSignal::new(LinkState::Connecting { attempt: 0 }),
             time: ArcRwSignal::new(Time { tenths, ..Time::default() }),
@@ -127,6 +134,8 @@ impl Board {
                 cluster: payload.cluster.clone(),
                 namespace: payload.namespace.clone(),
                 name: payload.name.clone(),
+                uid: payload.uid,
+                revision: payload.revision,
             }),
         }
     }

@@ -1,8 +1,8 @@
 //! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
 
 use serde::{Deserialize, Serialize};
-use timeline::frame::{self, Connection, Moment, Snapshot};
 use timeline::Uid;
+use timeline::frame::{self, Connection, Moment, Snapshot};
 use timeline::list::{Copy, News, Query, Window};
 #[cfg(feature = "ssr")]
 use timeline::words::count;

@@ -41,7 +41,10 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
 
 /// `metadata`, reduced. Of a Deployment all labels are kept, for lists are searched by them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize"))]
+#[serde(
+    rename_all = "camelCase",
+    bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize")
+)]
 pub struct Meta<L = Kept<Labels>> {
     /// UID.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]

@@ -439,7 +439,9 @@ impl<'m> Looked<'m> {
     /// The Deployment that bore the name before this one.
     fn predecessor(&self) -> Option<&'m Deployment> {
         let first_seen = self.deployment.first_seen_millis;
-        self.namesakes().filter(|other| other.first_seen_millis < first_seen).max_by_key(|other| other.first_seen_millis)
+        self.namesakes()
+            .filter(|other| other.first_seen_millis < first_seen)
+            .max_by_key(|other| other.first_seen_millis)
     }
 
     /// The one that has the name now, when this one is gone.
@@ -450,9 +452,8 @@ impl<'m> Looked<'m> {
 
     fn namesakes(&self) -> impl Iterator<Item = &'m Deployment> + use<'m> {
         let this = self.deployment;
-        let is_namesake = |other: &&Deployment| {
-            other.uid != this.uid && other.name == this.name && other.namespace == this.namespace
-        };
+        let is_namesake =
+            |other: &&Deployment| other.uid != this.uid && other.name == this.name && other.namespace == this.namespace;
         self.model.deployments.values().filter(move |other| is_namesake(other))
     }
 

@@ -108,7 +108,7 @@ fn fact(event: &Event, at: i64) -> Fact {
             let share = IntOrPercent::Percent(25);
             Fact::Deployment(
                 Box::new(DeploymentFact {
-        labels: std::collections::BTreeMap::default(),
+                    labels: std::collections::BTreeMap::default(),
                     meta,
                     revision: Some(u64::from(*revision)),
                     restarted_at: None,

@@ -4,7 +4,8 @@ use leptos::prelude::*;
 use timeline::frame::{Connection, ConnectionState, Forbidden};
 
 use super::slots::Slots;
-use crate::board::Board;
+use crate::address;
+use crate::board::{Board, Place};
 use crate::live::link::LinkState;
 use timeline::words::clock;
 
@@ -46,10 +47,73 @@ pub fn slots(board: &Board, slots: &mut Slots) {
     slots.attribute("role", "class", move || {
         if connection.with(|known| known.forbidden.is_empty()) { "unused" } else { "banner" }.to_owned()
     });
+    linked(board, slots);
     let view = board.view.clone();
     banner(slots, "notice", move || {
         view.with(|view| view.as_ref().map(|view| view.notice.clone()).unwrap_or_default())
     });
+}
+
+/// What a link to a revision says once that is not the current one any more.
+fn linked(board: &Board, slots: &mut Slots) {
+    let of = board.clone();
+    let words = move || {
+        let (wanted, current) = (of.place.revision?, of.current.get()?);
+        let shown = of.view.with(|view| view.as_ref().and_then(|view| view.revision));
+        let is_there = shown == Some(wanted);
+        let words = match (wanted == current, is_there, of.time.get().tenths) {
+            (true, ..) => return None,
+            (false, true, Some(tenths)) => {
+                format!(
+                    "You are looking at revision {wanted}, as it was at {} UTC. Revision {current} is live now.",
+                    clock(tenths * 100)
+                )
+            }
+            _ => format!("This link is to revision {wanted}. Revision {current} is live now."),
+        };
+        Some(words)
+    };
+    let says = words.clone();
+    slots.attribute("linked", "class", move || if says().is_some() { "banner quiet" } else { "unused" }.to_owned());
+    slots.text("linked-words", move || words().unwrap_or_default());
+    let of = board.clone();
+    slots.text("linked-to", move || {
+        let is_past = of.time.get().tenths.is_some();
+        match (is_past, of.place.revision, of.current.get()) {
+            (true, _, Some(current)) => format!("Look at revision {current}"),
+            (false, Some(wanted), _) => format!("Look at revision {wanted}"),
+            _ => String::new(),
+        }
+    });
+    let of = board.clone();
+    slots.attribute("linked-to", "href", move || {
+        let Place { cluster, namespace, name, uid, revision } = &*of.place;
+        let page = address::deployment(cluster, namespace, name);
+        let uid = uid.map(|uid| format!("uid={uid}&")).unwrap_or_default();
+        match (of.time.get().tenths, revision) {
+            (None, Some(revision)) => format!("{page}?{uid}revision={revision}"),
+            _ => format!("{page}?{}", uid.trim_end_matches('&')),
+        }
+    });
+    let view = board.view.clone();
+    let is_succeeded = move || view.with(|view| view.as_ref().is_some_and(|view| view.is_succeeded));
+    slots.attribute("successor", "class", move || if is_succeeded() { "banner quiet" } else { "unused" }.to_owned());
+}
+
+/// The bars that say what became of a link, each with where to go.
+#[cfg(feature = "ssr")]
+pub fn link_bars(board: &Board, slots: &Slots) -> impl IntoView + use<> {
+    let Place { cluster, namespace, name, .. } = &*board.place;
+    view! {
+        <div id="linked" class=slots.attribute_now("linked", "class") role="status" data-testid="linked">
+            <span id="linked-words">{slots.now("linked-words")}</span>" "
+            <a id="linked-to" href=slots.attribute_now("linked-to", "href")>{slots.now("linked-to")}</a>
+        </div>
+        {bar(slots, "notice", "notice")}
+        <div id="successor" class=slots.attribute_now("successor", "class")>
+            <a href=address::deployment(cluster, namespace, name) data-testid="successor">"Look at the one that has the name now"</a>
+        </div>
+    }
 }
 
 /// What grants all that Rollcast reads, ready to apply.

@@ -20,6 +20,7 @@ mod markup {
 
     /// The top line of a Deployment's page.
     pub fn header(place: &Place, slots: &Slots) -> impl IntoView + use<> {
+        let page = address::deployment(&place.cluster, &place.namespace, &place.name);
         view! {
             <header class="top">
                 <Brand/>
@@ -31,6 +32,8 @@ mod markup {
                     <b>{safe(&place.name)}</b>
                 </nav>
                 <span class="spread"></span>
+                <a class="choice" href=format!("{page}/rollouts") data-open="rollouts">"Rollouts"</a>
+                <a class="choice" href=format!("{page}/share") data-open="share">"Share"</a>
                 <span id="chip" class=slots.attribute_now("chip", "class") role="status" data-testid="live">{slots.now("chip")}</span>
             </header>
         }

@@ -44,7 +44,7 @@ pub fn transport(slots: &Slots) -> impl IntoView + use<> {
             <output id="moment" data-testid="moment">{slots.now("moment")}</output>
             <span inner_html=SPEED></span>
             <button id="live" class=slots.attribute_now("live", "class") data-do="live" title="Back to live (L)" data-testid="back-to-live">{slots.now("live")}</button>
-            <button id="link" data-do="link" title="Copy a link to this moment (C)">"Copy link"</button>
+            <button id="link" data-do="link" title="Copy a link to this revision, or to the moment shown (C)">"Copy link"</button>
             <details id="keys" inner_html=KEYS></details>
         </div>
     }
@@ -56,5 +56,5 @@ const SPEED: &str = r#"<select aria-label="Speed"><option value="25">¼ ×</opti
 #[cfg(feature = "ssr")]
 const KEYS: &str = r#"<summary title="Keys (?)">Keys</summary><dl>
 <dt>space</dt><dd>play, pause</dd><dt>← →</dt><dd>previous, next change</dd><dt>shift ← →</dt><dd>one second</dd>
-<dt>+ − 0</dt><dd>less time, more, all of the rollout</dd><dt>[ ]</dt><dd>previous, next rollout</dd><dt>L</dt><dd>back to live</dd><dt>C</dt><dd>copy link to this moment</dd>
+<dt>+ − 0</dt><dd>less time, more, all of the rollout</dd><dt>[ ]</dt><dd>previous, next rollout</dd><dt>L</dt><dd>back to live</dd><dt>C</dt><dd>copy link</dd>
 <dt>T</dt><dd>pods as a table</dd><dt>↑ ↓</dt><dd>from pod to pod</dd><dt>Enter</dt><dd>open a pod or revision</dd><dt>Esc</dt><dd>close</dd><dt>/</dt><dd>all Deployments</dd></dl>"#;

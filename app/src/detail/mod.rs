@@ -1,9 +1,12 @@
-//! Details of one pod or one revision: rendered by the server alone, shown beside the picture or as a page of their own.
+//! Details of one pod, of one revision, of all rollouts, and links to share: rendered by the server alone, shown beside the picture or as a page of their own.
 
 pub mod pod;
 pub mod revision;
+pub mod rollouts;
+pub mod share;
 
 use leptos::prelude::*;
+use timeline::Uid;
 use timeline::words::safe;
 
 use crate::address;
@@ -17,13 +20,18 @@ pub struct Home {
     pub namespace: String,
     /// Name of the Deployment.
     pub name: String,
+    /// Which one of that name, where the link says it.
+    pub uid: Option<Uid>,
 }
 
 impl Home {
     /// The page of the Deployment.
     #[must_use]
     pub fn page(&self) -> String {
-        address::deployment(&self.cluster, &self.namespace, &self.name)
+        match self.uid {
+            Some(uid) => address::permanent(&self.cluster, &self.namespace, &self.name, uid, None),
+            None => address::deployment(&self.cluster, &self.namespace, &self.name),
+        }
     }
 }
 

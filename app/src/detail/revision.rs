@@ -3,9 +3,10 @@
 use leptos::prelude::*;
 use timeline::model::{Deployment, ReplicaSet, Rollout};
 use timeline::phase::PodState;
-use timeline::words::{clock, duration, safe};
+use timeline::words::{clock, safe};
 use timeline::{Model, rollout};
 
+use super::rollouts::{began, end, extremes};
 use super::{Home, commands, detail, fact, linked, word};
 use crate::address;
 
@@ -107,20 +108,7 @@ fn difference(home: &Home, model: &Model, deployment: &Deployment, revision: u64
 /// When it was rolled out, and how that ended.
 fn history(rollouts: &[(usize, &Rollout)]) -> AnyView {
     let line = |(_, rollout): &(usize, &Rollout)| {
-        let began =
-            rollout.started_millis.map_or("before watching began".to_owned(), |at| format!("{} UTC", clock(at)));
-        let took =
-            |at: i64| rollout.started_millis.map(|from| format!(" after {}", duration(at - from))).unwrap_or_default();
-        let end = if let Some(at) = rollout.completed_millis {
-            format!("complete{}", took(at))
-        } else if let Some(at) = rollout.superseded_millis {
-            format!("overtaken{}", took(at))
-        } else if rollout.deadline_exceeded_millis.is_some() {
-            "progress deadline passed".to_owned()
-        } else {
-            "under way".to_owned()
-        };
-        view! { <li>{format!("Began {began}: {end}. At most {} pods, at least {} available.", rollout.peak_pods, rollout.min_available)}</li> }
+        view! { <li>{format!("Began {}: {}. {}", began(rollout), end(rollout), extremes(rollout))}</li> }
     };
     if rollouts.is_empty() {
         return ().into_any();

@@ -70,7 +70,12 @@ pub(super) fn line<'c>(overall: &'c Overall, entry: &'c Entry, ages: &Ages) -> P
     let (summary, since) = (&entry.summary, ages.of(entry));
     let verdict = &summary.verdict;
     let counts = summary.pods.iter().map(|pods| u64::from(*pods));
-    let numbers = [u64::from(entry.cluster), verdict.tone as u64, summary.revision.unwrap_or_default(), summary.replaces.unwrap_or_default()];
+    let numbers = [
+        u64::from(entry.cluster),
+        verdict.tone as u64,
+        summary.revision.unwrap_or_default(),
+        summary.replaces.unwrap_or_default(),
+    ];
     let texts = [&since, &verdict.sentence, &verdict.why, &summary.images];
     let stamp = texts.into_iter().fold(Stamp::default(), |stamp, text| stamp.text(text));
     let stamp = counts.chain(numbers).fold(stamp, Stamp::number);
@@ -83,9 +88,10 @@ fn made(overall: &Overall, entry: &Entry, since: &str) -> Row {
     let summary = &entry.summary;
     let verdict = &summary.verdict;
     let (cluster, accent) = cluster_name(overall, entry.cluster);
-    let address = overall.clusters.get(usize::from(entry.cluster)).map_or_else(String::new, |known| {
-        address::deployment(&known.name, &summary.namespace, &summary.name)
-    });
+    let address = overall
+        .clusters
+        .get(usize::from(entry.cluster))
+        .map_or_else(String::new, |known| address::deployment(&known.name, &summary.namespace, &summary.name));
     let revision = match (summary.replaces, summary.revision) {
         (Some(before), Some(now)) => format!("{before} → {now}"),
         (_, Some(now)) => now.to_string(),
@@ -95,7 +101,7 @@ fn made(overall: &Overall, entry: &Entry, since: &str) -> Row {
     Row {
         attributes: vec![("class", "line".to_owned())],
         inside: format!(
-            "<a class=\"row{calm}\" href=\"{}\" data-testid=\"deployment\"><span class=\"name\"><b>{}</b><span class=\"muted\"><i class=\"accent accent-{accent}\"></i>{} / {}</span></span>{}<span class=\"says\"><span class=\"sentence {}\">{}</span><span class=\"muted why\">{}</span></span><span class=\"image\"><b>{revision}</b> <span class=\"mono\">{}</span></span><span class=\"muted since\">{since}</span></a>",
+            "<a class=\"row{calm}\" href=\"{}\" data-testid=\"deployment\"><span class=\"name\"><b>{}</b><span class=\"muted\"><i class=\"accent accent-{accent}\"></i>{} / {}</span></span>{}<span class=\"says\"><span class=\"sentence {}\">{}</span><span class=\"muted why\">{}</span></span><span class=\"image\"><b>{revision}</b> <span class=\"mono\">{}</span></span><span class=\"muted since\">{since}</span></a><a class=\"past\" href=\"{}/rollouts\" tabindex=\"-1\">rollouts</a>",
             escaped(&address),
             escaped(&safe(&summary.name)),
             escaped(&cluster),
@@ -105,6 +111,7 @@ fn made(overall: &Overall, entry: &Entry, since: &str) -> Row {
             escaped(&verdict.sentence),
             escaped(&verdict.why),
             escaped(&summary.images),
+            escaped(&address),
         ),
         ..Row::default()
     }

@@ -85,7 +85,7 @@ fn done(screen: &DeploymentScreen, deed: &str) {
         "forward" => screen.step(true),
         "link" => {
             if let Some(button) = element("link") {
-                copy(&screen.link_to_moment(), &button);
+                copy(&screen.link(), &button);
             }
         }
         _ => {}

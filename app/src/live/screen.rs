@@ -209,6 +209,7 @@ impl DeploymentScreen {
                 (Cow::Owned(copy.model.as_of(uid, at)), said)
             }
         };
+        set_if_new(&board.current, copy.said.view.as_ref().and_then(|view| view.revision));
         if set_if_new(&board.view, said.view.clone()) {
             entitle(board, &said);
         }

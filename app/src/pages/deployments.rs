@@ -125,9 +125,10 @@ pub(super) fn page(payload: &ListPayload) -> impl IntoView + use<> {
         let href = slots.attribute_now(&name, "href");
         view! { <a id=name class="choice" href=href aria-current=is_chosen.then_some("true")>{words}</a> }
     };
-    let chips = Group::ALL.into_iter().enumerate().map(|(index, group)| {
-        chip(id("chip", index), slots.now(&id("chip", index)), query.group == Some(group))
-    });
+    let chips = Group::ALL
+        .into_iter()
+        .enumerate()
+        .map(|(index, group)| chip(id("chip", index), slots.now(&id("chip", index)), query.group == Some(group)));
     let by = if query.by == By::Place { "By verdict" } else { "By namespace" };
     // Without scripts there are pages.
     let step = |from: u32, words: &'static str| {

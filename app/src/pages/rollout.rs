@@ -38,7 +38,7 @@ pub(super) fn page(payload: &DeploymentPayload) -> impl leptos::prelude::IntoVie
             {connection::bar(&slots, "banner", "banner")}
             {connection::bar(&slots, "forbidden", "forbidden")}
             {connection::role(&slots)}
-            {connection::bar(&slots, "notice", "notice")}
+            {connection::link_bars(&board, &slots)}
             <div id="there" class=slots.attribute_now("there", "class")>
                 {verdict::verdict_line(&slots)}
                 <main class="main">{score::score(&First::of(payload), &slots)}</main>

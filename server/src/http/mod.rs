@@ -10,6 +10,7 @@ mod links;
 mod metrics;
 mod pages;
 mod preview;
+mod qr;
 mod stream;
 
 use std::sync::Arc;
@@ -39,6 +40,9 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
             "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/revisions/{revision}",
             get(details::revision),
         )
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/rollouts", get(details::rollouts))
+        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/share", get(details::share))
+        .route("/qr.svg", get(qr::code))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/badge.svg", get(badge::badge))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.svg", get(preview::svg))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.png", get(preview::png))

@@ -27,6 +27,11 @@ impl Parameters {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// It is there, whatever it says.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
     /// What is written, or nothing.
     fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
@@ -207,7 +212,7 @@ pub(super) async fn render(rollcast: &Rollcast, payload: Payload, status: Status
 }
 
 /// How this server was addressed: previews need whole addresses. A proxy in front says how it was asked.
-fn origin(request: &Request) -> String {
+pub(super) fn origin(request: &Request) -> String {
     let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
     let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
     format!("{scheme}://{}", header("host").unwrap_or_default())

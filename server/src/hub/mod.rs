@@ -128,10 +128,9 @@ impl Address {
     pub fn find<'m>(&self, model: &'m Model) -> Option<&'m Deployment> {
         match self.uid {
             None => model.find(&self.namespace, &self.name),
-            Some(uid) => model
-                .deployments
-                .get(&uid)
-                .filter(|found| found.name == self.name && found.namespace == self.namespace),
+            Some(uid) => {
+                model.deployments.get(&uid).filter(|found| found.name == self.name && found.namespace == self.namespace)
+            }
         }
     }
 }

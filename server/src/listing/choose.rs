@@ -74,9 +74,7 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
     match query.by {
         By::Verdict => found.sort_by_key(|(group, cluster, listed)| (*group, rank(*group, &listed.summary), *cluster)),
         By::Place => {
-            found.sort_by(|(a, at, x), (b, bt, y)| {
-                (at, &x.summary.namespace, a).cmp(&(bt, &y.summary.namespace, b))
-            });
+            found.sort_by(|(a, at, x), (b, bt, y)| (at, &x.summary.namespace, a).cmp(&(bt, &y.summary.namespace, b)));
         }
     }
     for (group, cluster, listed) in &found {
@@ -110,9 +108,96 @@ impl Listed {
     pub fn new(summary: Summary, labels: std::collections::BTreeMap<String, String>) -> Self {
         let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
         let verdict = &summary.verdict;
-        let fields =
-            [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
+        let fields = [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
         let text = fields.map(|field| field.to_lowercase()).join("\n");
         Self { summary, labels, text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timeline::Uid;
+    use timeline::frame::Connection;
+    use timeline::verdict::KubectlVerdict;
+    use timeline::view::{Tone, Verdict};
+
+    const NOW: Millis = 10_000_000;
+
+    fn listed(name: &str, namespace: &str, tone: Tone, finished_ago: Millis) -> Arc<Listed> {
+        let summary = Summary {
+            uid: Uid::from_bits(name.bytes().map(u128::from).sum()),
+            namespace: namespace.into(),
+            name: name.into(),
+            revision: Some(7),
+            replaces: None,
+            images: "Web:v2".into(),
+            verdict: Verdict {
+                badge: String::new(),
+                tone,
+                sentence: String::new(),
+                why: String::new(),
+                kubectl: KubectlVerdict::Complete,
+            },
+            pods: [0; 4],
+            since_millis: NOW - finished_ago,
+            finished_millis: Some(NOW - finished_ago),
+        };
+        Arc::new(Listed::new(summary, std::iter::once(("app".to_owned(), name.to_owned())).collect()))
+    }
+
+    fn source(name: &str, list: Vec<Arc<Listed>>) -> Source {
+        let state = ClusterState { name: name.into(), accent: 0, connection: Connection::default(), now_millis: NOW };
+        Source { state, list: Arc::new(list) }
+    }
+
+    fn names(query: &Query) -> (Vec<String>, Vec<u32>) {
+        let sources = [
+            source(
+                "a",
+                vec![
+                    listed("calm-z", "shop", Tone::Ok, 9_000_000),
+                    listed("done", "shop", Tone::Ok, 60_000),
+                    listed("zero", "shop", Tone::Quiet, 10),
+                ],
+            ),
+            source(
+                "b",
+                vec![
+                    listed("busy-old", "edge", Tone::Busy, 50_000),
+                    listed("busy-new", "shop", Tone::Busy, 5_000),
+                    listed("calm-a", "shop", Tone::Ok, 4_000_000),
+                    listed("stuck", "shop", Tone::Bad, 1_000),
+                ],
+            ),
+        ];
+        let chosen = choose(&sources, query);
+        let names = chosen.lines.iter().map(|(_, listed)| listed.summary.name.clone()).collect();
+        (names, chosen.overall.heads.iter().map(|head| head.lines).collect())
+    }
+
+    #[test]
+    fn what_needs_a_look_comes_first_then_what_happened_last_then_places() {
+        let (all, heads) = names(&Query::default());
+        assert_eq!(all, ["stuck", "busy-new", "busy-old", "done", "calm-z", "zero", "calm-a"]);
+        assert_eq!(heads, [1, 2, 1, 3]);
+    }
+
+    #[test]
+    fn by_place_the_same_order_holds_within_each() {
+        let (all, heads) = names(&Query { by: By::Place, ..Query::default() });
+        assert_eq!(all, ["done", "calm-z", "zero", "busy-old", "stuck", "busy-new", "calm-a"]);
+        assert_eq!(heads, [3, 1, 3]);
+    }
+
+    #[test]
+    fn every_condition_narrows() {
+        let found = |query: Query| names(&query).0.len();
+        assert_eq!(found(Query { text: "SHOP web:v2 revision".into(), ..Query::default() }), 6);
+        assert_eq!(found(Query { text: "shop edge".into(), ..Query::default() }), 0);
+        assert_eq!(found(Query { labels: "app in (stuck,done)".into(), ..Query::default() }), 2);
+        assert_eq!(found(Query { cluster: Some("b".into()), ..Query::default() }), 4);
+        assert_eq!(found(Query { namespace: Some("shop".into()), ..Query::default() }), 6);
+        assert_eq!(found(Query { group: Some(Group::Calm), ..Query::default() }), 3);
     }
 }

@@ -10,7 +10,9 @@ pub struct Labels(Selector);
 
 /// A selector that cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no label selector; write app=web, tier!=db, env in (prod,test), canary or !canary, with commas between them")]
+#[error(
+    "{0:?} is no label selector; write app=web, tier!=db, env in (prod,test), canary or !canary, with commas between them"
+)]
 pub struct NoSelector(String);
 
 impl std::str::FromStr for Labels {
@@ -113,7 +115,8 @@ mod tests {
 
     #[test]
     fn what_is_no_selector_is_said() {
-        for wrong in ["app web", "=web", "app in web", "app in (web", "a=b=c", "app within (x)", "!", "app=<b>", "ä=b"] {
+        for wrong in ["app web", "=web", "app in web", "app in (web", "a=b=c", "app within (x)", "!", "app=<b>", "ä=b"]
+        {
             assert!(wrong.parse::<Labels>().is_err(), "{wrong}");
         }
     }

@@ -216,10 +216,7 @@ async fn pass_on(socket: &mut Socket, scope: &Scope, out: &Out) -> Passed {
 
 /// The cluster to follow on a server, the named one or the only one; and the Deployments of it, by namespace and name, as
 /// far as one list tells them.
-pub(super) async fn cluster_of(
-    address: &str,
-    wanted: Option<&str>,
-) -> anyhow::Result<(String, Vec<(String, String)>)> {
+pub(super) async fn cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let unreachable = |why| FeedError::Unreachable { address: address.to_owned(), why };
     let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
     let scope = Scope::List { query, window: Window { from: 0, to: MOST_LINES } };

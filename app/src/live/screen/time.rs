@@ -1,5 +1,6 @@
 //! Time: what the controls of time do to the screen.
 
+use leptos::prelude::WithUntracked;
 use timeline::Millis;
 use timeline::model::Deployment;
 use timeline::playback::{self, Playback};
@@ -7,6 +8,8 @@ use wasm_bindgen::JsValue;
 
 use super::super::client::{Ask, page_millis};
 use super::DeploymentScreen;
+use crate::address;
+use crate::board::Place;
 use crate::board::{Time, set_if_new};
 
 /// What was said at a moment is asked for at most this often; an answer that does not come is given up after that.
@@ -161,13 +164,19 @@ impl DeploymentScreen {
     }
 
     /// A link to what is shown.
-    pub(in crate::live) fn link_to_moment(&self) -> String {
-        let location = web_sys::window().map(|window| window.location());
-        let part = |read: fn(&web_sys::Location) -> Result<String, JsValue>| {
-            location.as_ref().and_then(|location| read(location).ok()).unwrap_or_default()
+    pub(in crate::live) fn link(&self) -> String {
+        let origin = web_sys::window().and_then(|window| window.location().origin().ok()).unwrap_or_default();
+        let Place { cluster, namespace, name, .. } = &*self.0.board.place;
+        let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
+        let uid = self.0.copy.borrow().deployment;
+        let mut link = match uid {
+            Some(uid) => address::permanent(cluster, namespace, name, uid, revision),
+            None => address::deployment(cluster, namespace, name),
         };
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
-        format!("{}{}?at={}", part(web_sys::Location::origin), part(web_sys::Location::pathname), iso(at))
+        if let Some(at) = self.moment().filter(|_| uid.is_some()) {
+            link.push_str(&format!("&at={}", iso(at)));
+        }
+        origin + &link
     }
 }
 

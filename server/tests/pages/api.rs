@@ -1,48 +1,17 @@
 //! The read API answers as `/api/v1/openapi.json` says, for every recording.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test ends where its assumptions do"
-)]
-
-mod common;
-
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::http::{Request, StatusCode};
+use axum::http::StatusCode;
 use serde_json::{Value, json};
-use server::http::{api, router};
-use server::hub::Handle;
-use server::recording::Recording;
+use server::http::api;
 use server::state::Rollcast;
-use timeline::Retention;
-use tower::ServiceExt;
 
-/// A site that holds every recording, played to its end, as a cluster of its own.
-async fn site() -> (Arc<Rollcast>, Vec<String>) {
-    let mut hubs = Vec::new();
-    for (name, text) in common::recordings() {
-        let recording = Recording::read(&text);
-        let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
-        for observed in recording.observed {
-            hub.observe(observed.at_millis, observed.fact).await.unwrap();
-        }
-        hub.read(|_| ()).await.unwrap(); // everything before was taken
-        hubs.push(hub);
-    }
-    let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
-    (Rollcast::new(hubs, "build", Arc::default(), Vec::new()), names)
-}
+use crate::site::{fetch, site};
 
 async fn get(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
-    let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
-    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
-    let status = response.status();
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    let answer = fetch(rollcast, path).await;
+    (answer.status, serde_json::from_str(&answer.text).unwrap_or(Value::Null))
 }
 
 /// Checks an answer against what the description says of this path and status.

@@ -1,0 +1,140 @@
+//! Lists: what a question finds, and what viewers of a list hear.
+
+use proptest::prelude::*;
+use server::listing::{Chosen, choose};
+use timeline::list::{By, Common, Copy, Group, Query, Sent, Window};
+
+use crate::site::{fetch, site};
+
+#[tokio::test]
+async fn a_question_finds_what_it_names() {
+    let (rollcast, clusters) = site().await;
+    let found = |query: Query| rollcast.listings.now(&query);
+    let all = found(Query::default());
+    assert_eq!(all.overall.clusters.len(), clusters.len());
+    assert_eq!(all.overall.all as usize, all.lines.len());
+    assert_eq!(all.overall.lines(), all.overall.counts.iter().sum::<u32>());
+    let groups: Vec<Group> = all
+        .overall
+        .heads
+        .iter()
+        .filter_map(|head| match head.of {
+            Common::Group(group) => Some(group),
+            Common::Place(..) => None,
+        })
+        .collect();
+    assert!(groups.is_sorted() && !groups.is_empty(), "{groups:?}");
+
+    let text = |text: &str| found(Query { text: text.into(), ..Query::default() }).lines.len();
+    assert_eq!(text("nginx ROLLOUT live"), 1);
+    assert_eq!(text("nowhere"), 0);
+    assert!(text("revision 2") > 1);
+    let place = Query { cluster: Some("rollout".into()), namespace: Some("rollout".into()), ..Query::default() };
+    assert_eq!(found(place).lines.len(), 1);
+    let stuck = found(Query { group: Some(Group::Stuck), ..Query::default() });
+    assert_eq!(stuck.overall.counts, all.overall.counts, "chips count all groups");
+    assert_eq!(stuck.lines.len() as u32, all.overall.counts[0]);
+    let places = found(Query { by: By::Place, ..Query::default() });
+    assert_eq!(places.lines.len(), all.lines.len());
+    assert_eq!(places.overall.heads.len(), clusters.len());
+}
+
+#[tokio::test]
+async fn labels_select() {
+    let (rollcast, _) = site().await;
+    let found = |labels: &str| rollcast.listings.now(&Query { labels: labels.into(), ..Query::default() });
+    let all = found("").lines.len();
+    assert_eq!(found("app").lines.len() + found("!app").lines.len(), all);
+    let wrong = found("app=web=x");
+    assert!(wrong.overall.trouble.contains("is no label selector"));
+    assert_eq!(wrong.lines.len(), all, "the list stays");
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_said() {
+    let (rollcast, _) = site().await;
+    let cases = [
+        ("/?show=bad", 400, "it should be stuck, moving, finished or calm"),
+        ("/?by=colour", 400, "it should be namespace or verdict"),
+        ("/?from=-1", 400, "it should be a number"),
+        ("/clusters/rollout?from=x", 400, "href=\"/clusters/rollout\""),
+        ("/?labels=a%3D%3D%3Db", 400, "is no label selector"),
+        ("/?q=%FF%00%E2%80%AE", 200, "Nothing here that matches."),
+        ("/?q=nginx&show=stuck", 200, "aria-current=\"true\""),
+        ("/?cluster=nowhere", 404, "does not watch a cluster"),
+        ("/?namespace=nowhere", 200, "Nothing here that matches."),
+        ("/?from=4000000000", 200, "Lines before"),
+    ];
+    for (path, status, says) in cases {
+        let answer = fetch(&rollcast, path).await;
+        assert_eq!(answer.status.as_u16(), status, "{path}");
+        assert!(answer.text.contains(says), "{path}: {says}");
+    }
+}
+
+/// Lines of which a few change, come and go.
+fn chosen(seed: u64) -> Chosen {
+    use std::sync::Arc;
+    use timeline::list::Overall;
+    use timeline::view::{Summary, Tone, Verdict};
+
+    let rng = &mut fastrand::Rng::with_seed(seed);
+    let mut lines = Vec::new();
+    for number in 0..30_u128 {
+        if rng.u8(..4) == 0 {
+            continue;
+        }
+        let verdict = Verdict {
+            badge: "Complete".into(),
+            tone: Tone::Ok,
+            sentence: format!("Sentence {}.", rng.u8(..3)),
+            why: String::new(),
+            kubectl: timeline::verdict::KubectlVerdict::Complete,
+        };
+        let summary = Summary {
+            uid: timeline::Uid::from_bits(number),
+            namespace: "shop".into(),
+            name: format!("web-{number}"),
+            revision: Some(rng.u64(1..3)),
+            replaces: None,
+            images: "web:v1".into(),
+            verdict,
+            pods: [rng.u32(..3), 0, 0, 0],
+            since_millis: rng.i64(..2),
+            finished_millis: None,
+        };
+        lines.push((rng.u16(..2), Arc::new(server::hub::Listed::new(summary, Default::default()))));
+    }
+    rng.shuffle(&mut lines);
+    Chosen { overall: Overall { all: lines.len() as u32, ..Overall::default() }, lines }
+}
+
+proptest! {
+    /// Whatever changes and wherever a viewer looks, its copy is what it would see if it had just come.
+    #[test]
+    fn a_copy_is_what_is_there(steps in prop::collection::vec((0_u64..40, 0_u32..35, 0_u32..20), 1..25)) {
+        let (mut sent, mut copy) = (Sent::default(), Copy::default());
+        for (seed, from, length) in steps {
+            let now = chosen(seed);
+            let window = Window { from, to: from + length };
+            let news = sent.news(&now.overall, &now.lines, window, Chosen::line);
+            if let Some(news) = news {
+                let bytes = timeline::frame::encode(&news).unwrap();
+                copy.hear(timeline::frame::decode(&bytes).unwrap());
+            }
+            prop_assert!(sent.news(&now.overall, &now.lines, window, Chosen::line).is_none(), "said once");
+            for number in 0..40 {
+                let there = now.lines.get(number as usize).filter(|_| (window.from..window.to).contains(&number));
+                let known = copy.line(number).map(|entry| (entry.cluster, &entry.summary));
+                prop_assert_eq!(known, there.map(|(cluster, listed)| (*cluster, &listed.summary)));
+            }
+            prop_assert_eq!(copy.overall.all, now.overall.all);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is() {
+    let none = choose(&[], &Query::default());
+    assert!(none.lines.is_empty() && none.overall.heads.is_empty());
+}

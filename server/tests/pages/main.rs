@@ -1,0 +1,16 @@
+//! What a site answers to HTTP requests, on the recordings of a real control plane.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+#![recursion_limit = "512"]
+
+mod api;
+#[path = "../common/mod.rs"]
+mod common;
+mod links;
+mod lists;
+mod site;
