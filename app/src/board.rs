@@ -30,7 +30,7 @@ pub struct Time {
 }
 
 /// What the page is about.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Place {
     /// Name of the cluster.
     pub cluster: String,
@@ -137,6 +137,21 @@ impl Board {
                 uid: payload.uid,
                 revision: payload.revision,
             }),
+        }
+    }
+
+    /// The board of a place where nothing is shown yet.
+    #[must_use]
+    pub fn idle() -> Self {
+        Self {
+            view: ArcRwSignal::default(),
+            current: ArcRwSignal::default(),
+            connection: ArcRwSignal::default(),
+            link: ArcRwSignal::new(LinkState::Connecting { attempt: 0 }),
+            time: ArcRwSignal::default(),
+            second: ArcRwSignal::default(),
+            looking_since_millis: ArcRwSignal::default(),
+            place: Arc::default(),
         }
     }
 

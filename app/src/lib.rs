@@ -28,6 +28,7 @@ pub mod scene;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
+pub mod wall;
 
 pub use payload::Payload;
 

@@ -18,6 +18,8 @@ pub enum Payload {
     List(Box<ListPayload>),
     /// One Deployment.
     Deployment(Box<DeploymentPayload>),
+    /// What goes on, for a screen on a wall.
+    Wall(Box<WallPayload>),
 }
 
 /// A list, for its page.
@@ -31,6 +33,19 @@ pub struct ListPayload {
     pub window: Window,
     /// These lines.
     pub news: News,
+}
+
+/// A wall.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WallPayload {
+    /// The list that it shows what goes on of.
+    pub list: ListPayload,
+    /// Seconds after which the strip tells of others.
+    pub rotate_seconds: u32,
+    /// Columns of the stage; 0 for as many as suit it.
+    pub columns: u8,
+    /// Tones when something gets stuck or is done.
+    pub has_sound: bool,
 }
 
 /// One Deployment, for its page.
@@ -92,6 +107,7 @@ impl Payload {
                 let places = count(copy.overall.clusters.len() as u32, "cluster");
                 format!("{}, in {places}, live.", crate::list::summary(&copy.overall))
             }
+            Self::Wall(page) => format!("{}, live.", crate::list::summary(&page.list.copy().overall)),
             Self::Deployment(page) => match page.view() {
                 Some(view) => format!("{} {}", view.verdict.sentence, view.verdict.why).trim().to_owned(),
                 None => "There is no such Deployment.".to_owned(),
@@ -105,6 +121,7 @@ impl Payload {
     pub fn title(&self) -> String {
         match self {
             Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
+            Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
             Self::Deployment(page) => {
                 let badge = page.view().map_or("Not found", |view| view.verdict.badge.as_str());
                 title(badge, &page.namespace, &page.name)
@@ -117,7 +134,7 @@ impl Payload {
     #[must_use]
     pub fn image(&self) -> Option<String> {
         match self {
-            Self::List(_) => None,
+            Self::List(_) | Self::Wall(_) => None,
             Self::Deployment(page) => {
                 let path = crate::address::deployment(&page.cluster, &page.namespace, &page.name);
                 page.snapshot.deployment.map(|_| format!("{path}/preview.png"))

@@ -169,6 +169,7 @@ async fn follow(
     since: Option<Position>,
 ) -> Result<Followed, End> {
     match scope {
+        Scope::Nothing => Ok((Following::Nothing, None)),
         Scope::List { query, window } => {
             let window = window.limited();
             let mut listed = match before {

@@ -63,6 +63,8 @@ pub struct Position {
 /// What a viewer follows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
+    /// Nothing now.
+    Nothing,
     /// Some lines of a list of Deployments.
     List {
         /// Which Deployments.

@@ -19,24 +19,27 @@ pub fn slots(board: &Board, slots: &mut Slots) {
     });
 }
 
-/// What changes in the pictures with every frame: (id of the element, attribute, its value).
+/// What changes in the pictures with every frame: (id of the element, attribute).
+pub const MOVING: [(&str, &str); 5] = [
+    ("strip", "viewBox"),
+    ("picture-box", "viewBox"),
+    ("stripes", "patternTransform"),
+    ("hatch", "patternTransform"),
+    ("dots", "patternTransform"),
+];
+
+/// The values of [`MOVING`].
 #[must_use]
-pub fn moving(frame: Frame, total: f64) -> [(&'static str, &'static str, String); 5] {
+pub fn moving(frame: Frame, total: f64) -> [String; 5] {
     let (now, window) = (frame.x(frame.now_millis), frame.window_millis / 1000.0);
     let view_box = |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));
     // The turned patterns undo the stretch of the view box.
     let turned = |degrees: i32| format!("scale({} 1) rotate({degrees})", thousandths(window / frame.width));
-    [
-        ("strip", "viewBox", view_box(HEIGHT)),
-        ("picture-box", "viewBox", view_box(total)),
-        ("stripes", "patternTransform", turned(45)),
-        ("hatch", "patternTransform", turned(-45)),
-        ("dots", "patternTransform", turned(0)),
-    ]
+    [view_box(HEIGHT), view_box(total), turned(45), turned(-45), turned(0)]
 }
 
 #[cfg(feature = "ssr")]
-pub use markup::score;
+pub use markup::{PATTERNS, score};
 
 #[cfg(feature = "ssr")]
 mod markup {
@@ -48,7 +51,7 @@ mod markup {
 
     /// The picture, the table twin of it, and the story beside it.
     pub fn score(first: &First, slots: &Slots) -> impl IntoView + use<> {
-        let [strip, picture, stripes, hatch, dots] = moving(first.frame, first.total).map(|(_, _, value)| value);
+        let [strip, picture, stripes, hatch, dots] = moving(first.frame, first.total);
         view! {
             <div class="unused" inner_html=styles(&first.placed)></div>
             <div class="score" role="group" id="score" aria-label=slots.attribute_now("score", "aria-label") data-testid="score">
@@ -109,7 +112,7 @@ mod markup {
     const COLUMNS: &str = "<tr><th>Pod</th><th>Revision</th><th>State</th><th>Since (UTC)</th><th>Reason</th></tr>";
 
     /// Patterns of the states, drawn in pixels.
-    const PATTERNS: &str = r#"<pattern id="stripes-terminating" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="soft"/><rect width="2.2" height="6"/></pattern>
+    pub const PATTERNS: &str = r#"<pattern id="stripes-terminating" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="soft"/><rect width="2.2" height="6"/></pattern>
 <pattern id="hatch-starting" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="1.6" height="5"/></pattern>
 <pattern id="dots-ready" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" class="soft"/><circle cx="2.5" cy="2.5" r="1"/></pattern>"#;
 }

@@ -25,7 +25,9 @@ impl Ages {
         Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
     }
 
-    fn of(&self, entry: &Entry) -> String {
+    /// How long ago that is which a line tells.
+    #[must_use]
+    pub fn of(&self, entry: &Entry) -> String {
         let now = self.0.get(usize::from(entry.cluster)).copied().unwrap_or_default();
         age(now - entry.summary.since_millis)
     }

@@ -46,6 +46,8 @@ struct Client {
     screen: Box<dyn Screen>,
     scope: RefCell<Scope>,
     build: String,
+    /// The page as a whole is as live as this client.
+    is_main: bool,
     state: Cell<LinkState>,
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
@@ -53,11 +55,12 @@ struct Client {
 }
 
 /// Starts the client of a page. It lives as long as the page.
-pub fn start(screen: Box<dyn Screen>, scope: Scope, build: String) {
+pub fn start(screen: Box<dyn Screen>, scope: Scope, build: String, is_main: bool) {
     let client = Rc::new(Client {
         screen,
         scope: RefCell::new(scope),
         build,
+        is_main,
         state: Cell::new(LinkState::Connecting { attempt: 0 }),
         socket: RefCell::new(None),
         queue: RefCell::default(),
@@ -84,7 +87,7 @@ impl Client {
         if state != before {
             self.screen.link(state, page_millis());
         }
-        if state.is_live() != before.is_live() {
+        if self.is_main && state.is_live() != before.is_live() {
             note_live(state.is_live());
         }
         match effect {

@@ -80,7 +80,7 @@ pub(crate) fn start(board: ListBoard, payload: ListPayload) {
         of.0.board.query.update(|query| (query.text, query.labels) = (text, labels));
         search::note(&address::list(&of.0.board.query.read_untracked()));
     });
-    client::start(Box::new(lines), Scope::List { query: payload.query, window: payload.window }, payload.build);
+    client::start(Box::new(lines), Scope::List { query: payload.query, window: payload.window }, payload.build, true);
 }
 
 fn clocks(copy: &Copy) -> Vec<Clock> {

@@ -20,6 +20,8 @@ pub(crate) mod screen;
 pub(crate) mod search;
 #[cfg(feature = "hydrate")]
 mod socket;
+#[cfg(feature = "hydrate")]
+pub(crate) mod wall;
 
 /// The element with that id.
 #[cfg(feature = "hydrate")]

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use timeline::frame::{Delta, Moment, Position, Said, ServerFrame, Snapshot};
+use timeline::frame::{Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 use timeline::playback::Playback;
 use timeline::{Millis, Model, Uid};
 use wasm_bindgen::JsCast;
@@ -49,6 +49,8 @@ const ANNOUNCE_MILLIS: f64 = 5_000.0;
 pub(crate) struct DeploymentScreen(Rc<Inner>);
 
 struct Inner {
+    /// Before the ids of its elements: a wall shows several.
+    prefix: &'static str,
     board: Board,
     copy: RefCell<Copy>,
     lists: RefCell<Lists>,
@@ -63,7 +65,7 @@ struct Lists {
     /// Whose style holds the times of the axis, and the height.
     timed: Vec<Element>,
     /// What moves with every frame.
-    moving: Vec<Option<Element>>,
+    moving: [Option<Element>; 5],
     picture: Option<Element>,
     /// Height of all bands, in pixels.
     total: f64,
@@ -101,20 +103,24 @@ struct Copy {
     /// What was asked for, and when.
     asked: Option<(Millis, f64)>,
     is_waiting: bool,
+    /// What to follow from here on.
+    aim: Option<Scope>,
 }
 
 impl DeploymentScreen {
-    pub(crate) fn new(board: Board, snapshot: Snapshot, moment: Option<Moment>) -> Self {
+    pub(crate) fn new(board: Board, prefix: &'static str, snapshot: Snapshot, moment: Option<Moment>) -> Self {
+        let list = |(id, tag)| List::new(&format!("{prefix}{id}"), tag);
+        let there = |id: &str| element(&format!("{prefix}{id}"));
         let lists = Lists {
-            lists: scene::LISTS.map(|(id, tag)| List::new(id, tag)),
-            ticks: List::new("ticks", Tag::Block),
-            paint: Paint::new("paint"),
-            timed: ["ticks", "gaps", "marks"].into_iter().filter_map(element).collect(),
-            moving: Vec::new(),
-            picture: element("picture"),
+            lists: scene::LISTS.map(list),
+            ticks: list(("ticks", Tag::Block)),
+            paint: Paint::new(&format!("{prefix}paint")),
+            timed: ["ticks", "gaps", "marks"].into_iter().filter_map(there).collect(),
+            moving: score::MOVING.map(|(id, _)| there(id)),
+            picture: there("picture"),
             total: 0.0,
-            slider: element("slider").and_then(|slider| slider.dyn_into().ok()),
-            announcer: element("announcer"),
+            slider: there("slider").and_then(|slider| slider.dyn_into().ok()),
+            announcer: there("announcer"),
         };
         let (lists, frame) = adopted(lists, &snapshot, moment.as_ref());
         let copy = Copy {
@@ -138,10 +144,12 @@ impl DeploymentScreen {
             asked: moment.as_ref().map(|moment| (moment.at_millis, 0.0)),
             then: moment,
             is_waiting: false,
+            aim: None,
             model: snapshot.model,
             said: snapshot.said,
         };
         let screen = Self(Rc::new(Inner {
+            prefix,
             board,
             copy: RefCell::new(copy),
             lists: RefCell::new(lists),
@@ -149,6 +157,14 @@ impl DeploymentScreen {
         }));
         screen.set_pace(page_millis());
         screen
+    }
+
+    /// Follows something else from here on.
+    pub(super) fn aim(&self, scope: Scope) {
+        let mut copy = self.0.copy.borrow_mut();
+        (copy.model, copy.said, copy.deployment, copy.position) = (Model::default(), Said::default(), None, None);
+        (copy.motion, copy.is_crowded, copy.is_dirty) = (Motion::default(), false, true);
+        copy.aim = Some(scope);
     }
 
     fn set_pace(&self, page_millis: f64) {
@@ -175,9 +191,12 @@ impl DeploymentScreen {
 
     fn delta(&self, delta: Delta, page_millis: f64) -> Ask {
         let mut copy = self.0.copy.borrow_mut();
-        let Some(position) = copy.position.filter(|position| delta.from <= position.seq) else {
-            return Ask::Snapshot;
+        let Some(position) = copy.position else {
+            return Ask::Nothing; // of what was followed before
         };
+        if delta.from > position.seq {
+            return Ask::Snapshot;
+        }
         copy.clock.hear(delta.now_millis, page_millis);
         copy.position = Some(Position { seq: delta.to.max(position.seq), ..position });
         delta.changes.iter().for_each(|change| copy.model.apply_change(change));
@@ -210,7 +229,7 @@ impl DeploymentScreen {
             }
         };
         set_if_new(&board.current, copy.said.view.as_ref().and_then(|view| view.revision));
-        if set_if_new(&board.view, said.view.clone()) {
+        if set_if_new(&board.view, said.view.clone()) && self.0.prefix.is_empty() {
             entitle(board, &said);
         }
         let frame = Frame { now_millis, is_painted: copy.is_crowded, ..copy.frame };
@@ -237,14 +256,17 @@ impl DeploymentScreen {
 
     /// Fits the picture to the window of the browser.
     fn measure(&self) {
+        let there = |id: &str| element(&format!("{}{id}", self.0.prefix));
         let Some(window) = web_sys::window() else { return };
-        let Some(canvas) = element("canvas") else { return };
+        let Some(canvas) = there("canvas") else { return };
         let place = canvas.get_bounding_client_rect();
+        let room = there("room").map(|room| room.get_bounding_client_rect().bottom() - place.top());
         let frame = &mut self.0.copy.borrow_mut().frame;
         frame.width = place.width().max(1.0);
         let inner = window.inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(900.0);
         let scrolled = window.scroll_y().unwrap_or(0.0);
-        frame.height = (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT).round();
+        let height = room.unwrap_or_else(|| (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT));
+        frame.height = height.max(1.0).round();
     }
 }
 
@@ -267,13 +289,10 @@ impl Lists {
         self.ticks.show(&scene::ticks(frame));
         let style = scene::times(frame);
         self.timed.iter().for_each(|element| place(element, &style));
-        let moving = score::moving(frame, self.total);
-        if self.moving.is_empty() {
-            self.moving = moving.iter().map(|(id, ..)| element(id)).collect();
-        }
-        for (element, (_, attribute, value)) in self.moving.iter().zip(&moving) {
+        let moving = self.moving.iter().zip(score::MOVING).zip(score::moving(frame, self.total));
+        for ((element, (_, attribute)), value) in moving {
             if let Some(element) = element {
-                let _ = element.set_attribute(attribute, value); // names of attributes are ours
+                let _ = element.set_attribute(attribute, &value); // names of attributes are ours
             }
         }
         if let Some(paint) = &mut self.paint {
@@ -369,6 +388,9 @@ impl Screen for DeploymentScreen {
         self.0.lists.borrow_mut().time_passes(frame);
         self.tell_time(moment);
         self.0.panel.look_again(false, page_millis);
+        if let Some(scope) = self.0.copy.borrow_mut().aim.take() {
+            return Ask::Follow(Box::new(scope));
+        }
         self.ask(moment, page_millis)
     }
 

@@ -59,7 +59,7 @@ pub(super) fn take_over(payload: DeploymentPayload) {
 
     let board = Board::new(&payload);
     slots(&board).follow();
-    let screen = DeploymentScreen::new(board, payload.snapshot, payload.moment);
+    let screen = DeploymentScreen::new(board, "", payload.snapshot, payload.moment);
     hands::attach(&screen);
     let scope = Scope::Deployment {
         cluster: payload.cluster,
@@ -67,5 +67,5 @@ pub(super) fn take_over(payload: DeploymentPayload) {
         name: payload.name,
         uid: payload.uid,
     };
-    client::start(Box::new(screen), scope, payload.build);
+    client::start(Box::new(screen), scope, payload.build, true);
 }

@@ -31,6 +31,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     Router::new()
         .route("/", get(pages::overview))
+        .route("/wall", get(pages::wall))
         .route("/clusters/{cluster}", get(pages::cluster))
         .route("/clusters/{cluster}/namespaces/{namespace}", get(pages::namespace))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(links::deployment))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::payload::{ListPayload, Payload};
+use app::payload::{ListPayload, Payload, WallPayload};
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -70,6 +70,10 @@ impl Malformed {
             "revision" => "the number of a revision, 1 or more",
             "show" => "stuck, moving, finished or calm",
             "by" => "namespace or verdict",
+            "rotate" => "seconds, 2 to 3600",
+            "columns" => "1 to 4",
+            "sound" => "on or off",
+            "theme" => "dark, light or auto",
             _ => "a number",
         };
         format!("{}={} makes no sense: it should be {should}.", self.name, timeline::words::safe(&self.text))
@@ -144,12 +148,53 @@ async fn list(
             return refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
+    let (payload, status) = lines(rollcast, query, Window { from, to: from.saturating_add(LINES) });
+    render(rollcast, Payload::List(Box::new(payload)), status, request).await
+}
+
+/// Some lines of a list as they are now.
+fn lines(rollcast: &Rollcast, query: list::Query, window: Window) -> (ListPayload, StatusCode) {
     let chosen = rollcast.listings.now(&query);
-    let window = Window { from, to: from.saturating_add(LINES) };
     let news = Sent::default().news(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
     let status = if chosen.overall.trouble.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    let payload = ListPayload { build: rollcast.build.to_owned(), query, window, news };
-    render(rollcast, Payload::List(Box::new(payload)), status, request).await
+    (ListPayload { build: rollcast.build.to_owned(), query, window, news }, status)
+}
+
+/// The wall of a list.
+pub(super) async fn wall(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters, request: Request) -> Response {
+    let part = |name| Some(parameters.text(name)).filter(|text| !text.is_empty());
+    if let Some(unknown) = part("cluster").filter(|cluster| !rollcast.clusters.contains_key(cluster)) {
+        return missing(&rollcast, no_cluster(&rollcast, &unknown), request).await;
+    }
+    let read = || {
+        let within = |from: u32, to: u32| move |text: &str| text.parse().ok().filter(|it| (from..=to).contains(it));
+        let switch = |text: &str| match text {
+            "on" => Some(true),
+            "off" => Some(false),
+            _ => None,
+        };
+        let theme = |text: &str| matches!(text, "dark" | "light" | "auto").then_some(());
+        parameters.read("theme", theme)?;
+        Ok::<_, Malformed>((
+            query(&parameters, part("cluster"), part("namespace"))?,
+            parameters.read("rotate", within(2, 3_600))?.unwrap_or(12),
+            parameters.read("columns", within(1, 4))?.unwrap_or(0),
+            parameters.read("sound", switch)?.unwrap_or(false),
+        ))
+    };
+    match read() {
+        Ok((query, rotate_seconds, columns, has_sound)) => {
+            // A wall shows what goes on first, whatever the list it belongs to shows.
+            let query = list::Query { group: None, by: By::Verdict, ..query };
+            let (list, status) = lines(&rollcast, query, Window { from: 0, to: app::wall::LINES });
+            let payload = WallPayload { list, rotate_seconds, columns: columns as u8, has_sound };
+            render(&rollcast, Payload::Wall(Box::new(payload)), status, request).await
+        }
+        Err(wrong) => {
+            let instead = vec![("/wall".to_owned(), "The wall of everything".to_owned())];
+            refuse(&rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await
+        }
+    }
 }
 
 pub(super) fn no_cluster(rollcast: &Rollcast, cluster: &str) -> String {

@@ -1,0 +1,198 @@
+//! The wall in the browser: follows the list, directs the stage, and lets every seat follow one Deployment. Seats are there for
+//! as long as the page lives and are only aimed anew, so that nothing gathers over days.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use leptos::prelude::*;
+use timeline::Millis;
+use timeline::frame::{Position, Scope, ServerFrame, Snapshot};
+use timeline::list::{Copy, Entry, Group, Window};
+use timeline::words::{clock, safe};
+
+use super::client::{self, Ask, Screen, page_millis};
+use super::clock::Clock;
+use super::link::LinkState;
+use super::screen::DeploymentScreen;
+use crate::board::set_if_new;
+use crate::list::{self, Ages};
+use crate::pages::{PREFIXES, TileBoard, WallBoard};
+use crate::payload::WallPayload;
+use crate::wall::stage::{self, Key, Stage};
+use crate::wall::{self, LINES, Look};
+
+/// The stage is looked at this often.
+const LOOK_MILLIS: f64 = 500.0;
+/// How many that are done are shown while nothing goes on.
+const PAST: usize = 3;
+
+struct Wall {
+    board: WallBoard,
+    screens: Vec<DeploymentScreen>,
+    rotate_millis: f64,
+    query: timeline::list::Query,
+    state: RefCell<State>,
+}
+
+struct State {
+    copy: Copy,
+    clocks: Vec<Clock>,
+    stage: Stage,
+    /// Who is on each seat as it is shown.
+    shown: [Option<Key>; stage::SEATS],
+    looked_at: f64,
+    is_dirty: bool,
+}
+
+/// Starts a wall; it lives as long as the page.
+pub(crate) fn start(board: WallBoard, payload: WallPayload) {
+    let build = payload.list.build.clone();
+    let screen = |(prefix, tile): (&&'static str, &TileBoard)| {
+        let screen = DeploymentScreen::new(tile.board.clone(), prefix, nothing(), None);
+        client::start(Box::new(screen.clone()), Scope::Nothing, build.clone(), false);
+        screen
+    };
+    let screens = PREFIXES.iter().zip(&board.tiles).map(screen).collect();
+    let query = payload.list.query.clone();
+    let copy = payload.list.copy();
+    let state = State {
+        clocks: clocks(&copy),
+        copy,
+        stage: Stage::default(),
+        shown: Default::default(),
+        looked_at: f64::NEG_INFINITY,
+        is_dirty: true,
+    };
+    let rotate_millis = f64::from(payload.rotate_seconds) * 1_000.0;
+    set_if_new(&board.heard_millis, now_millis());
+    let wall = Wall { board, screens, rotate_millis, query: query.clone(), state: RefCell::new(state) };
+    let scope = Scope::List { query, window: Window { from: 0, to: LINES } };
+    client::start(Box::new(Rc::new(wall)), scope, payload.list.build, true);
+}
+
+/// What a seat shows before anybody sits there.
+fn nothing() -> Snapshot {
+    Snapshot {
+        epoch: 0,
+        seq: 0,
+        now_millis: now_millis(),
+        deployment: None,
+        looking_since_millis: 0,
+        model: timeline::Model::default(),
+        said: timeline::frame::Said::default(),
+    }
+}
+
+/// The browser's time of day.
+fn now_millis() -> Millis {
+    js_sys::Date::now() as Millis
+}
+
+fn clocks(copy: &Copy) -> Vec<Clock> {
+    copy.overall.clusters.iter().map(|cluster| Clock::new(cluster.now_millis, page_millis())).collect()
+}
+
+impl Screen for Rc<Wall> {
+    fn link(&self, link: LinkState, _: f64) {
+        set_if_new(&self.board.is_linked, matches!(link, LinkState::Live { .. } | LinkState::Connecting { .. }));
+    }
+
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
+        let state = &mut *self.state.borrow_mut();
+        self.board.heard_millis.set(now_millis());
+        for frame in frames {
+            if let ServerFrame::List(news) = frame {
+                let names = |copy: &Copy| copy.overall.clusters.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+                let before = names(&state.copy);
+                let is_anew = news.is_anew;
+                state.copy.hear(*news);
+                if is_anew {
+                    state.clocks = clocks(&state.copy);
+                    if before != names(&state.copy) {
+                        state.stage = Stage::default(); // numbers of clusters mean others now
+                    }
+                }
+                for (clock, cluster) in state.clocks.iter_mut().zip(&state.copy.overall.clusters) {
+                    clock.hear(cluster.now_millis, page_millis);
+                    clock.set_pace(&cluster.connection.state, true, page_millis);
+                }
+                state.is_dirty = true;
+            }
+        }
+        Ask::Nothing
+    }
+
+    fn animate(&self, page_millis: f64) -> Ask {
+        let state = &mut *self.state.borrow_mut();
+        if state.is_dirty || page_millis - state.looked_at > LOOK_MILLIS {
+            (state.is_dirty, state.looked_at) = (false, page_millis);
+            self.direct(state, page_millis);
+        }
+        Ask::Nothing
+    }
+
+    fn position(&self) -> Option<Position> {
+        None
+    }
+}
+
+impl Wall {
+    fn direct(&self, state: &mut State, page_millis: f64) {
+        let active = |group| wall::of_group(&state.copy, group).map(move |entry: &Entry| (entry.key(), group));
+        let all: Vec<(Key, Group)> = active(Group::Stuck).chain(active(Group::Moving)).collect();
+        state.stage = stage::directed(state.stage, &all, page_millis);
+        let on_stage = state.stage.map(|seat| seat.map(|seated| seated.key));
+        let is_calm = on_stage.iter().all(Option::is_none);
+        let past: Vec<Key> = wall::of_group(&state.copy, Group::Finished).map(Entry::key).take(PAST).collect();
+        let wanted: Vec<(Option<Key>, Look)> = if is_calm {
+            let past = past.into_iter().map(|key| (Some(key), Look::Past));
+            past.chain(std::iter::repeat((None, Look::Free))).take(stage::SEATS).collect()
+        } else {
+            let look = |key: &Option<Key>| if key.is_some() { Look::OnStage } else { Look::Free };
+            on_stage.iter().map(|key| (*key, look(key))).collect()
+        };
+        let seats = state.shown.iter_mut().zip(wanted).zip(&self.board.tiles).zip(&self.screens);
+        for (((shown, (key, look)), tile), screen) in seats {
+            if *shown != key {
+                *shown = key;
+                seat(screen, tile, &state.copy, key);
+            }
+            set_if_new(&tile.look, look);
+        }
+        let ages = Ages(state.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect());
+        let seated: Vec<Key> = state.shown.iter().copied().flatten().collect();
+        let turn = (page_millis / self.rotate_millis) as u64;
+        let board = &self.board;
+        set_if_new(&board.strip, wall::strip(&state.copy, &seated, &ages, turn));
+        set_if_new(&board.calm, if is_calm { wall::calm(&state.copy, &ages) } else { String::new() });
+        let time = clock(now_millis());
+        set_if_new(&board.clock, format!("{} UTC", time.get(..5).unwrap_or(&time)));
+        if !board.overall.with_untracked(|known| known.is_like(&state.copy.overall)) {
+            board.overall.set(state.copy.overall.clone());
+            let title = list::title(&state.copy.overall, &self.query);
+            if let Some(document) = web_sys::window().and_then(|window| window.document()) {
+                document.set_title(&title);
+            }
+        }
+    }
+}
+
+/// Lets a seat follow who sits there now.
+fn seat(screen: &DeploymentScreen, tile: &TileBoard, copy: &Copy, key: Option<Key>) {
+    let entry = key.and_then(|key| copy.lines().find(|entry| entry.key() == key));
+    let cluster = entry.and_then(|entry| copy.overall.clusters.get(usize::from(entry.cluster)));
+    let Some((entry, cluster)) = entry.zip(cluster) else {
+        screen.aim(Scope::Nothing);
+        return;
+    };
+    let summary = &entry.summary;
+    tile.board.view.set(None);
+    set_if_new(&tile.name, safe(&summary.name));
+    set_if_new(&tile.place, format!("{} / {}", safe(&cluster.name), safe(&summary.namespace)));
+    screen.aim(Scope::Deployment {
+        cluster: cluster.name.clone(),
+        namespace: summary.namespace.clone(),
+        name: summary.name.clone(),
+        uid: Some(summary.uid),
+    });
+}

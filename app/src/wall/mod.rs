@@ -1,0 +1,139 @@
+//! The wall: who is on stage, and what the strip below tells. Pure: lines of a list and the page's clock go in.
+
+pub mod stage;
+
+use timeline::frame::ConnectionState;
+use timeline::list::{Copy, Entry, Group, Overall};
+use timeline::words::{clock, safe};
+
+use crate::components::connection::state_words;
+use crate::list::Ages;
+
+/// Lines that a wall follows: those on stage, those that wait, and what was done last.
+pub const LINES: u32 = 40;
+/// Others that the strip names at once.
+const AT_ONCE: usize = 2;
+
+/// How a seat is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Look {
+    /// Nobody is there.
+    #[default]
+    Free,
+    /// Something goes on, or just ended.
+    OnStage,
+    /// It is over; nothing else goes on.
+    Past,
+}
+
+/// Lines of a group, with their numbers' order kept.
+pub fn of_group(copy: &Copy, group: Group) -> impl Iterator<Item = &Entry> {
+    let number = |wanted: Group| copy.overall.counts.get(wanted as usize).copied().unwrap_or_default();
+    let from: u32 = Group::ALL.into_iter().take_while(|known| *known != group).map(number).sum();
+    (from..from + number(group)).map_while(|line| copy.line(line))
+}
+
+/// What is done or waits, a few at a time: "nginx: Revision 3 is live, 4 min ago".
+#[must_use]
+pub fn strip(copy: &Copy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
+    let active = [Group::Stuck, Group::Moving].into_iter().flat_map(|group| of_group(copy, group));
+    let waiting = active.filter(|entry| !on_stage.contains(&entry.key()));
+    let done = of_group(copy, Group::Finished).filter(|entry| !on_stage.contains(&entry.key()));
+    let all: Vec<String> = waiting.map(told).chain(done.map(|entry| done_words(entry, ages))).collect();
+    if all.is_empty() {
+        return all;
+    }
+    let first = (turn as usize).wrapping_mul(AT_ONCE) % all.len();
+    all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
+}
+
+fn told(entry: &Entry) -> String {
+    format!("{}: {}", safe(&entry.summary.name), entry.summary.verdict.sentence)
+}
+
+fn done_words(entry: &Entry, ages: &Ages) -> String {
+    format!("{}, {} ago", told(entry).trim_end_matches('.'), ages.of(entry))
+}
+
+/// The one large line when nothing goes on: "1,284 Deployments, all calm."
+#[must_use]
+pub fn calm(copy: &Copy, ages: &Ages) -> String {
+    let all = copy.overall.counts.iter().sum::<u32>();
+    let last = of_group(copy, Group::Finished).next();
+    let last = last.map(|entry| {
+        let revision = entry.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
+        format!(" Last: {}{revision}, {} ago.", safe(&entry.summary.name), ages.of(entry))
+    });
+    match all {
+        0 => "No Deployments here yet.".to_owned(),
+        1 => format!("1 Deployment, calm.{}", last.unwrap_or_default()),
+        _ => format!("{} Deployments, all calm.{}", grouped(all), last.unwrap_or_default()),
+    }
+}
+
+/// "1,279 calm".
+#[must_use]
+pub fn calm_count(overall: &Overall) -> String {
+    let [_, _, finished, calm] = overall.counts;
+    format!("{} calm", grouped(finished + calm))
+}
+
+/// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC".
+#[must_use]
+pub fn connections(overall: &Overall) -> String {
+    let words = |cluster: &timeline::list::ClusterState| {
+        format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection.state)))
+    };
+    let all = overall.clusters.len();
+    let live = overall.clusters.iter().filter(|cluster| cluster.connection.state == ConnectionState::Live).count();
+    if live == all && all > 2 {
+        return format!("{all} clusters live");
+    }
+    // What is not live comes first: there may not be room for all.
+    let (well, ill): (Vec<_>, Vec<_>) =
+        overall.clusters.iter().partition(|cluster| !matches!(cluster.connection.state, ConnectionState::Stale { .. }));
+    ill.into_iter().chain(well).take(3).map(words).collect::<Vec<_>>().join(" · ")
+}
+
+fn lowered(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+}
+
+/// What is said across the top when what is shown is old.
+#[must_use]
+pub fn stale(overall: &Overall, is_linked: bool, heard_millis: i64) -> String {
+    if !is_linked {
+        return format!("No word from Rollcast since {} UTC. What you see is from then.", clock(heard_millis));
+    }
+    let stale = overall.clusters.iter().filter_map(|cluster| match &cluster.connection.state {
+        ConnectionState::Stale { since_millis, .. } => {
+            Some(format!("No word from {} since {} UTC.", safe(&cluster.name), clock(*since_millis)))
+        }
+        _ => None,
+    });
+    stale.collect::<Vec<_>>().join(" ")
+}
+
+/// 1,284.
+fn grouped(number: u32) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_from_afar() {
+        assert_eq!([0, 999, 1_284, 1_000_000].map(grouped), ["0", "999", "1,284", "1,000,000"]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Who is on stage. What needs a look takes it, at most four at once; who is there stays until it is over and a little longer, so
+//! that everybody sees how it ended; nobody changes seats.
+
+use timeline::Uid;
+use timeline::list::Group;
+
+/// Seats on stage.
+pub const SEATS: usize = 4;
+/// What is over stays this long.
+pub const LINGER_MILLIS: f64 = 20_000.0;
+/// And at least this long, even when others wait.
+const SHORTEST_MILLIS: f64 = 6_000.0;
+
+/// A line of the list: number of the cluster, and the Deployment.
+pub type Key = (u16, Uid);
+
+/// Somebody on stage.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seated {
+    /// Who.
+    pub key: Key,
+    /// Since when it is over, on the page's clock.
+    pub over_since: Option<f64>,
+}
+
+/// The stage.
+pub type Stage = [Option<Seated>; SEATS];
+
+/// The stage a moment later. `active` are in the order of the list: the worst first.
+#[must_use]
+pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
+    let group = |key: Key| active.iter().find(|(known, _)| *known == key).map(|(_, group)| *group);
+    for seat in &mut stage {
+        let Some(seated) = seat else { continue };
+        seated.over_since = if group(seated.key).is_some() { None } else { seated.over_since.or(Some(now)) };
+        if seated.over_since.is_some_and(|since| now - since > LINGER_MILLIS) {
+            *seat = None;
+        }
+    }
+    let is_seated = |stage: &Stage, key: Key| stage.iter().flatten().any(|seated| seated.key == key);
+    for (key, wanted) in active {
+        if is_seated(&stage, *key) {
+            continue;
+        }
+        // A free seat; else that of one who is over for longest; else, for who is stuck, that of one who is not.
+        let free = stage.iter().position(Option::is_none);
+        let over = || {
+            let since = |seat: &Option<Seated>| seat.and_then(|seated| seated.over_since);
+            let over = stage.iter().enumerate().filter_map(|(index, seat)| Some((index, since(seat)?)));
+            let longest = over.min_by(|a, b| a.1.total_cmp(&b.1));
+            longest
+                .filter(|(_, since)| *wanted == Group::Stuck || now - since > SHORTEST_MILLIS)
+                .map(|(index, _)| index)
+        };
+        let well = || {
+            let is_well = |seat: &Option<Seated>| seat.is_some_and(|seated| group(seated.key) == Some(Group::Moving));
+            stage.iter().rposition(is_well).filter(|_| *wanted == Group::Stuck)
+        };
+        let Some(index) = free.or_else(over).or_else(well) else { continue };
+        if let Some(seat) = stage.get_mut(index) {
+            *seat = Some(Seated { key: *key, over_since: None });
+        }
+    }
+    stage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUCK: Group = Group::Stuck;
+    const MOVING: Group = Group::Moving;
+
+    fn key(number: u128) -> Key {
+        (0, Uid::from_bits(number))
+    }
+
+    fn active(all: &[(u128, Group)]) -> Vec<(Key, Group)> {
+        all.iter().map(|(number, group)| (key(*number), *group)).collect()
+    }
+
+    fn seats(stage: &Stage) -> [u128; SEATS] {
+        stage.map(|seat| seat.map_or(0, |seated| seated.key.1.bits()))
+    }
+
+    #[test]
+    fn the_first_four_take_the_stage_and_keep_their_seats() {
+        let stage = directed(Stage::default(), &active(&[(1, STUCK), (2, MOVING), (3, MOVING)]), 0.0);
+        assert_eq!(seats(&stage), [1, 2, 3, 0]);
+        let stage = directed(stage, &active(&[(9, MOVING), (8, MOVING), (3, MOVING), (2, MOVING), (1, MOVING)]), 1.0);
+        assert_eq!(seats(&stage), [1, 2, 3, 9]);
+    }
+
+    #[test]
+    fn what_is_over_lingers_then_leaves() {
+        let stage = directed(Stage::default(), &active(&[(1, MOVING), (2, MOVING)]), 0.0);
+        let stage = directed(stage, &active(&[(2, MOVING)]), 1_000.0);
+        assert_eq!(seats(&stage), [1, 2, 0, 0]);
+        let later = directed(stage, &active(&[(2, MOVING)]), 1_000.0 + LINGER_MILLIS);
+        assert_eq!(seats(&later), [1, 2, 0, 0]);
+        let later = directed(later, &active(&[(2, MOVING)]), 1_001.0 + LINGER_MILLIS);
+        assert_eq!(seats(&later), [0, 2, 0, 0]);
+        // It goes on again: it stays.
+        let again = directed(stage, &active(&[(2, MOVING), (1, STUCK)]), 5_000.0);
+        assert_eq!(again[0].map(|seated| seated.over_since), Some(None));
+    }
+
+    #[test]
+    fn who_is_stuck_takes_the_seat_of_who_is_not() {
+        let four = active(&[(1, MOVING), (2, STUCK), (3, MOVING), (4, MOVING)]);
+        let stage = directed(Stage::default(), &four, 0.0);
+        let five = [active(&[(5, STUCK)]), four.clone()].concat();
+        assert_eq!(seats(&directed(stage, &five, 1.0)), [1, 2, 3, 5]);
+        let waits = [four, active(&[(6, MOVING)])].concat();
+        assert_eq!(seats(&directed(stage, &waits, 1.0)), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn who_waits_takes_the_seat_of_who_is_over_but_not_at_once() {
+        let stage = directed(Stage::default(), &active(&[(1, MOVING), (2, MOVING), (3, MOVING), (4, MOVING)]), 0.0);
+        let later = active(&[(1, MOVING), (3, MOVING), (4, MOVING), (5, MOVING)]);
+        let stage = directed(stage, &later, 1_000.0);
+        assert_eq!(seats(&stage), [1, 2, 3, 4]);
+        assert_eq!(seats(&directed(stage, &later, 8_000.0)), [1, 5, 3, 4]);
+    }
+}
