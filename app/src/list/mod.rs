@@ -60,8 +60,9 @@ pub fn part(overall: &Overall, line_px: f64, from_px: f64, to_px: f64) -> Part {
         y += HEAD_PX;
         // Lines of this heading that end before the part begins, and that begin after it ends.
         let lines = f64::from(head.lines);
-        let before = ((from_px - y) / line_px).floor().clamp(0.0, lines);
-        let until = ((to_px - y) / line_px).ceil().clamp(before, lines);
+        // Not `clamp`: what it says when its bounds are wrong brings the formatting of floating point numbers along.
+        let before = ((from_px - y) / line_px).floor().min(lines).max(0.0);
+        let until = ((to_px - y) / line_px).ceil().min(lines).max(before);
         part.before_px += before * line_px;
         part.after_px += (lines - until) * line_px;
         part.spots.extend((number + before as u32..number + until as u32).map(Spot::Line));

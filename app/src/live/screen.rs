@@ -182,10 +182,15 @@ impl DeploymentScreen {
         } else {
             copy.clock.hear(snapshot.now_millis, page_millis);
         }
+        let is_first = copy.position.is_none();
         copy.position = Some(Position { epoch: snapshot.epoch, seq: snapshot.seq });
         copy.deployment = snapshot.deployment;
         copy.model = snapshot.model;
         copy.said = snapshot.said;
+        if is_first {
+            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
+            copy.frame.window_millis = scale::window_millis(deployment, snapshot.now_millis);
+        }
         set_if_new(&self.0.board.looking_since_millis, snapshot.looking_since_millis);
     }
 

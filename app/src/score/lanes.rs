@@ -15,6 +15,9 @@ const TALLEST_ROW: f64 = 34.0;
 const FLATTEST_ROW: f64 = 1.25;
 const BAND_PADDING: f64 = 12.0;
 const BAND_GAP: f64 = 10.0;
+const LEAST_BAND: f64 = 56.0;
+const LEAST_OUT: f64 = 24.0;
+const LOW: f64 = 260.0;
 
 /// A band of the score: one ReplicaSet, or the pods out of rotation.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,12 +116,15 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
     let rows: f64 = bands.iter().map(|band| f64::from(band.slots.max(1))).sum::<f64>().max(1.0);
     let fixed = bands.len() as f64 * (2.0 * BAND_PADDING + BAND_GAP);
     let row = ((height - fixed) / rows).clamp(FLATTEST_ROW, TALLEST_ROW);
+    // In a low room on a wall every band must be seen; elsewhere the page scrolls, and words beside a band need room.
+    let least = if height < LOW { (height - fixed) / bands.len() as f64 } else { LEAST_BAND };
+    let least = least.min(LEAST_BAND).max(LEAST_OUT);
     let mut top = 0.0;
     bands
         .iter()
         .map(|band| {
             let content =
-                (f64::from(band.slots.max(1)) * row).max(if band.replica_set.is_some() { 56.0 } else { 24.0 });
+                (f64::from(band.slots.max(1)) * row).max(if band.replica_set.is_some() { least } else { LEAST_OUT });
             let place = Place { top, height: content + 2.0 * BAND_PADDING, row, first: top + BAND_PADDING };
             top += place.height + BAND_GAP;
             place

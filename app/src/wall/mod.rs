@@ -3,7 +3,7 @@
 pub mod stage;
 
 use timeline::frame::ConnectionState;
-use timeline::list::{Copy, Entry, Group, Overall};
+use timeline::list::{ClusterState, Copy, Entry, Group, Overall};
 use timeline::words::{clock, safe};
 
 use crate::components::connection::state_words;
@@ -78,21 +78,22 @@ pub fn calm_count(overall: &Overall) -> String {
     format!("{} calm", grouped(finished + calm))
 }
 
-/// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC".
+/// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC"; what is not live comes first.
 #[must_use]
 pub fn connections(overall: &Overall) -> String {
-    let words = |cluster: &timeline::list::ClusterState| {
-        format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection.state)))
-    };
-    let all = overall.clusters.len();
-    let live = overall.clusters.iter().filter(|cluster| cluster.connection.state == ConnectionState::Live).count();
-    if live == all && all > 2 {
-        return format!("{all} clusters live");
+    let mut words = String::new();
+    let is_stale = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Stale { .. });
+    let well = overall.clusters.iter().filter(|cluster| !is_stale(cluster));
+    let is_many = well.clone().count() > 2;
+    for cluster in overall.clusters.iter().filter(is_stale).chain(well.clone().filter(|_| !is_many)) {
+        words.push_str(if words.is_empty() { "" } else { " · " });
+        words.push_str(&format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection.state))));
     }
-    // What is not live comes first: there may not be room for all.
-    let (well, ill): (Vec<_>, Vec<_>) =
-        overall.clusters.iter().partition(|cluster| !matches!(cluster.connection.state, ConnectionState::Stale { .. }));
-    ill.into_iter().chain(well).take(3).map(words).collect::<Vec<_>>().join(" · ")
+    if is_many {
+        let live = if words.is_empty() { "" } else { " · " };
+        words.push_str(&format!("{live}{} clusters live", well.count()));
+    }
+    words
 }
 
 fn lowered(words: &str) -> String {
@@ -106,13 +107,13 @@ pub fn stale(overall: &Overall, is_linked: bool, heard_millis: i64) -> String {
     if !is_linked {
         return format!("No word from Rollcast since {} UTC. What you see is from then.", clock(heard_millis));
     }
-    let stale = overall.clusters.iter().filter_map(|cluster| match &cluster.connection.state {
-        ConnectionState::Stale { since_millis, .. } => {
-            Some(format!("No word from {} since {} UTC.", safe(&cluster.name), clock(*since_millis)))
+    let mut words = String::new();
+    for cluster in &overall.clusters {
+        if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
+            words.push_str(&format!("No word from {} since {} UTC. ", safe(&cluster.name), clock(since_millis)));
         }
-        _ => None,
-    });
-    stale.collect::<Vec<_>>().join(" ")
+    }
+    words
 }
 
 /// 1,284.
