@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use timeline::Retention;
 
+use crate::config::Config;
+
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
 #[command(name = "rollcast", version)]
@@ -44,31 +46,36 @@ pub struct Clusters {
     /// Context to use, repeatable; each is a cluster of its own. Without it, the current context
     #[arg(long, env = "ROLLCAST_CONTEXT", value_delimiter = ',', value_name = "CONTEXT")]
     pub context: Vec<String>,
+    /// Use every context of the kubeconfig
+    #[arg(long, env = "ROLLCAST_ALL_CONTEXTS", conflicts_with = "context")]
+    pub all_contexts: bool,
 }
 
 /// How much history is kept.
 #[derive(Debug, Args)]
 pub struct History {
-    /// Forget what ended longer ago, for example 90m, 24h or 7d
-    #[arg(long, env = "ROLLCAST_HISTORY_AGE", default_value = "24h", value_parser = duration, value_name = "TIME")]
-    pub history_age: Duration,
-    /// Pods that are gone to remember per Deployment; those of the last 15 minutes always are
-    #[arg(long, env = "ROLLCAST_HISTORY_PODS", default_value_t = Retention::default().gone_pods, value_name = "N")]
-    pub history_pods: usize,
-    /// Rollouts to remember per Deployment
-    #[arg(long, env = "ROLLCAST_HISTORY_ROLLOUTS", default_value_t = Retention::default().rollouts, value_name = "N")]
-    pub history_rollouts: usize,
+    /// Forget what ended longer ago, for example 90m, 24h or 7d [default: 24h]
+    #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = duration, value_name = "TIME")]
+    pub history_age: Option<Duration>,
+    /// Pods that are gone to remember per Deployment; those of the last 15 minutes always are [default: 1000]
+    #[arg(long, env = "ROLLCAST_HISTORY_PODS", value_name = "N")]
+    pub history_pods: Option<usize>,
+    /// Rollouts to remember per Deployment [default: 50]
+    #[arg(long, env = "ROLLCAST_HISTORY_ROLLOUTS", value_name = "N")]
+    pub history_rollouts: Option<usize>,
 }
 
 impl History {
-    /// As the timeline takes it.
+    /// As the timeline takes it; the file says what the command line does not.
     #[must_use]
-    pub fn retention(&self) -> Retention {
+    pub fn retention(&self, file: &Config) -> Retention {
+        let usual = Retention::default();
+        let age = self.history_age.or(file.history_age).and_then(|age| i64::try_from(age.as_millis()).ok());
         Retention {
-            age_millis: i64::try_from(self.history_age.as_millis()).unwrap_or(i64::MAX),
-            gone_pods: self.history_pods,
-            rollouts: self.history_rollouts.max(1),
-            ..Retention::default()
+            age_millis: age.unwrap_or(usual.age_millis),
+            gone_pods: self.history_pods.or(file.history_pods).unwrap_or(usual.gone_pods),
+            rollouts: self.history_rollouts.or(file.history_rollouts).unwrap_or(usual.rollouts).max(1),
+            ..usual
         }
     }
 }
@@ -76,17 +83,30 @@ impl History {
 /// Where to serve.
 #[derive(Debug, Args)]
 pub struct Listen {
-    /// Address and port to serve on
-    #[arg(long, env = "ROLLCAST_LISTEN", default_value = "127.0.0.1:7440", value_name = "ADDRESS:PORT")]
-    pub listen: SocketAddr,
+    /// Address and port to serve on [default: 127.0.0.1:7440]
+    #[arg(long, env = "ROLLCAST_LISTEN", value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
     /// Host name under which browsers may reach this server, repeatable; addresses and localhost always may
     #[arg(long, env = "ROLLCAST_ALLOW_HOST", value_delimiter = ',', value_name = "NAME")]
     pub allow_host: Vec<String>,
 }
 
+impl Listen {
+    /// Where to serve; the file says what the command line does not.
+    #[must_use]
+    pub fn with(self, file: Config) -> (SocketAddr, Vec<String>) {
+        let usual = SocketAddr::from(([127, 0, 0, 1], 7440));
+        let hosts = if self.allow_host.is_empty() { file.allow_host } else { self.allow_host };
+        (self.listen.or(file.listen).unwrap_or(usual), hosts)
+    }
+}
+
 /// `rollcast serve`.
 #[derive(Debug, Args)]
 pub struct Serve {
+    /// Configuration file; without it rollcast.toml in the current folder, if it is there. Options win over it
+    #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Which clusters.
     #[command(flatten)]
     pub clusters: Clusters,
@@ -215,6 +235,9 @@ pub struct Wait {
 /// `rollcast check`.
 #[derive(Debug, Args)]
 pub struct Check {
+    /// Configuration file; without it rollcast.toml in the current folder, if it is there. Options win over it
+    #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Which clusters.
     #[command(flatten)]
     pub clusters: Clusters,
@@ -239,7 +262,10 @@ fn speed(text: &str) -> Result<f64, String> {
 }
 
 /// A number with a unit: s, m, h or d.
-fn duration(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// When it is something else; the sentence says what it must be.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
     let split = text.char_indices().next_back().map_or(0, |(index, _)| index);
     let (number, unit) = text.split_at(split);

@@ -8,6 +8,8 @@
 
 pub mod assets;
 pub mod cli;
+pub mod clusters;
+pub mod config;
 pub mod decode;
 pub mod http;
 pub mod hub;

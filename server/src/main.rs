@@ -9,15 +9,23 @@ use server::{cli, run};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     run::log(&cli.command);
-    match run::run(cli).await {
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
+    };
+    let ended = runtime.block_on(run::run(cli));
+    // Nothing is waited for: a command that fetches credentials may hang.
+    runtime.shutdown_background();
+    match ended {
         Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("rollcast: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("rollcast: {error:#}");
+    ExitCode::from(2)
 }

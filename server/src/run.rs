@@ -12,12 +12,13 @@ use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use crate::cli::{Check, Cli, Command, Listen, Record, Replay, Report, Serve};
+use crate::cli::{Check, Cli, Command, Record, Replay, Report, Serve};
+use crate::config::Config;
 use crate::hub::Handle;
-use crate::source::kubeconfig::{self, Target};
+use crate::source::kubeconfig::Target;
 use crate::source::{self, Counters, Health, Pace, SourceEvent, replay};
 use crate::state::Rollcast;
-use crate::{assets, http, terminal};
+use crate::{assets, clusters, http, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -40,19 +41,18 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
 }
 
 async fn serve(arguments: Serve) -> anyhow::Result<()> {
-    let targets = kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
-    let listener = listen(arguments.listen.listen).await?;
-    let viewers = Arc::new(AtomicUsize::new(0));
-    let mut hubs = Vec::new();
-    for target in targets {
-        let counters = Arc::new(Counters::default());
-        let (hub, events) = Handle::start(&target.name, counters.clone(), arguments.history.retention());
-        announce(&target, &arguments.namespace);
-        let cluster = cluster(target, events, viewers.clone(), counters);
-        source::start(&cluster, &WATCHED, &arguments.namespace);
-        hubs.push((hub, 0));
+    let file = Config::read(arguments.config.as_deref())?;
+    let wanted = clusters::wanted(&arguments.clusters, &arguments.namespace, &file)?;
+    anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context to watch");
+    if let [only] = wanted.as_slice() {
+        only.target().await?; // with one cluster, what is wrong is said at once
     }
-    publish(hubs, viewers, listener, arguments.listen).await
+    let retention = arguments.history.retention(&file);
+    let (address, hosts) = arguments.listen.with(file);
+    let listener = listen(address).await?;
+    let viewers = Arc::new(AtomicUsize::new(0));
+    let hubs = wanted.into_iter().map(|cluster| cluster.watch(&WATCHED, retention, viewers.clone())).collect();
+    publish(hubs, viewers, listener, hosts).await
 }
 
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
@@ -61,7 +61,8 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
         recordings.push((name, replay::read(file)?));
     }
-    let listener = listen(arguments.listen.listen).await?;
+    let (address, hosts) = arguments.listen.with(Config::default());
+    let listener = listen(address).await?;
     let style = replay::Style {
         speed: arguments.speed,
         repeat: arguments.r#loop,
@@ -71,16 +72,16 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     for (name, recording) in recordings {
         let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
         tokio::spawn(replay::play(hub.clone(), name, recording, style));
-        hubs.push((hub, 0));
+        hubs.push(hub);
     }
-    publish(hubs, Arc::default(), listener, arguments.listen).await
+    publish(hubs, Arc::default(), listener, hosts).await
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
-    let mut targets =
-        kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
-    anyhow::ensure!(targets.len() == 1, "a recording is of one cluster: name one --context");
-    let Some(target) = targets.pop() else { return Ok(()) };
+    let mut wanted = clusters::wanted(&arguments.clusters, &[], &Config::default())?;
+    anyhow::ensure!(wanted.len() == 1, "a recording is of one cluster: name one --context");
+    let Some(wanted) = wanted.pop() else { return Ok(()) };
+    let target = wanted.target().await?;
     let (events, mut inbox) = mpsc::channel(source::QUEUE);
     let name = target.name.clone();
     let cluster = cluster(target, events, Arc::new(AtomicUsize::new(1)), Arc::default());
@@ -107,10 +108,14 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
 }
 
 async fn check(arguments: Check) -> anyhow::Result<()> {
-    let targets = kubeconfig::targets(arguments.clusters.kubeconfig.as_deref(), &arguments.clusters.context).await?;
+    let file = Config::read(arguments.config.as_deref())?;
+    let wanted = clusters::wanted(&arguments.clusters, &arguments.namespace, &file)?;
     let mut bad = Vec::new();
-    for target in &targets {
-        let found = source::check::check(target, &WATCHED, &arguments.namespace).await;
+    for cluster in &wanted {
+        let found = match cluster.target().await {
+            Ok(target) => source::check::check(&target, &WATCHED, &cluster.namespaces).await,
+            Err(why) => source::check::Found { good: Vec::new(), bad: vec![why.to_string()] },
+        };
         found.good.iter().for_each(|line| println!("{line}"));
         bad.extend(found.bad);
     }
@@ -126,11 +131,6 @@ fn report(arguments: &Report) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut out, &document::document(timeline.model(), from, to))?;
     writeln!(out)?;
     Ok(())
-}
-
-fn announce(target: &Target, namespaces: &[String]) {
-    let scope = if namespaces.is_empty() { "all namespaces".to_owned() } else { namespaces.join(", ") };
-    tracing::info!("watching {} at {} ({scope})", target.name, target.address);
 }
 
 fn cluster(
@@ -159,13 +159,13 @@ async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 async fn publish(
-    hubs: Vec<(Handle, u8)>,
+    hubs: Vec<Handle>,
     viewers: Arc<AtomicUsize>,
     listener: TcpListener,
-    listen: Listen,
+    hosts: Vec<String>,
 ) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
-    let rollcast = Rollcast::new(hubs, assets::build(), viewers, listen.allow_host);
+    let rollcast = Rollcast::new(hubs, assets::build(), viewers, hosts);
     // The one line for people and scripts alike; logs go to standard error.
     println!("Rollcast is at http://{address}/");
     if !address.ip().is_loopback() {

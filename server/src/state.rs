@@ -27,15 +27,15 @@ pub struct Rollcast {
 }
 
 impl Rollcast {
-    /// Brings hubs together, each with its accent; 0 for none.
+    /// Brings hubs together.
     #[must_use]
     pub fn new(
-        hubs: Vec<(Handle, u8)>,
+        hubs: Vec<Handle>,
         build: &'static str,
         viewers: Arc<AtomicUsize>,
         allowed_hosts: Vec<String>,
     ) -> Arc<Self> {
-        let clusters = hubs.iter().map(|(hub, _)| (hub.name().to_owned(), hub.clone())).collect();
+        let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         let listings = Listings::new(Clusters::new(hubs));
         Arc::new(Self {
             clusters,

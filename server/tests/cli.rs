@@ -47,11 +47,39 @@ fn help_says_everything() {
         &["replay", "--help"],
         &["record", "--help"],
         &["report", "--help"],
+        &["trace", "--help"],
+        &["wait", "--help"],
         &["check", "--help"],
     ] {
         let help = String::from_utf8(rollcast(command).stdout).unwrap();
         insta::assert_snapshot!(command.join(" ").replace("--", ""), help);
     }
+}
+
+#[test]
+fn every_option_has_a_variable() {
+    let command = <server::cli::Cli as clap::CommandFactory>::command();
+    for sub in command.get_subcommands() {
+        for option in sub.get_arguments().filter(|argument| argument.get_long().is_some()) {
+            let variable = option.get_env().map(|name| name.to_string_lossy().into_owned());
+            let wanted = format!("ROLLCAST_{}", option.get_id().as_str().to_uppercase().replace("R#", ""));
+            assert_eq!(variable, Some(wanted), "{} --{}", sub.get_name(), option.get_id());
+        }
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_is_told_with_its_line() {
+    let text = refusal(&["serve", "--config", "/no/such/rollcast.toml"]);
+    assert!(text.contains("cannot read /no/such/rollcast.toml"), "{text}");
+    let wrong = file("wrong.toml", "listen = \"127.0.0.1:0\"\n\n[[cluster]]\ncolor = \"blue\"\n");
+    let text = refusal(&["serve", "--config", &wrong]);
+    assert!(text.contains("unknown field `color`") && text.contains("line 4"), "{text}");
+    let config = file("unknown.toml", "[[cluster]]\ncontext = \"there\"\n");
+    let text = refusal(&["serve", "--config", &config, "--kubeconfig", &file("known", KUBECONFIG)]);
+    assert!(text.contains(r#"no context "there". It has: here."#), "{text}");
+    let text = refusal(&["serve", "--all-contexts", "--context", "here"]);
+    assert!(text.contains("cannot be used with"), "{text}");
 }
 
 #[test]

@@ -174,6 +174,7 @@ impl Reader<'_> {
 #[derive(Clone)]
 pub struct Handle {
     name: Arc<str>,
+    accent: u8,
     commands: mpsc::Sender<Command>,
     connection: signal::Receiver<Connection>,
     list: signal::Receiver<List>,
@@ -196,8 +197,16 @@ impl Handle {
         let signals = task::Signals { connection, list, clock };
         let hub = task::Hub::new(retention, signals, counters.clone());
         tokio::spawn(hub.run(event_inbox, command_inbox));
-        let handle =
-            Self { name, commands, connection: connection_out, list: list_out, clock: clock_out, counters, sources };
+        let handle = Self {
+            name,
+            accent: 0,
+            commands,
+            connection: connection_out,
+            list: list_out,
+            clock: clock_out,
+            counters,
+            sources,
+        };
         (handle, events)
     }
 
@@ -205,6 +214,18 @@ impl Handle {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// With an accent: the number of a colour of the style sheet.
+    #[must_use]
+    pub fn with_accent(self, accent: u8) -> Self {
+        Self { accent, ..self }
+    }
+
+    /// Its accent; 0 for none.
+    #[must_use]
+    pub const fn accent(&self) -> u8 {
+        self.accent
     }
 
     /// How the server gets on with the cluster.

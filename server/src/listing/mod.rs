@@ -25,24 +25,24 @@ use crate::hub::{Handle, List};
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
 
-/// The clusters in the order of the command line, each with its accent.
+/// The clusters in the order of the command line.
 #[derive(Clone)]
-pub struct Clusters(Arc<[(Handle, u8)]>);
+pub struct Clusters(Arc<[Handle]>);
 
 impl Clusters {
     /// Brings them together.
     #[must_use]
-    pub fn new(hubs: Vec<(Handle, u8)>) -> Self {
+    pub fn new(hubs: Vec<Handle>) -> Self {
         Self(hubs.into())
     }
 
     /// What can be listed now.
     #[must_use]
     pub fn sources(&self) -> Vec<Source> {
-        let source = |(hub, accent): &(Handle, u8)| Source {
+        let source = |hub: &Handle| Source {
             state: ClusterState {
                 name: hub.name().to_owned(),
-                accent: *accent,
+                accent: hub.accent(),
                 connection: hub.connection().borrow().clone(),
                 now_millis: hub.now_millis(),
             },
@@ -53,8 +53,8 @@ impl Clusters {
 
     fn changes(&self) -> Changes {
         Changes {
-            lists: self.0.iter().map(|(hub, _)| hub.list()).collect(),
-            connections: self.0.iter().map(|(hub, _)| hub.connection()).collect(),
+            lists: self.0.iter().map(Handle::list).collect(),
+            connections: self.0.iter().map(Handle::connection).collect(),
         }
     }
 }

@@ -49,33 +49,73 @@ pub enum TargetError {
     },
 }
 
-/// Makes a client for each of the named contexts, or for the current one.
+/// The contexts of a kubeconfig.
+#[derive(Debug, Clone)]
+pub struct Contexts {
+    /// `None` where there is no kubeconfig: only the cluster that this runs in is left.
+    config: Option<Kubeconfig>,
+    path: String,
+}
+
+impl Contexts {
+    /// Reads a kubeconfig: this one, or the usual ones.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(kubeconfig: Option<&Path>) -> Result<Self, TargetError> {
+        let (config, path) = read(kubeconfig)?;
+        Ok(Self { config, path })
+    }
+
+    /// Their names.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.config.iter().flat_map(|config| &config.contexts).map(|context| context.name.clone()).collect()
+    }
+
+    /// The context of that name, or the current one; `None` for the cluster that this runs in.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn choose(&self, context: Option<&str>) -> Result<Option<String>, TargetError> {
+        let Some(config) = &self.config else {
+            return match context {
+                None if std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() => Ok(None),
+                _ => Err(TargetError::None),
+            };
+        };
+        let wrong = |why: &str| TargetError::File { path: self.path.clone(), why: why.to_owned() };
+        let current = config.current_context.as_deref().filter(|name| !name.is_empty());
+        let name =
+            context.or(current).ok_or_else(|| wrong("it names no current context; choose one with --context"))?;
+        let known = self.names();
+        if !known.iter().any(|known| known == name) {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(TargetError::Context { name: name.to_owned(), known });
+        }
+        Ok(Some(name.to_owned()))
+    }
+}
+
+/// A client for a context, or for the cluster that this runs in, under that name.
 ///
 /// # Errors
-/// When the kubeconfig or a context cannot be used. Whether the server answers is not asked here.
-pub async fn targets(kubeconfig: Option<&Path>, contexts: &[String]) -> Result<Vec<Target>, TargetError> {
-    let (config, path) = read(kubeconfig)?;
-    let Some(config) = config else {
-        return in_cluster().map(|target| vec![target]);
-    };
-    let known: Vec<String> = config.contexts.iter().map(|context| context.name.clone()).collect();
-    let wanted: Vec<String> = match (contexts, &config.current_context) {
-        ([], Some(current)) => vec![current.clone()],
-        ([], None) => {
-            let why = "it names no current context; choose one with --context".to_owned();
-            return Err(TargetError::File { path, why });
+/// When its credentials cannot be had or used. Whether the server answers is not asked here.
+pub async fn target(contexts: &Contexts, context: Option<String>, name: String) -> Result<Target, TargetError> {
+    let unusable = |why: String| TargetError::Unusable { name: name.clone(), why: timeline::words::safe(&why) };
+    let config = match (&contexts.config, context) {
+        (Some(config), Some(context)) => {
+            let options = KubeConfigOptions { context: Some(context), ..Default::default() };
+            let made = kube::Config::from_custom_kubeconfig(config.clone(), &options).await;
+            made.map_err(|why| unusable(why.to_string()))?
         }
-        (named, _) => named.to_vec(),
+        _ => kube::Config::incluster().map_err(|_| TargetError::None)?,
     };
-    let mut targets = Vec::new();
-    for name in wanted {
-        if !known.contains(&name) {
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(TargetError::Context { name, known });
-        }
-        targets.push(target(config.clone(), name).await?);
-    }
-    Ok(targets)
+    let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+    // Commands that fetch credentials run here and now, and may hang.
+    let client = tokio::task::spawn_blocking(move || client_for(config)).await;
+    let client = client.map_err(|why| unusable(why.to_string()))?.map_err(|why| unusable(why.to_string()))?;
+    Ok(Target { name, address, client, namespace })
 }
 
 fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), TargetError> {
@@ -102,19 +142,6 @@ fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), Targe
     }
 }
 
-fn in_cluster() -> Result<Target, TargetError> {
-    let config = kube::Config::incluster().map_err(|_| TargetError::None)?;
-    client("in-cluster".into(), config)
-}
-
-async fn target(config: Kubeconfig, name: String) -> Result<Target, TargetError> {
-    let options = KubeConfigOptions { context: Some(name.clone()), ..Default::default() };
-    match kube::Config::from_custom_kubeconfig(config, &options).await {
-        Ok(config) => client(name, config),
-        Err(why) => Err(TargetError::Unusable { name, why: why.to_string() }),
-    }
-}
-
 /// A client that fails fast and never asks twice by itself: when to ask again is the watch loop's business alone.
 ///
 /// # Errors
@@ -123,13 +150,4 @@ pub fn client_for(mut config: kube::Config) -> kube::Result<kube::Client> {
     config.connect_timeout = Some(Duration::from_secs(5));
     config.default_retry = false;
     kube::Client::try_from(config)
-}
-
-fn client(name: String, config: kube::Config) -> Result<Target, TargetError> {
-    let address = config.cluster_url.to_string();
-    let namespace = config.default_namespace.clone();
-    match client_for(config) {
-        Ok(client) => Ok(Target { name, address, client, namespace }),
-        Err(why) => Err(TargetError::Unusable { name, why: why.to_string() }),
-    }
 }

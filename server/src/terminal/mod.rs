@@ -23,7 +23,7 @@ use timeline::{Retention, words};
 
 use crate::cli;
 use crate::hub::Handle;
-use crate::source::kubeconfig::{self, Target};
+use crate::source::kubeconfig::{self, Contexts, Target};
 use crate::source::{self, Counters, Pace};
 
 pub use trace::trace;
@@ -92,9 +92,10 @@ impl Origin {
 }
 
 async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow::Result<Target> {
-    let contexts: Vec<String> = context.into_iter().collect();
-    let mut targets = kubeconfig::targets(kubeconfig.as_deref(), &contexts).await?;
-    targets.pop().ok_or_else(|| anyhow::anyhow!("no cluster to watch"))
+    let contexts = Contexts::read(kubeconfig.as_deref())?;
+    let context = contexts.choose(context.as_deref())?;
+    let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
+    Ok(kubeconfig::target(&contexts, context, name).await?)
 }
 
 /// Text as it may be printed: nothing in it commands the terminal.

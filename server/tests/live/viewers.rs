@@ -3,6 +3,7 @@
 use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, until};
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
+use server::hub::Address;
 use server::state::Rollcast;
 use timeline::Model;
 use timeline::frame::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
@@ -42,7 +43,8 @@ struct Viewer {
 impl Viewer {
     async fn open(address: std::net::SocketAddr) -> Self {
         let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-        let scope = Scope::Deployment { cluster: "fake".into(), namespace: "shop".into(), name: "web".into() };
+        let scope =
+            Scope::Deployment { cluster: "fake".into(), namespace: "shop".into(), name: "web".into(), uid: None };
         for frame in [
             ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
             ViewerFrame::Subscribe { scope, since: None },
@@ -80,6 +82,11 @@ fn has(name: &'static str) -> impl Fn(&Model) -> bool {
     move |model| model.pods.values().any(|pod| pod.name == name)
 }
 
+/// The Deployment that the tests follow.
+fn web() -> Address {
+    Address { namespace: "shop".into(), name: "web".into(), uid: None }
+}
+
 #[tokio::test]
 async fn a_viewers_copy_equals_the_servers_after_snapshot_and_deltas() {
     let site = site().await;
@@ -95,7 +102,7 @@ async fn a_viewers_copy_equals_the_servers_after_snapshot_and_deltas() {
         })
         .await;
     // Compared as they travel: viewers do not get what only sentences are made of.
-    let ours = site.watched.hub.page("shop", "web").await.unwrap().model;
+    let ours = site.watched.hub.page(&web()).await.unwrap().model;
     assert_eq!(frame::encode(&viewer.copy).unwrap(), frame::encode(&ours).unwrap());
 }
 

@@ -26,9 +26,9 @@ pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
             hub.observe(observed.at_millis, observed.fact).await.unwrap();
         }
         listed(&hub).await;
-        hubs.push((hub, 0));
+        hubs.push(hub);
     }
-    let names = hubs.iter().map(|(hub, _)| hub.name().to_owned()).collect();
+    let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
     (Rollcast::new(hubs, "build", Arc::default(), Vec::new()), names)
 }
 

@@ -1,0 +1,199 @@
+//! `rollcast.toml`: what to watch and where to serve, for those who do not want to say it every time. The command line and the
+//! environment win over the file. Every key is optional, none is ignored: a key that is not known is an error.
+//!
+//! ```toml
+//! listen = "127.0.0.1:7440"
+//! allow_host = ["rollouts.example.com"]
+//! namespaces = ["shop", "payments"]       # of every cluster that names none itself; without it, all of them
+//! history_age = "24h"
+//!
+//! [[cluster]]
+//! context = "arn:aws:eks:eu-1:12345:cluster/prod"
+//! name = "prod-eu"                        # in pages and addresses; without it, the context's name
+//! colour = "blue"                         # an accent: blue, amber, pink, green, violet, red, teal or grey
+//!
+//! [[cluster]]
+//! context = "staging"
+//! kubeconfig = "/etc/rollcast/staging"    # without it, the usual one
+//! namespaces = ["shop"]
+//! ```
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+
+/// Looked for where no file is named.
+const USUAL: &str = "rollcast.toml";
+
+/// The file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Address and port to serve on.
+    pub listen: Option<SocketAddr>,
+    /// Host names under which browsers may reach this server.
+    #[serde(default)]
+    pub allow_host: Vec<String>,
+    /// Kubeconfig file of every cluster that names none itself.
+    pub kubeconfig: Option<PathBuf>,
+    /// Namespaces of every cluster that names none itself.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+    /// Watch every context of the kubeconfig.
+    #[serde(default)]
+    pub all_contexts: bool,
+    /// Forget what ended longer ago.
+    #[serde(default, deserialize_with = "duration")]
+    pub history_age: Option<Duration>,
+    /// Pods that are gone to remember per Deployment.
+    pub history_pods: Option<usize>,
+    /// Rollouts to remember per Deployment.
+    pub history_rollouts: Option<usize>,
+    /// The clusters.
+    #[serde(default, rename = "cluster")]
+    pub clusters: Vec<Cluster>,
+}
+
+/// A cluster in the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Context of the kubeconfig; without it, the current one.
+    pub context: Option<String>,
+    /// Name in pages and addresses.
+    pub name: Option<String>,
+    /// Its accent.
+    #[serde(default)]
+    pub colour: Colour,
+    /// Kubeconfig file.
+    pub kubeconfig: Option<PathBuf>,
+    /// Namespaces to watch.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+}
+
+/// An accent; style sheets know it by its number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Colour {
+    /// No accent.
+    #[default]
+    None,
+    /// 1.
+    Blue,
+    /// 2.
+    Amber,
+    /// 3.
+    Pink,
+    /// 4.
+    Green,
+    /// 5.
+    Violet,
+    /// 6.
+    Red,
+    /// 7.
+    Teal,
+    /// 8.
+    Grey,
+}
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("cannot read {}: {why}", path.display())]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{} cannot be used: {why}", path.display())]
+    Wrong {
+        /// Its path.
+        path: PathBuf,
+        /// Where and why.
+        why: String,
+    },
+}
+
+impl Config {
+    /// Reads the named file, or the usual one where that is there.
+    ///
+    /// # Errors
+    /// When the named file is not there, or a file cannot be used.
+    pub fn read(named: Option<&Path>) -> Result<Self, ConfigError> {
+        let path = named.unwrap_or(Path::new(USUAL));
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(why) if named.is_none() && why.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(why) => return Err(ConfigError::File { path: path.to_owned(), why }),
+        };
+        text.parse().map_err(|why| ConfigError::Wrong { path: path.to_owned(), why })
+    }
+}
+
+impl std::str::FromStr for Config {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let mut names = BTreeSet::new();
+        for name in config.clusters.iter().filter_map(|cluster| cluster.name.as_ref().or(cluster.context.as_ref())) {
+            if name.is_empty() {
+                return Err("a cluster's name is empty".to_owned());
+            }
+            if !names.insert(name) {
+                return Err(format!("two clusters are named {name:?}; give one of them another name"));
+            }
+        }
+        Ok(config)
+    }
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    crate::cli::duration(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+
+    #[test]
+    fn the_example_of_this_file_is_read() {
+        let example: String = include_str!("config.rs")
+            .lines()
+            .skip_while(|line| !line.contains("```toml"))
+            .skip(1)
+            .take_while(|line| !line.contains("```"))
+            .map(|line| line.trim_start_matches("//!").to_owned() + "\n")
+            .collect();
+        let config: Config = example.parse().unwrap();
+        assert_eq!(config.clusters.len(), 2);
+        assert_eq!(config.clusters[0].colour, Colour::Blue);
+        assert_eq!(config.clusters[1].namespaces, ["shop"]);
+        assert_eq!(config.history_age, Some(Duration::from_secs(86_400)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        for (text, says) in [
+            ("listne = 1", "unknown field `listne`"),
+            ("listen = \"here\"", "line 1"),
+            ("history_age = \"10\"", "whole number with a unit"),
+            ("[[cluster]]\ncolour = \"mauve\"", "unknown variant `mauve`"),
+            ("[[cluster]]\nname = \"a\"\n[[cluster]]\ncontext = \"a\"", "two clusters are named \"a\""),
+            ("[[cluster]]\nname = \"\"", "is empty"),
+        ] {
+            let error = text.parse::<Config>().unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}
