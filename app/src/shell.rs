@@ -13,14 +13,18 @@ pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use
     let versioned = |path: &str| format!("{path}?v={build}");
     let text = payload.to_text();
     let image = payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
-    let extra = matches!(payload, Payload::Wall(_))
-        .then(|| view! { <script type="module" src=versioned("/wall.js")></script> });
+    let beside = match payload {
+        Payload::List(_) => None,
+        Payload::Deployment(_) => Some("/notify.js"),
+        Payload::Wall(_) => Some("/wall.js"),
+    };
+    let beside = beside.map(|path| view! { <script type="module" src=versioned(path)></script> });
     let program = view! {
         {image}
         <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
         <script type="module" src=versioned("/start.js")></script>
-        {extra}
+        {beside}
         <script id=payload::ELEMENT type="application/octet-stream" inner_html=text></script>
     };
     let (title, description) = (payload.title(), payload.description());

@@ -200,7 +200,7 @@ pub(crate) async fn interrupted() {
 pub fn log(command: &Command) {
     let usual = match command {
         Command::Trace(_) | Command::Wait(_) => "off",
-        _ => "info,hyper=warn,kube=warn",
+        _ => "info,hyper=warn,kube=warn,kube_client=off",
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| usual.into());
     tracing_subscriber::fmt()

@@ -34,6 +34,7 @@ mod markup {
                 <span class="spread"></span>
                 <a class="choice" href=format!("{page}/rollouts") data-open="rollouts">"Rollouts"</a>
                 <a class="choice" href=format!("{page}/share") data-open="share">"Share"</a>
+                <button id="notify" class="choice" aria-pressed="false" title="A notification when this rollout is complete or gets stuck" hidden>"Notify me"</button>
                 <span id="chip" class=slots.attribute_now("chip", "class") role="status" data-testid="live">{slots.now("chip")}</span>
             </header>
         }

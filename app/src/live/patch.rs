@@ -71,18 +71,24 @@ impl List {
             container.set_inner_html("");
         }
         let mut old: Vec<Option<Item>> = std::mem::take(&mut self.items).into_iter().map(Some).collect();
-        let mut items = Vec::with_capacity(plans.len());
         let is_same_order =
             old.len() == plans.len() && old.iter().flatten().zip(plans).all(|(item, plan)| item.key == plan.key);
-        let mut next = if is_same_order { None } else { container.first_element_child() };
         // Rows mostly keep their order: the next one is looked for after the last one.
         let mut from = 0;
+        let mut known = Vec::with_capacity(plans.len());
         for plan in plans {
             let is_it = |index: &usize| matches!(old.get(*index), Some(Some(item)) if item.key == plan.key);
-            let known = (from..old.len()).chain(0..from).find(is_it);
-            let item = match known.and_then(|index| Some((index, old.get_mut(index)?.take()?))) {
-                Some((index, mut item)) => {
-                    from = index + 1;
+            let found = (from..old.len()).chain(0..from).find(is_it);
+            from = found.map_or(from, |index| index + 1);
+            known.push(found.and_then(|index| old.get_mut(index)?.take()));
+        }
+        // Before anything is put in its place: an element that is moved loses the focus.
+        old.into_iter().flatten().for_each(|item| item.node.remove());
+        let mut items = Vec::with_capacity(plans.len());
+        let mut next = if is_same_order { None } else { container.first_element_child() };
+        for (plan, known) in plans.iter().zip(known) {
+            let item = match known {
+                Some(mut item) => {
                     if item.stamp != plan.stamp {
                         let row = plan.row();
                         change(&item.node, Some(&item.row), &row)?;
@@ -109,7 +115,6 @@ impl List {
             }
             items.push(item);
         }
-        old.into_iter().flatten().for_each(|item| item.node.remove());
         Ok(items)
     }
 }

@@ -1,5 +1,7 @@
-/// The list on recordings: order, search, filters, keys, places.
+/// The list on recordings: order, search, filters, keys, places, clusters, live lines.
 
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { expect, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -7,25 +9,35 @@ import { Server } from "../../fixtures/server.ts";
 const names = ["rollout", "deadline-exceeded", "kill-pod"];
 const start = () => Server.start(["replay", ...names.map((name) => recording(name)), "--hold-at", "20"]);
 
-test("words and verdicts narrow the list, and the address keeps them", async ({ page, serve }) => {
+test("words, labels and groups narrow the list, and the address keeps them", async ({ page, serve }) => {
   const server = await serve(start);
   await page.goto(server.address);
   const rows = page.getByTestId("deployment");
   await expect(rows).toHaveCount(3);
+  await expect(page.getByTestId("head")).toHaveText([/^Stuck 1$/, /^Finished in the last hour 2$/]);
   await page.waitForSelector("html[data-live=true]");
   await page.getByRole("searchbox").fill("nginx live");
   await expect(rows).toHaveCount(2);
   await expect(page.getByTestId("count")).toHaveText("2 of 3");
+  await expect(page).toHaveURL(/[?]q=nginx%20live$/);
+  await expect(page.getByRole("link", { name: "Stuck 0" })).toHaveAttribute("href", "/?q=nginx%20live&show=stuck");
   await page.getByRole("searchbox").fill("");
-  await page.getByLabel("Verdict").selectOption("bad");
+  await page.getByLabel("Labels").fill("app=nginx");
+  await expect(page.getByTestId("trouble")).toBeHidden();
+  await page.getByLabel("Labels").fill("app=nginx=");
+  await expect(page.getByTestId("trouble")).toContainText("is no label selector");
+  await page.getByLabel("Labels").fill("");
+  await expect(rows).toHaveCount(3);
+  await page.getByRole("link", { name: "Stuck 1" }).click();
   await expect(rows).toHaveCount(1);
   await expect(rows).toContainText("Revision 2 is stuck");
-  await expect(page).toHaveURL(/[?]q=&tone=bad$/);
+  await expect(page).toHaveURL(/[?]show=stuck$/);
   await rows.click();
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is stuck");
   await page.goBack();
-  await expect(page.getByTestId("deployment")).toHaveCount(1);
-  await expect(page.getByLabel("Verdict")).toHaveValue("bad");
+  await expect(rows).toHaveCount(1);
+  await page.goBack();
+  await expect(rows).toHaveCount(3);
 });
 
 test("keys go to the search, from row to row, and into one", async ({ page, serve }) => {
@@ -36,8 +48,9 @@ test("keys go to the search, from row to row, and into one", async ({ page, serv
   await expect(page.getByRole("searchbox")).toBeFocused();
   await page.keyboard.type("jk");
   await expect(page.getByTestId("deployment")).toHaveCount(0);
-  await expect(page.getByText("Nothing here that matches.")).toHaveCount(3);
+  await expect(page.getByText("Nothing here that matches.")).toBeVisible();
   await page.getByRole("searchbox").fill("");
+  await expect(page.getByTestId("deployment")).toHaveCount(3);
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("deployment").first()).toBeFocused();
   await page.keyboard.press("j");
@@ -47,21 +60,128 @@ test("keys go to the search, from row to row, and into one", async ({ page, serv
   await expect(page).toHaveURL(/deployments[/]/);
 });
 
+test("by namespace there is a heading for each, and finished rollouts are a link away", async ({ page, serve }) => {
+  const server = await serve(start);
+  await page.goto(server.address);
+  await page.getByRole("link", { name: "By namespace" }).click();
+  await expect(page.getByTestId("head")).toHaveCount(3);
+  await expect(page.getByTestId("head").first()).toHaveText("rollout / rollout 1");
+  await page.getByRole("link", { name: "rollouts" }).first().click();
+  await page.getByTestId("rollout").nth(1).click();
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2");
+  await expect(page.getByTestId("linked")).toContainText("You are looking at revision 2");
+});
+
+test("lines change, come and go while one looks", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", recording("rollout"), recording("deleted-and-recreated"), "--speed", "2", "--loop"]));
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("head").filter({ hasText: "Under way" })).toBeVisible({ timeout: 30_000 });
+  await expect(page).toHaveTitle(/under way — Rollcast$/);
+  await expect(page.locator(".row").filter({ hasText: "rollout / rollout" })).toContainText("Revision 3 is live", { timeout: 60_000 });
+  await expect(page.getByTestId("head").filter({ hasText: "Finished in the last hour" })).toBeVisible();
+});
+
+/// A recording of many Deployments that stand still.
+function many(deployments: number): string {
+  const uid = (number: number) => `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
+  const created = "2026-11-21T09:00:00Z";
+  const progressing = { type: "Progressing", status: "True", reason: "NewReplicaSetAvailable", lastUpdateTime: created };
+  const line = (number: number) => ({
+    observedAtMillis: Date.parse("2026-11-21T12:00:00Z"), kind: "Deployment", type: "ADDED",
+    object: {
+      metadata: { uid: uid(number), name: `service-${String(number).padStart(4, "0")}`, namespace: `team-${number % 7}`, generation: 1, creationTimestamp: created, labels: { parity: number % 2 ? "odd" : "even" }, annotations: { "deployment.kubernetes.io/revision": "1" } },
+      spec: { replicas: 0, template: { spec: { containers: [{ name: "web", image: `web:v${number}` }] } } },
+      status: { observedGeneration: 1, conditions: [progressing] },
+    },
+  });
+  const file = `${tmpdir()}/many-${deployments}.jsonl`;
+  writeFileSync(file, Array.from({ length: deployments }, (_, number) => JSON.stringify(line(number))).join("\n"));
+  return file;
+}
+
+test("of 2,000 Deployments only those in view are made, wherever one looks", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("count")).toHaveText("2000 of 2000");
+  await expect(page.getByTestId("deployment").first()).toContainText("service-0000");
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  // By namespace and name: the last one of team-6.
+  await expect(page.getByTestId("deployment").last()).toContainText("service-1994");
+  expect(await page.locator("#rows > *").count()).toBeLessThan(80);
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
+  await expect(page.getByText("service-1", { exact: false }).first()).toBeInViewport();
+  await expect(page.locator("#rows .line:empty")).toHaveCount(0);
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.getByLabel("Labels").fill("parity=odd");
+  await expect(page.getByTestId("count")).toHaveText("1000 of 2000");
+  await page.getByLabel("Labels").fill("");
+  await page.getByRole("searchbox").fill("team-3 service-1997");
+  await expect(page.getByTestId("count")).toHaveText("0 of 2000");
+  await page.getByRole("searchbox").fill("web:v1997");
+  await expect(page.getByTestId("deployment")).toHaveCount(1);
+  await page.getByRole("searchbox").fill("");
+  await expect(page.getByTestId("count")).toHaveText("2000 of 2000");
+  // Keys go on past what was made at first.
+  await page.keyboard.press("Escape");
+  for (let step = 0; step < 60; step++) {
+    await page.keyboard.press("j");
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  }
+  await expect(page.locator(":focus")).toContainText("team-0");
+  expect(await page.evaluate(() => scrollY)).toBeGreaterThan(2000);
+});
+
 test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
-  test("the search is a form, and clusters and namespaces are pages", async ({ page, serve }) => {
+  test("the search is a form, clusters and namespaces are pages, and so are more lines", async ({ page, serve }) => {
     const server = await serve(start);
     await page.goto(server.address);
     await page.getByRole("searchbox").fill("kill-pod");
     await page.getByRole("button", { name: "Search" }).click();
     await expect(page.getByTestId("deployment")).toHaveCount(1);
     await page.goto(`${server.address}/clusters/rollout`);
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Deployments of rollout");
-    await expect(page.getByTestId("cluster")).toHaveCount(1);
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("Deployments of rollout");
+    await expect(page.getByTestId("deployment")).toHaveCount(1);
     await page.goto(`${server.address}/clusters/rollout/namespaces/rollout?q=nginx`);
     await expect(page.getByTestId("deployment")).toHaveCount(1);
     await page.goto(`${server.address}/clusters/rollout/namespaces/other`);
     await expect(page.getByTestId("deployment")).toHaveCount(0);
     expect((await page.goto(`${server.address}/clusters/nowhere`))?.status()).toBe(404);
+    const large = await serve(() => Server.start(["replay", many(120), "--hold-at", "1"]));
+    await expect(async () => {
+      await page.goto(large.address);
+      await expect(page.getByTestId("deployment")).toHaveCount(50, { timeout: 500 });
+    }).toPass();
+    await page.getByRole("link", { name: "More lines" }).click();
+    await page.getByRole("link", { name: "More lines" }).click();
+    await expect(page.getByTestId("deployment")).toHaveCount(20);
+    await page.getByRole("link", { name: "Lines before" }).click();
+    await expect(page.getByTestId("deployment")).toHaveCount(50);
   });
+});
+
+test("a cluster that cannot be reached, or whose credentials hang, is shown as such and keeps nobody waiting", async ({ page, serve, complaints }) => {
+  const context = (name: string, user: object) => ({ contexts: { name, context: { cluster: name, user: name } }, clusters: { name, cluster: { server: "http://127.0.0.1:9" } }, users: { name, user } });
+  const hang = { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sleep", args: ["600"], interactiveMode: "Never" } };
+  const broken = { "client-certificate": "/no/such/file", "client-key": "/no/such/file" };
+  const all = [context("dead", {}), context("hangs", hang), context("broken", broken)];
+  const config = `${tmpdir()}/kubeconfig-${process.pid}.json`;
+  writeFileSync(config, JSON.stringify({ apiVersion: "v1", kind: "Config", contexts: all.map((one) => one.contexts), clusters: all.map((one) => one.clusters), users: all.map((one) => one.users) }));
+  const file = `${tmpdir()}/rollcast-${process.pid}.toml`;
+  writeFileSync(file, `[[cluster]]\ncontext = "dead"\nname = "prod-eu"\ncolour = "pink"\n[[cluster]]\ncontext = "hangs"\n[[cluster]]\ncontext = "broken"\n`);
+  const server = await serve(() => Server.start(["serve", "--kubeconfig", config, "--config", file]));
+  await page.goto(server.address);
+  const clusters = page.getByTestId("cluster");
+  await expect(clusters).toHaveCount(3);
+  await expect(clusters.nth(0).locator(".accent-3")).toBeVisible();
+  await expect(page.getByTestId("trouble")).toContainText("No word from prod-eu", { timeout: 20_000 });
+  await expect(page.getByTestId("trouble")).toContainText("No word from hangs", { timeout: 20_000 });
+  await expect(page.getByTestId("trouble")).toContainText("the command that fetches its credentials does not end");
+  await expect(page.getByTestId("trouble")).toContainText("No word from broken");
+  await expect(page.getByText("No Deployments are known here yet.")).toBeVisible();
+  await page.goto(`${server.address}/wall`);
+  await expect(page.getByTestId("stale")).toContainText("No word from prod-eu");
+  expect(complaints).toEqual([]);
 });

@@ -104,12 +104,14 @@ test("the slider reaches from before the rollout to the present", async ({ page,
 test("a moment that is no time, or not yet, is answered with help", async ({ page, serve, request }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   const address = server.page(...rollover);
-  await expect.poll(async () => (await request.get(`${address}?revision=3`, { maxRedirects: 0 })).status()).toBe(307);
+  await expect.poll(async () => (await request.get(`${address}?revision=2`, { maxRedirects: 0 })).status()).toBe(307);
   expect((await page.goto(`${address}?at=yesterday`))?.status()).toBe(400);
   await expect(page.getByRole("link", { name: "web as it is now" })).toHaveAttribute("href", /deployments[/]web$/);
-  expect((await page.goto(`${address}?at=2999-01-01T00:00:00Z`))?.status()).toBe(200);
+  expect((await page.goto(`${address}?at=2999-01-01T00:00:00Z`))?.status()).toBe(404);
+  await page.getByRole("link", { name: "web as it is now" }).click();
   await expect(page.getByTestId("verdict")).toContainText("Revision 3");
-  expect((await page.goto(`${address}?at=1999-01-01T00:00:00Z`))?.status()).toBe(200);
+  expect((await page.goto(`${address}?at=1999-01-01T00:00:00Z`))?.status()).toBe(404);
+  await page.getByRole("link", { name: "The first moment that is known" }).click();
   await expect(page.getByTestId("live")).toHaveText("As it was at 04:53:07 UTC");
 });
 
@@ -117,14 +119,18 @@ test("a link to a revision leads to its last moment, or to the present", async (
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   const address = server.page(...rollover);
   // The recording is being read.
-  await expect.poll(async () => (await request.get(`${address}?revision=3`, { maxRedirects: 0 })).status()).toBe(307);
+  await expect.poll(async () => (await request.get(`${address}?revision=2`, { maxRedirects: 0 })).status()).toBe(307);
   await page.goto(`${address}?revision=2`);
-  await expect(page).toHaveURL(/[?]at=\d+$/);
+  await expect(page).toHaveURL(/[?]uid=[0-9a-f-]+&revision=2&at=\d+$/);
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");
+  await expect(page.getByTestId("linked")).toContainText("You are looking at revision 2");
+  await page.getByRole("link", { name: "Look at revision 3" }).click();
+  await expect(page.getByTestId("live")).toHaveText("Recording, held");
   await page.goto(`${address}?revision=3`);
-  await expect(page).toHaveURL(/web$/);
-  for (const never of ["9", "x", "-1"]) {
-    expect((await page.goto(`${address}?revision=${never}`))?.status(), never).toBe(404);
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3");
+  await expect(page.getByTestId("linked")).toBeHidden();
+  for (const [never, status] of [["9", 404], ["x", 400], ["-1", 400]] as const) {
+    expect((await page.goto(`${address}?revision=${never}`))?.status(), never).toBe(status);
     await expect(page.getByRole("link", { name: "web as it is now" })).toBeVisible();
   }
 });
@@ -144,6 +150,63 @@ test("more or less time is shown on demand", async ({ page, serve }) => {
   await expect.poll(seconds).toBe(fit);
   await page.keyboard.press("+");
   await expect.poll(seconds).toBeLessThan(fit * 0.6);
+});
+
+test("a link to a revision says when another one is live", async ({ page, serve, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const server = await serve(() => Server.replaying("rollout", "--speed", "1"));
+  const address = server.page("rollout", "rollout", "nginx");
+  await page.goto(address);
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing", { timeout: 30_000 });
+  await page.keyboard.press("c");
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  expect(link).toMatch(/nginx[?]uid=[0-9a-f-]{36}&revision=2$/);
+  await page.goto(link);
+  await expect(page.getByTestId("linked")).toBeHidden();
+  // The page goes on; the link stays what it was.
+  await expect(page.getByTestId("linked")).toHaveText("This link is to revision 2. Revision 3 is live now. Look at revision 2", { timeout: 30_000 });
+  await page.getByRole("link", { name: "Look at revision 2" }).click();
+  await expect(page.getByTestId("linked")).toContainText("You are looking at revision 2, as it was at");
+});
+
+test("links to share, with a code, are beside the picture", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "9"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await page.waitForSelector("html[data-live=true]");
+  await page.getByRole("link", { name: "Share" }).click();
+  await expect(page.getByTestId("links").getByRole("listitem")).toHaveCount(4);
+  await expect(page.getByTestId("links")).toContainText(`${server.address}/clusters/rollout`);
+  const code = page.getByRole("img", { name: "The first link as a QR code" });
+  await expect(code).toBeVisible();
+  expect(await code.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(100);
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "Rollouts" }).click();
+  await expect(page.getByTestId("rollout").last()).toHaveText("Revision 1");
+});
+
+test("who asks for it is notified, and the icon tells how it stands", async ({ page, serve, context }) => {
+  await context.grantPermissions(["notifications"]);
+  await page.addInitScript(() => {
+    const told: string[] = [];
+    class Told {
+      static permission = "granted";
+      static requestPermission = () => Promise.resolve("granted");
+      constructor(title: string, options: { body: string }) {
+        told.push(`${title}: ${options.body}`);
+      }
+    }
+    Object.assign(window, { Notification: Told, told });
+  });
+  const server = await serve(() => Server.replaying("rollout", "--speed", "2"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await expect(page.getByRole("button", { name: "Notify me" })).toHaveAttribute("aria-pressed", "true");
+  await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon-busy[.]svg/, { timeout: 30_000 });
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is live", { timeout: 30_000 });
+  await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
+  const told = () => page.evaluate(() => (window as unknown as { told: string[] }).told);
+  expect((await told()).at(-1)).toContain("Revision 3 is live");
+  expect((await told()).filter((one) => one.includes("Revision 3"))).toHaveLength(1);
 });
 
 test("the title follows the verdict", async ({ page, serve }) => {

@@ -1,0 +1,100 @@
+/// The wall: directs itself, tells when it is calm or stale, needs nobody. Time is the browser's clock, which the test moves.
+
+import { expect, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const active = ["deadline-exceeded", "proportional-scaling", "rollover", "pause-midway", "quota", "image-missing"];
+const held = (at: string, ...names: string[]) => Server.start(["replay", ...names.map((name) => recording(name)), "--hold-at", at]);
+
+test.use({ viewport: { width: 1920, height: 1080 } });
+
+test("four take the stage, the worst first, and the strip names the others in turn", async ({ page, serve }) => {
+  await page.clock.install();
+  const server = await serve(() => held("14", "rollout", ...active));
+  await page.goto(`${server.address}/wall?theme=dark&rotate=10`);
+  await page.waitForSelector("html[data-live=true]");
+  await page.clock.runFor(2_000);
+  const tiles = page.locator(".tile");
+  await expect(tiles).toHaveCount(4);
+  for (const tile of await tiles.all()) {
+    await expect(tile.getByRole("heading")).not.toBeEmpty();
+    await expect(tile.locator(".bars .bar").first()).toBeAttached();
+    // Read from five metres.
+    expect(await tile.getByRole("heading").evaluate((name) => getComputedStyle(name).fontSize)).toBe("42px");
+    expect(await tile.locator(".says").evaluate((says) => getComputedStyle(says).fontSize)).toBe("23px");
+  }
+  const strip = page.locator("#strip-0");
+  const first = await strip.textContent();
+  expect(first).toMatch(/: /);
+  await page.clock.runFor(10_000);
+  await expect(strip).not.toHaveText(first ?? "");
+  expect(await page.evaluate(() => getComputedStyle(document.body).cursor)).toBe("none");
+  expect(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight)).toBe(true);
+});
+
+test("after ten minutes everything moves a little, and comes back; after hours of sleep it is live again", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  const server = await serve(() => held("14", "quota"));
+  await page.goto(`${server.address}/wall`);
+  await page.waitForSelector("html[data-live=true]");
+  const place = () => page.getByTestId("wall").evaluate((wall) => (wall as HTMLElement).style.transform);
+  expect(await place()).toBe("");
+  const seen = new Set<string>();
+  for (let step = 0; step < 64; step++) {
+    await page.clock.fastForward("10:00");
+    seen.add(await place());
+  }
+  for (const shift of seen) for (const pixels of shift.match(/\d+/g) ?? []) expect(Number(pixels)).toBeLessThanOrEqual(8);
+  expect(seen.size).toBeGreaterThan(20);
+  expect(seen).toContain("translate(0px, 0px)");
+  // To the page that was half a day without a word.
+  await page.clock.resume();
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("stale")).toBeHidden();
+  await expect(page.locator(".tile")).toHaveCount(1);
+  complaints.length = 0; // the browser notes each connection that was given up
+});
+
+test("what is over stays a while, then the wall is calm", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", recording("rollout"), "--speed", "4"]));
+  await page.goto(`${server.address}/wall`);
+  await page.waitForSelector("html[data-live=true]");
+  const tile = page.getByTestId("tile").first();
+  await expect(tile).toHaveClass(/tile busy/, { timeout: 20_000 });
+  await expect(tile).toHaveClass("tile ok", { timeout: 20_000 });
+  await expect(page.getByTestId("calm")).toBeHidden();
+  await expect(page.getByTestId("calm")).toHaveText(/^1 Deployment, calm. Last: nginx revision 3, \d+ (s|min) ago.$/, { timeout: 40_000 });
+  await expect(tile).toHaveClass("tile past");
+});
+
+test("scope, columns and sound are in the address; what makes no sense is told", async ({ page, serve }) => {
+  const server = await serve(() => held("14", "rollout", ...active));
+  await page.goto(`${server.address}/wall?cluster=rollover&columns=3&sound=on`);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.locator(".tile")).toHaveCount(1);
+  await expect(page.locator(".tile")).toContainText("rollover / rollover");
+  await expect(page.locator(".tiles")).toHaveClass(/columns-3/);
+  await expect(page.getByTestId("wall")).toHaveAttribute("data-sound", "on");
+  for (const [wrong, status] of [["columns=9", 400], ["rotate=soon", 400], ["sound=loud", 400], ["theme=blue", 400], ["cluster=nowhere", 404]] as const) {
+    expect((await page.goto(`${server.address}/wall?${wrong}`))?.status(), wrong).toBe(status);
+    await expect(page.getByRole("link").last()).toBeVisible();
+  }
+});
+
+test("a cut, a restart and sleep pass without a human; meanwhile it says that it is stale", async ({ page, serve, complaints }) => {
+  const server = await serve(() => held("14", "quota", "rollover"));
+  await page.goto(`${server.address}/wall`);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.locator(".tile")).toHaveCount(2);
+  await server.kill();
+  await expect(page.getByTestId("stale")).toContainText("No word from Rollcast since", { timeout: 10_000 });
+  await expect(page.locator(".tile.stale").first()).toBeVisible();
+  await expect(page.locator(".tile")).toHaveCount(2);
+  const again = await server.again();
+  await serve(() => Promise.resolve(again));
+  await expect(page.getByTestId("stale")).toBeHidden({ timeout: 20_000 });
+  await expect(page.locator(".tile.stale")).toHaveCount(0, { timeout: 20_000 });
+  await expect(page.locator(".tile")).toHaveCount(2);
+  complaints.length = 0; // the browser notes each try that failed
+});
