@@ -43,7 +43,7 @@ pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build:
 pub fn plain(title: String, markup: String, build: &str) -> impl IntoView + use<> {
     let body = view! {
         <header class="top"><Brand/></header>
-        <main class="alone" inner_html=markup></main>
+        <main><h1 class="aside">{title.clone()}</h1><div class="alone" inner_html=markup></div></main>
         <svg class="drawings" aria-hidden="true" inner_html=DRAWINGS></svg>
     };
     document(title, String::new(), build, ().into_any(), body.into_any())

@@ -39,12 +39,12 @@ pub(super) fn page(payload: &DeploymentPayload) -> impl leptos::prelude::IntoVie
             {connection::bar(&slots, "forbidden", "forbidden")}
             {connection::role(&slots)}
             {connection::link_bars(&board, &slots)}
-            <div id="there" class=slots.attribute_now("there", "class")>
+            <main id="there" class=slots.attribute_now("there", "class")>
                 {verdict::verdict_line(&slots)}
-                <main class="main">{score::score(&First::of(payload), &slots)}</main>
+                <div class="main">{score::score(&First::of(payload), &slots)}</div>
                 {transport::transport(&slots)}
                 <legend::Legend/>
-            </div>
+            </main>
             <div id="announcer" class="aside" role="status"></div>
             <div id="not-there" class=slots.attribute_now("not-there", "class")>{verdict::missing(&board, &slots)}</div>
         </div>

@@ -136,9 +136,10 @@ pub(super) fn page(payload: &WallPayload) -> impl IntoView + use<> {
     });
     let code = format!("/qr.svg?path={}", address::segment(&address::list(&payload.list.query)));
     view! {
-        <div class="wall" data-testid="wall" data-sound=payload.has_sound.then_some("on")>
+        <main class="wall" data-testid="wall" data-sound=payload.has_sound.then_some("on")>
             {bar(&slots, "stale", "stale")}
-            <h1 id="calm" class=slots.attribute_now("calm", "class") data-testid="calm">{slots.now("calm")}</h1>
+            <h1 class="aside">{crate::list::heading(&payload.list.query)}</h1>
+            <p id="calm" class=slots.attribute_now("calm", "class") data-testid="calm">{slots.now("calm")}</p>
             <div class=format!("tiles{columns}") id="tiles" data-count="0" inner_html=PREFIXES.map(seat).concat()></div>
             <footer class="below">
                 <span id="calm-count" data-testid="calm-count">{slots.now("calm-count")}</span>
@@ -149,7 +150,7 @@ pub(super) fn page(payload: &WallPayload) -> impl IntoView + use<> {
                 <b id="clock" data-testid="clock"></b>
             </footer>
             <svg class="drawings" aria-hidden="true" inner_html=format!("{DRAWINGS}<defs>{PATTERNS}</defs>")></svg>
-        </div>
+        </main>
     }
 }
 

@@ -1,6 +1,7 @@
-/// Ten moments of recordings, as they look in both themes. Accept new looks with `--update-snapshots`, and look at them.
+/// Ten moments of recordings, the list and the wall, as they look in both themes. Accept new looks with `--update-snapshots`, and look at them.
 
 import { expect, isLive, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 /// Name of the look, recording, Deployment, seconds.
@@ -27,4 +28,19 @@ for (const theme of ["light", "dark"] as const) {
       await expect(page).toHaveScreenshot(`${look}-${theme}.png`);
     });
   }
+
+  test(`the list and the wall look as they should, ${theme}`, async ({ page, serve }) => {
+    const names = ["quota", "proportional-scaling", "rollover", "pause-midway", "kill-pod"];
+    const server = await serve(() => Server.start(["replay", ...names.map((name) => recording(name)), "--hold-at", "14"]));
+    await page.setViewportSize({ width: 1440, height: 800 });
+    await page.goto(`${server.address}?theme=${theme}`);
+    await page.waitForSelector("html[data-live=true]");
+    await expect(page.getByTestId("deployment")).toHaveCount(names.length);
+    await expect(page).toHaveScreenshot(`list-${theme}.png`);
+    await page.setViewportSize({ width: 1920, height: 1080 });
+    await page.goto(`${server.address}/wall?theme=${theme}&rotate=3600`);
+    await expect(page.locator(".tile")).toHaveCount(4);
+    // The address of the server, and so its code, differs each time.
+    await expect(page).toHaveScreenshot(`wall-${theme}.png`, { mask: [page.getByTestId("clock"), page.locator(".qr")] });
+  });
 }

@@ -100,13 +100,15 @@ test("an address that does not exist helps", async ({ page, serve }) => {
 });
 
 for (const theme of ["light", "dark"] as const) {
-  test(`nothing serious for people who need assistance, ${theme}`, async ({ page, serve }) => {
+  test(`nothing in the way of people who need assistance, ${theme}`, async ({ page, serve }) => {
     const server = await serve(() => Server.replaying("relabel-pod", "--hold-at", "7"));
-    for (const address of [server.page("relabel-pod", "relabel-pod", "nginx"), server.address, `${server.address}/no`]) {
+    const rollout = server.page("relabel-pod", "relabel-pod", "nginx");
+    const addresses = [rollout, `${rollout}/rollouts`, `${rollout}/share`, server.address, `${server.address}/clusters/relabel-pod`, `${server.address}/wall`, `${server.address}/no`];
+    for (const address of addresses) {
       await page.goto(`${address}?theme=${theme}`);
+      if (address.endsWith("/wall")) await page.locator(".tile").first().waitFor();
       const { violations } = await new AxeBuilder({ page }).analyze();
-      const serious = violations.filter((violation) => violation.impact === "serious" || violation.impact === "critical");
-      expect(serious.map((violation) => `${violation.id}: ${violation.nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
+      expect(violations.map((violation) => `${address} ${violation.impact} ${violation.id}: ${violation.nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
     }
   });
 }
