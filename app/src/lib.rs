@@ -9,6 +9,11 @@
 
 // The types of nested views are deep.
 #![recursion_limit = "512"]
+// The program of one kind of page uses a part of what is here.
+#![cfg_attr(
+    not(all(feature = "page-list", feature = "page-rollout", feature = "page-wall")),
+    allow(dead_code, unused_imports, reason = "the program of one kind of page uses a part of what is here")
+)]
 
 pub mod address;
 pub mod board;
@@ -36,7 +41,5 @@ pub use payload::Payload;
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
-    if let Some(payload) = payload::from_page() {
-        pages::take_over(payload);
-    }
+    pages::take_over();
 }

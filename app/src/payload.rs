@@ -12,7 +12,7 @@ use timeline::words::safe;
 pub const ELEMENT: &str = "payload";
 
 /// The content of a page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Payload {
     /// A list of Deployments.
     List(Box<ListPayload>),
@@ -142,31 +142,67 @@ impl Payload {
         }
     }
 
+    /// The program that takes the page over.
+    #[cfg(feature = "ssr")]
+    #[must_use]
+    pub const fn program(&self) -> Program {
+        match self {
+            Self::List(_) => Program::List,
+            Self::Deployment(_) => Program::Rollout,
+            Self::Wall(_) => Program::Wall,
+        }
+    }
+
     /// As text for the page.
     #[cfg(feature = "ssr")]
     #[must_use]
     pub fn to_text(&self) -> String {
         use base64::Engine;
-        frame::encode(self).map(|bytes| base64::engine::general_purpose::STANDARD.encode(bytes)).unwrap_or_default()
-    }
-
-    /// From its bytes.
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut payload = frame::decode(bytes).ok()?;
-        if let Self::Deployment(page) = &mut payload {
-            page.snapshot.model.index();
-        }
-        Some(payload)
+        let bytes = match self {
+            Self::List(page) => frame::encode(page),
+            Self::Deployment(page) => frame::encode(page),
+            Self::Wall(page) => frame::encode(page),
+        };
+        bytes.map(|bytes| base64::engine::general_purpose::STANDARD.encode(bytes)).unwrap_or_default()
     }
 }
 
-/// Reads the payload that the server put into the page.
+/// The program of a kind of page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// Lists.
+    List,
+    /// One Deployment.
+    Rollout,
+    /// The wall.
+    Wall,
+}
+
+impl Program {
+    /// Its name, also that of its files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Rollout => "rollout",
+            Self::Wall => "wall",
+        }
+    }
+}
+
+/// Reads the payload that the server put into the page, if it is for this program.
 #[cfg(feature = "hydrate")]
-pub fn from_page() -> Option<Payload> {
-    let window = web_sys::window()?;
-    let text = window.document()?.get_element_by_id(ELEMENT)?.text_content()?;
-    // The browser decodes it into one character per byte.
-    let bytes: Vec<u8> = window.atob(&text).ok()?.chars().map(|c| c as u8).collect();
-    Payload::from_bytes(&bytes)
+pub fn from_page<P: serde::de::DeserializeOwned>(program: Program, take_over: impl FnOnce(P)) {
+    let read = || {
+        let window = web_sys::window()?;
+        let element = window.document()?.get_element_by_id(ELEMENT)?;
+        element.get_attribute("data-program").filter(|name| name == program.name())?;
+        // The browser decodes it into one character per byte.
+        let text = window.atob(&element.text_content()?).ok()?;
+        let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
+        frame::decode(&bytes).ok()
+    };
+    if let Some(payload) = read() {
+        take_over(payload);
+    }
 }

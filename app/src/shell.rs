@@ -11,7 +11,7 @@ use crate::scene::token::DRAWINGS;
 #[must_use]
 pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use<> {
     let versioned = |path: &str| format!("{path}?v={build}");
-    let text = payload.to_text();
+    let (text, name) = (payload.to_text(), payload.program().name());
     let image = payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
     let beside = match payload {
         Payload::List(_) => None,
@@ -21,11 +21,11 @@ pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use
     let beside = beside.map(|path| view! { <script type="module" src=versioned(path)></script> });
     let program = view! {
         {image}
-        <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
-        <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
+        <link rel="modulepreload" href=versioned(&format!("/pkg/{name}.js"))/>
+        <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned(&format!("/pkg/{name}_bg.wasm"))/>
         <script type="module" src=versioned("/start.js")></script>
         {beside}
-        <script id=payload::ELEMENT type="application/octet-stream" inner_html=text></script>
+        <script id=payload::ELEMENT type="application/octet-stream" data-program=name inner_html=text></script>
     };
     let (title, description) = (payload.title(), payload.description());
     document(title, description, build, program.into_any(), crate::pages::page(payload))

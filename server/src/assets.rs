@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Everything below `target/site`: `pkg/rollcast.js`, `pkg/rollcast_bg.wasm`, `pkg/rollcast.css`, each with a `.br` beside it.
+/// Everything below `target/site`: in `pkg` a program and its bindings per kind of page and the
+/// style sheet, each with a `.br` beside it.
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../target/site"]
 #[allow_missing = true]

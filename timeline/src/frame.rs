@@ -282,10 +282,75 @@ pub fn decode_server(bytes: &[u8]) -> Result<ServerFrame, Unreadable> {
     Ok(frame)
 }
 
+/// Decodes a frame of the server for one who follows a list only: `None` for frames about anything else. What is never
+/// decoded is no part of that page's program.
+///
+/// # Errors
+/// When the bytes are no frame.
+pub fn decode_of_list(bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
+    /// As [`ServerFrame`], in the same order.
+    #[derive(Deserialize)]
+    enum OfList {
+        Hello { protocol: u16, build: String },
+        Snapshot,
+        Delta,
+        List(Box<list::News>),
+        Connection,
+        Moment,
+        Heartbeat { now_millis: Millis },
+    }
+    Ok(match postcard::from_bytes(bytes)? {
+        OfList::Hello { protocol, build } => Some(ServerFrame::Hello { protocol, build }),
+        OfList::List(news) => Some(ServerFrame::List(news)),
+        OfList::Heartbeat { now_millis } => Some(ServerFrame::Heartbeat { now_millis }),
+        OfList::Snapshot | OfList::Delta | OfList::Connection | OfList::Moment => None,
+    })
+}
+
 /// Decodes a frame of a viewer.
 ///
 /// # Errors
 /// When the bytes are not one.
 pub fn decode_viewer(bytes: &[u8]) -> Result<ViewerFrame, Unreadable> {
     Ok(postcard::from_bytes(bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+
+    #[test]
+    fn who_follows_a_list_understands_the_frames_about_it_and_no_others() {
+        let snapshot = Snapshot {
+            epoch: 7,
+            seq: 7,
+            now_millis: 7,
+            deployment: None,
+            looking_since_millis: 7,
+            model: Model::default(),
+            said: Said::default(),
+        };
+        let delta = Delta { from: 1, to: 2, now_millis: 3, changes: Vec::new(), news: None };
+        let connection = Connection::default();
+        let understood = [
+            ServerFrame::Hello { protocol: PROTOCOL, build: "b".into() },
+            ServerFrame::List(Box::default()),
+            ServerFrame::Heartbeat { now_millis: 9 },
+        ];
+        let others = [
+            ServerFrame::Snapshot(Box::new(snapshot)),
+            ServerFrame::Delta(delta),
+            ServerFrame::Connection { cluster: "c".into(), connection },
+            ServerFrame::Moment(Box::new(Moment { at_millis: 1, said: None })),
+        ];
+        for frame in understood {
+            assert_eq!(decode_of_list(&encode(&frame).unwrap()).unwrap(), Some(frame));
+        }
+        for frame in others {
+            assert_eq!(decode_of_list(&encode(&frame).unwrap()).unwrap(), None);
+        }
+        assert!(decode_of_list(&[200]).is_err());
+    }
 }

@@ -17,7 +17,7 @@ pub fn lint() -> Result<()> {
             "--package",
             "app",
             "--features",
-            "hydrate",
+            "page-list,page-rollout,page-wall",
             "--target-dir",
             "target/page-lint",
             "--",

@@ -24,38 +24,18 @@ const WASM_OPT: [&str; 9] = [
     "--one-caller-inline-max-function-size=0",
 ];
 
-/// Builds the page. What did not change is not built again.
+/// The kinds of pages, each with a program of its own.
+pub const PROGRAMS: [&str; 3] = ["list", "rollout", "wall"];
+
+/// Builds the pages. What did not change is not built again.
 pub fn build() -> Result<()> {
     let toolchain = setup::ensure_wasm()?;
     setup::ensure_node_modules()?;
-    let mut cargo = sh::command(
-        "cargo",
-        &[
-            "build",
-            "--package",
-            "app",
-            "--lib",
-            "--features",
-            "hydrate",
-            "--target",
-            "wasm32-unknown-unknown",
-            "--profile",
-            PROFILE,
-            "--target-dir",
-            "target/page",
-        ],
-    );
-    toolchain.configure(&mut cargo);
-    sh::run(&mut cargo)?;
-    let wasm = sh::at(&format!("target/page/wasm32-unknown-unknown/{PROFILE}/app.wasm"));
     let site = sh::at(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;
-    let optimised = pkg.join("rollcast_bg.wasm");
-    if is_newer(&wasm, &optimised) {
-        bind(&wasm, &pkg)?;
-        compress(&optimised)?;
-        compress(&pkg.join("rollcast.js"))?;
+    for program in PROGRAMS {
+        self::program(&toolchain, program, &pkg)?;
     }
     write(&pkg.join("rollcast.css"), &style()?)?;
     for entry in std::fs::read_dir(sh::at("public"))? {
@@ -68,22 +48,58 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
+/// Builds the program of a kind of page.
+fn program(toolchain: &setup::Toolchain, name: &str, pkg: &Path) -> Result<()> {
+    let mut cargo = sh::command(
+        "cargo",
+        &[
+            "build",
+            "--package",
+            "app",
+            "--lib",
+            "--features",
+            &format!("page-{name}"),
+            "--target",
+            "wasm32-unknown-unknown",
+            "--profile",
+            PROFILE,
+            "--target-dir",
+            "target/page",
+        ],
+    );
+    toolchain.configure(&mut cargo);
+    sh::run(&mut cargo)?;
+    let wasm = sh::at(&format!("target/page/wasm32-unknown-unknown/{PROFILE}/app.wasm"));
+    // One file for all of them: what is there must be taken before the next one is built.
+    let built = sh::at(&format!("target/page/{name}.wasm"));
+    if std::fs::read(&built).ok() != Some(std::fs::read(&wasm)?) {
+        std::fs::copy(&wasm, &built)?;
+    }
+    let optimised = pkg.join(format!("{name}_bg.wasm"));
+    if is_newer(&built, &optimised) {
+        bind(&built, name, pkg)?;
+        compress(&optimised)?;
+        compress(&pkg.join(format!("{name}.js")))?;
+    }
+    Ok(())
+}
+
 /// Makes the JavaScript bindings and shrinks the wasm.
-fn bind(wasm: &Path, pkg: &Path) -> Result<()> {
-    sh::say("making the page's bindings");
+fn bind(wasm: &Path, name: &str, pkg: &Path) -> Result<()> {
+    sh::say(&format!("making the bindings of {name} pages"));
     let mut bindgen = Bindgen::new();
-    bindgen.input_path(wasm).out_name("rollcast").web(true)?.typescript(false).omit_default_module_path(true);
+    bindgen.input_path(wasm).out_name(name).web(true)?.typescript(false).omit_default_module_path(true);
     let made = sh::at("target/page/bindings");
     bindgen.generate(&made)?;
-    let program = made.join("rollcast_bg.wasm");
-    let bindings = std::fs::read_to_string(made.join("rollcast.js"))?;
+    let program = made.join(format!("{name}_bg.wasm"));
+    let bindings = std::fs::read_to_string(made.join(format!("{name}.js")))?;
     let (short, bindings) = names::shorten(&std::fs::read(&program)?, &bindings)?;
     std::fs::write(&program, short)?;
-    std::fs::write(pkg.join("rollcast.js"), squeezed(&bindings, &["//", "/*", "*"]))?;
+    std::fs::write(pkg.join(format!("{name}.js")), squeezed(&bindings, &["//", "/*", "*"]))?;
     sh::run(
         sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &WASM_OPT)
             .arg("-o")
-            .arg(pkg.join("rollcast_bg.wasm"))
+            .arg(pkg.join(format!("{name}_bg.wasm")))
             .arg(program),
     )
 }

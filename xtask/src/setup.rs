@@ -8,7 +8,7 @@ use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
 pub use control_plane::{Binaries, ensure_binaries};
-pub use wasm::ensure_wasm;
+pub use wasm::{Toolchain, ensure_wasm};
 
 use crate::sh;
 

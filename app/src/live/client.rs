@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use timeline::Millis;
-use timeline::frame::{PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use timeline::frame::{self, PROTOCOL, Position, Scope, ServerFrame, Unreadable, ViewerFrame};
 use wasm_bindgen::prelude::*;
 
 use super::link::{Effect, LinkEvent, LinkState, step};
@@ -19,6 +19,13 @@ const TICK_MILLIS: i32 = 250;
 
 /// What shows the frames.
 pub trait Screen {
+    /// Reads a frame; `None` where it is not about what this screen shows.
+    ///
+    /// # Errors
+    /// When it is no frame of this version.
+    fn decode(&self, bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
+        frame::decode_server(bytes).map(Some)
+    }
     /// How the link is.
     fn link(&self, state: LinkState, page_millis: f64);
     /// Frames that arrived since the last animation frame.
@@ -107,14 +114,18 @@ impl Client {
         let socket = Socket::open(move |event| match event {
             SocketEvent::Opened => client.happened(LinkEvent::Opened),
             SocketEvent::Closed => client.happened(LinkEvent::Closed),
-            SocketEvent::Unreadable => client.reload_for("unreadable"),
-            SocketEvent::Frame(frame) => {
+            SocketEvent::Frame(bytes) => {
                 client.happened(LinkEvent::Heard);
-                match *frame {
-                    ServerFrame::Hello { protocol, build } if protocol != PROTOCOL || build != client.build => {
-                        client.reload_for(&build)
+                match client.screen.decode(&bytes) {
+                    Ok(Some(ServerFrame::Hello { protocol, build }))
+                        if protocol != PROTOCOL || build != client.build =>
+                    {
+                        client.reload_for(&build);
                     }
-                    frame => client.queue.borrow_mut().push(frame),
+                    Ok(Some(frame)) => client.queue.borrow_mut().push(frame),
+                    Ok(None) => {}
+                    // The server speaks another language now.
+                    Err(_) => client.reload_for("unreadable"),
                 }
             }
         });

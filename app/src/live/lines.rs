@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use timeline::frame::{Position, Scope, ServerFrame};
+use timeline::frame::{self, Position, Scope, ServerFrame, Unreadable};
 use timeline::list::{Copy, Query, Window};
 use web_sys::Element;
 
@@ -88,6 +88,10 @@ fn clocks(copy: &Copy) -> Vec<Clock> {
 }
 
 impl Screen for Lines {
+    fn decode(&self, bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
+        frame::decode_of_list(bytes)
+    }
+
     fn link(&self, link: LinkState, _: f64) {
         let is_linked = matches!(link, LinkState::Live { .. } | LinkState::Connecting { .. });
         set_if_new(&self.0.board.is_linked, is_linked);

@@ -1,15 +1,13 @@
-//! The browser's websocket: events go to one callback, frames are decoded on arrival.
+//! The browser's websocket: events go to one callback, their bytes are passed on.
 
-use timeline::frame::{self, ServerFrame, ViewerFrame};
+use timeline::frame::{self, ViewerFrame};
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, MessageEvent, WebSocket};
 
 /// What a socket says.
 pub(super) enum SocketEvent {
     Opened,
-    Frame(Box<ServerFrame>),
-    /// A frame that this build cannot read: the server speaks another language now.
-    Unreadable,
+    Frame(Vec<u8>),
     Closed,
 }
 
@@ -31,11 +29,7 @@ impl Socket {
         let (on_open, on_frame, on_close) = (on.clone(), on.clone(), on);
         let opened = Closure::new(move || on_open(SocketEvent::Opened));
         let message = Closure::new(move |event: MessageEvent| {
-            let bytes = js_sys::Uint8Array::new(&event.data()).to_vec();
-            on_frame(
-                frame::decode_server(&bytes)
-                    .map_or(SocketEvent::Unreadable, |frame| SocketEvent::Frame(Box::new(frame))),
-            );
+            on_frame(SocketEvent::Frame(js_sys::Uint8Array::new(&event.data()).to_vec()));
         });
         let closed = Closure::new(move || on_close(SocketEvent::Closed));
         socket.set_onopen(Some(opened.as_ref().unchecked_ref()));

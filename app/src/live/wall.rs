@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 use timeline::Millis;
-use timeline::frame::{Position, Scope, ServerFrame, Snapshot};
+use timeline::frame::{self, Position, Scope, ServerFrame, Snapshot, Unreadable};
 use timeline::list::{Copy, Entry, Group, Window};
 use timeline::words::{clock, safe};
 
@@ -93,6 +93,10 @@ fn clocks(copy: &Copy) -> Vec<Clock> {
 }
 
 impl Screen for Rc<Wall> {
+    fn decode(&self, bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
+        frame::decode_of_list(bytes)
+    }
+
     fn link(&self, link: LinkState, _: f64) {
         set_if_new(&self.board.is_linked, matches!(link, LinkState::Live { .. } | LinkState::Connecting { .. }));
     }

@@ -6,6 +6,7 @@ pub(crate) mod missing;
 mod rollout;
 mod wall;
 
+#[cfg(feature = "ssr")]
 use crate::payload::Payload;
 
 #[cfg(feature = "hydrate")]
@@ -26,12 +27,18 @@ pub fn page(payload: Payload) -> leptos::prelude::AnyView {
     }
 }
 
-/// Takes over the page that a payload describes.
+/// Takes over the page; a program knows one kind of them.
 #[cfg(feature = "hydrate")]
-pub(crate) fn take_over(payload: Payload) {
-    match payload {
-        Payload::List(payload) => deployments::take_over(*payload),
-        Payload::Deployment(payload) => rollout::take_over(*payload),
-        Payload::Wall(payload) => wall::take_over(*payload),
-    }
+pub(crate) fn take_over() {
+    use crate::payload::{Program, from_page};
+
+    #[cfg(feature = "page-list")]
+    from_page(Program::List, deployments::take_over);
+    #[cfg(feature = "page-rollout")]
+    from_page(Program::Rollout, |mut payload: crate::payload::DeploymentPayload| {
+        payload.snapshot.model.index();
+        rollout::take_over(payload);
+    });
+    #[cfg(feature = "page-wall")]
+    from_page(Program::Wall, wall::take_over);
 }
