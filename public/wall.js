@@ -36,6 +36,7 @@ if (wall.dataset.sound === "on") {
   const known = new Map();
   new MutationObserver((changes) => {
     for (const { target } of changes) {
+      if (target.parentElement?.id !== "tiles") continue;
       const [name, now] = [target.querySelector("h2").textContent, toneOf(target)];
       const before = known.get(target);
       known.set(target, { name, now });

@@ -335,6 +335,7 @@ impl Screen for DeploymentScreen {
                 ServerFrame::Snapshot(snapshot) => {
                     ask = Ask::Nothing;
                     self.snapshot(*snapshot, page_millis);
+                    self.set_pace(page_millis); // another life has another clock
                 }
                 ServerFrame::Delta(delta) => {
                     if self.delta(delta, page_millis) == Ask::Snapshot {
