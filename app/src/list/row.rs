@@ -57,7 +57,7 @@ pub(super) fn head(overall: &Overall, head: &Head) -> Row {
     };
     Row {
         attributes: vec![
-            ("class", "head".to_owned()),
+            ("class", "group".to_owned()),
             ("role", "heading".to_owned()),
             ("aria-level", "2".to_owned()),
             ("data-testid", "head".to_owned()),
