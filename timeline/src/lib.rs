@@ -30,6 +30,7 @@ pub mod playback;
 pub mod rollout;
 pub mod say;
 pub mod stall;
+pub mod steps;
 pub mod story;
 pub mod table;
 pub mod verdict;

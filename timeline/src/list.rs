@@ -13,7 +13,7 @@ pub mod sent;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Connection;
-use crate::view::{Summary, Tone, Verdict};
+use crate::view::{Lately, Summary, Tone, Verdict};
 use crate::{Millis, Uid};
 
 pub use copy::Copy;
@@ -226,6 +226,8 @@ pub enum Line {
         verdict: Option<Verdict>,
         /// The pods.
         pods: Option<[u32; 4]>,
+        /// How they were lately.
+        lately: Option<Lately>,
         /// Since when.
         since_millis: Option<Millis>,
     },

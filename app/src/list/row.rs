@@ -2,15 +2,16 @@
 
 use timeline::Millis;
 use timeline::list::{Common, Entry, Head, Overall};
-use timeline::view::{Summary, Tone};
+use timeline::view::{LATELY_MILLIS, Summary, Tone};
 use timeline::words::{age, safe};
 
 use crate::address;
 use crate::numbers::fixed;
 use crate::rows::{Plan, Row, Stamp, escaped};
 
-/// Width of the tiny score, in pixels.
-const BAR: u32 = 150;
+/// Size of the tiny score, in pixels.
+const WIDE: i64 = 150;
+const HIGH: i64 = 30;
 /// What its parts are, in the order of a summary's counts.
 const PARTS: [&str; 4] = ["available", "old", "not-yet", "terminating"];
 
@@ -28,8 +29,12 @@ impl Ages {
     /// How long ago that is which a line tells.
     #[must_use]
     pub fn of(&self, entry: &Entry) -> String {
-        let now = self.0.get(usize::from(entry.cluster)).copied().unwrap_or_default();
-        age(now - entry.summary.since_millis)
+        age(self.now(entry) - entry.summary.since_millis)
+    }
+
+    /// The time of a line's cluster.
+    fn now(&self, entry: &Entry) -> Millis {
+        self.0.get(usize::from(entry.cluster)).copied().unwrap_or_default()
     }
 }
 
@@ -69,7 +74,7 @@ pub(super) fn head(overall: &Overall, head: &Head) -> Row {
 
 /// A Deployment.
 pub(super) fn line<'c>(overall: &'c Overall, entry: &'c Entry, ages: &Ages) -> Plan<'c> {
-    let (summary, since) = (&entry.summary, ages.of(entry));
+    let (summary, since, now) = (&entry.summary, ages.of(entry), ages.now(entry));
     let verdict = &summary.verdict;
     let counts = summary.pods.iter().map(|pods| u64::from(*pods));
     let numbers = [
@@ -80,13 +85,17 @@ pub(super) fn line<'c>(overall: &'c Overall, entry: &'c Entry, ages: &Ages) -> P
     ];
     let texts = [&since, &verdict.sentence, &verdict.why, &summary.images];
     let stamp = texts.into_iter().fold(Stamp::default(), |stamp, text| stamp.text(text));
-    let stamp = counts.chain(numbers).fold(stamp, Stamp::number);
+    // A score that moves is made again with every second.
+    let lately = &summary.lately;
+    let last = lately.steps.last().map_or(0, |(after, _)| lately.from_millis + i64::from(*after));
+    let moves = if now - last < LATELY_MILLIS { now / 1000 } else { 0 };
+    let stamp = counts.chain(numbers).chain([moves as u64]).fold(stamp, Stamp::number);
     // Two clusters may show the same object.
     let key = summary.uid.bits() ^ (u128::from(entry.cluster) << 64);
-    Plan::new(key, stamp, move || made(overall, entry, &since))
+    Plan::new(key, stamp, move || made(overall, entry, &since, now))
 }
 
-fn made(overall: &Overall, entry: &Entry, since: &str) -> Row {
+fn made(overall: &Overall, entry: &Entry, since: &str, now: Millis) -> Row {
     let summary = &entry.summary;
     let verdict = &summary.verdict;
     let (cluster, accent) = cluster_name(overall, entry.cluster);
@@ -108,7 +117,7 @@ fn made(overall: &Overall, entry: &Entry, since: &str) -> Row {
             escaped(&safe(&summary.name)),
             escaped(&cluster),
             escaped(&safe(&summary.namespace)),
-            tiny(summary),
+            tiny(summary, now),
             verdict.tone.name(),
             escaped(&verdict.sentence),
             escaped(&verdict.why),
@@ -124,19 +133,31 @@ fn cluster_name(overall: &Overall, cluster: u16) -> (String, u8) {
     overall.clusters.get(usize::from(cluster)).map(|known| (safe(&known.name), known.accent)).unwrap_or_default()
 }
 
-/// The tiny score: pods by what they do, side by side.
-fn tiny(summary: &Summary) -> String {
-    let all = summary.pods.iter().sum::<u32>().max(1);
+/// The tiny score: pods by what they do over the last minute, in layers; as long as nothing changed, as they are.
+fn tiny(summary: &Summary, now: Millis) -> String {
+    let lately = &summary.lately;
+    let x = |after: u32| {
+        ((lately.from_millis + i64::from(after) - now + LATELY_MILLIS) * WIDE / LATELY_MILLIS).max(0).min(WIDE)
+    };
+    let mut steps: Vec<(i64, [u32; 4])> = lately.steps.iter().map(|(after, counts)| (x(*after), *counts)).collect();
+    steps.insert(0, (0, steps.first().map_or(summary.pods, |(_, counts)| *counts)));
+    let all = |counts: &[u32; 4], layers: usize| i64::from(counts.iter().take(layers).sum::<u32>());
+    let most = steps.iter().map(|(_, counts)| all(counts, 4)).max().unwrap_or(0).max(1);
     let mut out =
-        format!("<svg class=\"tiny\" viewBox=\"0 0 {BAR} 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
-    let mut from = 0;
-    for (part, pods) in PARTS.into_iter().zip(summary.pods) {
-        let to = from + pods;
-        let (left, right) = (from * BAR / all, to * BAR / all);
-        if right > left {
-            out.push_str(&format!("<rect class=\"{part}\" x=\"{left}\" width=\"{}\" height=\"10\"/>", right - left));
+        format!("<svg class=\"tiny\" viewBox=\"0 0 {WIDE} {HIGH}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
+    for (layer, part) in PARTS.into_iter().enumerate() {
+        if steps.iter().all(|(_, counts)| counts.get(layer).is_none_or(|pods| *pods == 0)) {
+            continue;
         }
-        from = to;
+        let mut path = String::new();
+        for (index, (from, counts)) in steps.iter().enumerate() {
+            let to = steps.get(index + 1).map_or(WIDE, |(next, _)| *next);
+            let (bottom, top) = (HIGH - all(counts, layer) * HIGH / most, HIGH - all(counts, layer + 1) * HIGH / most);
+            if to > *from && bottom > top {
+                path.push_str(&format!("M{from} {bottom}V{top}H{to}V{bottom}z"));
+            }
+        }
+        out.push_str(&format!("<path class=\"{part}\" d=\"{path}\"/>"));
     }
     out.push_str("</svg>");
     out

@@ -140,6 +140,7 @@ mod tests {
                 kubectl: KubectlVerdict::Complete,
             },
             pods: [0; 4],
+            lately: timeline::view::Lately::default(),
             since_millis: NOW - finished_ago,
             finished_millis: Some(NOW - finished_ago),
         };

@@ -100,6 +100,7 @@ fn chosen(seed: u64) -> Chosen {
             images: "web:v1".into(),
             verdict,
             pods: [rng.u32(..3), 0, 0, 0],
+            lately: Default::default(),
             since_millis: rng.i64(..2),
             finished_millis: None,
         };
