@@ -1,16 +1,19 @@
 //! What is said of one Deployment now: the verdict with its causes, and the figures beside it. Data decides here,
 //! [`crate::say`] finds the words.
 
+mod summary;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Limits, Next, Sums};
-use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::model::{Deployment, ReplicaSet};
 use crate::phase::PodState;
 use crate::say;
 use crate::stall::{Cause, CauseKind, Evidence, Scene};
 use crate::verdict::{self, KubectlVerdict};
-use crate::words::images;
-use crate::{Millis, Model, Uid, rollout, steps};
+use crate::{Millis, Model, Uid, rollout};
+
+pub use summary::{LATELY_MILLIS, Lately, Summary, summary};
 
 /// A fault must last this long, and nothing move meanwhile, before the rollout counts as stalled.
 const FAULT_MILLIS: Millis = 10_000;
@@ -187,86 +190,6 @@ pub struct View {
     pub is_succeeded: bool,
 }
 
-/// A Deployment as a line of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
-    /// `metadata.uid`.
-    pub uid: Uid,
-    /// `metadata.namespace`.
-    pub namespace: String,
-    /// `metadata.name`.
-    pub name: String,
-    /// Revision of the current rollout.
-    pub revision: Option<u64>,
-    /// The revision before it, while that is being replaced.
-    pub replaces: Option<u64>,
-    /// Images of the template, joined.
-    pub images: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Pods: available of the current revision, available of others, not yet available, terminating.
-    pub pods: [u32; 4],
-    /// How these were lately; empty while nothing changed.
-    pub lately: Lately,
-    /// Since when the kubectl verdict is what it is; of a complete rollout: when it was completed, as far as that is known.
-    pub since_millis: Millis,
-    /// When the last rollout was completed: as it was seen, or as the Deployment's condition tells.
-    pub finished_millis: Option<Millis>,
-}
-
-/// Counts of pods over the last minute or so: a time, and what was there from so many milliseconds later on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lately {
-    /// The time.
-    pub from_millis: Millis,
-    /// Milliseconds after it, and the counts from then on.
-    pub steps: Vec<(u32, [u32; 4])>,
-}
-
-/// A tiny score reaches back this far.
-pub const LATELY_MILLIS: Millis = 60_000;
-/// Its left edge moves in steps of this, so that a list does not change by time alone.
-const LATELY_STEP: Millis = 20_000;
-/// Steps closer than this are one, and no more than so many are told.
-const LATELY_APART: Millis = 500;
-const LATELY_MOST: usize = 24;
-
-impl Lately {
-    fn of(model: &Model, deployment: &Deployment, current: Option<Uid>, now_millis: Millis) -> Self {
-        let from_millis = (now_millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
-        let layer = |pod: &Pod, state: PodState| match state {
-            PodState::Available if pod.owner == current => Some(0),
-            PodState::Available => Some(1),
-            PodState::Terminating => Some(3),
-            PodState::Gone | PodState::Finished => None,
-            _ => Some(2),
-        };
-        let all = steps::steps(&model.pods_of_deployment(deployment.uid), layer, from_millis);
-        let mut kept: Vec<(Millis, [u32; 4])> = Vec::new();
-        for (at, [new, old, not_yet, terminating, ..]) in all {
-            let counts = [new, old, not_yet, terminating].map(|pods| u32::try_from(pods).unwrap_or(0));
-            match kept.last_mut() {
-                Some((last, known)) if at - *last < LATELY_APART => *known = counts,
-                _ => kept.push((at, counts)),
-            }
-        }
-        if kept.iter().all(|(_, counts)| kept.first().is_some_and(|(_, first)| first == counts)) {
-            return Self::default();
-        }
-        let skipped = kept.len().saturating_sub(LATELY_MOST);
-        let step = |(at, counts): (Millis, [u32; 4])| (u32::try_from(at - from_millis).unwrap_or(0), counts);
-        Self { from_millis, steps: kept.into_iter().skip(skipped).map(step).collect() }
-    }
-}
-
-impl Summary {
-    /// Where it stands in a list by place.
-    #[must_use]
-    pub fn place(&self) -> (&str, &str, Uid) {
-        (&self.namespace, &self.name, self.uid)
-    }
-}
-
 /// Looks at a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
@@ -297,53 +220,6 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         },
         is_succeeded: looked.successor().is_some(),
     })
-}
-
-/// A Deployment's line in a list.
-#[must_use]
-pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
-    let deployment = model.deployments.get(&uid)?;
-    let view = view(model, uid, now)?;
-    let finished_millis = finished(deployment, now.skew_millis);
-    let is_complete = view.verdict.tone == Tone::Ok;
-    Some(Summary {
-        uid,
-        namespace: deployment.namespace.clone(),
-        name: deployment.name.clone(),
-        revision: view.revision,
-        replaces: match deployment.rollouts.as_slice() {
-            [.., before, now] if now.completed_millis.is_none() => Some(before.revision),
-            _ => None,
-        },
-        images: images(&deployment.now.spec.images),
-        verdict: view.verdict,
-        pods: {
-            let counts = view.counts;
-            [
-                counts.new_available,
-                counts.available.saturating_sub(counts.new_available),
-                counts.not_yet,
-                counts.terminating,
-            ]
-        },
-        lately: Lately::of(model, deployment, rollout::current_set(model, deployment).map(|set| set.uid), now.millis),
-        since_millis: match finished_millis.filter(|_| is_complete) {
-            Some(at) => at,
-            None => deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),
-        },
-        finished_millis,
-    })
-}
-
-/// When the last rollout was completed, by our clock; `None` while it is not, or when nobody knows.
-fn finished(deployment: &Deployment, skew_millis: Millis) -> Option<Millis> {
-    let rollout = deployment.rollouts.last()?;
-    if rollout.started_millis.is_some() {
-        return rollout.completed_millis;
-    }
-    // It was complete before we came: the condition is not touched any more once a rollout is.
-    let told = deployment.now.status.progressing.as_ref().filter(|told| told.reason == "NewReplicaSetAvailable")?;
-    told.last_update_millis.map(|at| at.saturating_add(skew_millis))
 }
 
 fn reason(cause: &Cause, looked: &Looked<'_>) -> Reason {

@@ -137,7 +137,7 @@ fn cluster_name(overall: &Overall, cluster: u16) -> (String, u8) {
 fn tiny(summary: &Summary, now: Millis) -> String {
     let lately = &summary.lately;
     let x = |after: u32| {
-        ((lately.from_millis + i64::from(after) - now + LATELY_MILLIS) * WIDE / LATELY_MILLIS).max(0).min(WIDE)
+        ((lately.from_millis + i64::from(after) - now + LATELY_MILLIS) * WIDE / LATELY_MILLIS).clamp(0, WIDE)
     };
     let mut steps: Vec<(i64, [u32; 4])> = lately.steps.iter().map(|(after, counts)| (x(*after), *counts)).collect();
     steps.insert(0, (0, steps.first().map_or(summary.pods, |(_, counts)| *counts)));

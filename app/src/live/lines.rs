@@ -179,7 +179,7 @@ impl State {
                 Spot::Head(_) => None,
             });
             let first = numbers.next()?;
-            let last = numbers.last().unwrap_or(first);
+            let last = numbers.next_back().unwrap_or(first);
             let window = self.asked.1;
             let lines = self.copy.overall.lines();
             let is_known = window.from <= first && last < window.to;

@@ -1,6 +1,7 @@
 //! The screen of one Deployment: applies frames to the page's model and shows the present, or the moment that the viewer
 //! chose.
 
+mod lists;
 mod time;
 
 use std::borrow::Cow;
@@ -11,22 +12,16 @@ use leptos::prelude::*;
 use timeline::frame::{Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 use timeline::playback::Playback;
 use timeline::{Millis, Model, Uid};
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlInputElement};
 
+use self::lists::{Lists, adopted};
 use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
 use super::element;
 use super::link::LinkState;
-use super::paint::Paint;
 use super::panel::Panel;
-use super::patch::{List, place};
-use crate::board::{Board, Shown, first_shown, said_then, set_if_new};
-use crate::components::score;
+use crate::board::{Board, said_then, set_if_new};
 use crate::motion::Motion;
-use crate::numbers::fixed;
 use crate::payload::title;
-use crate::rows::Tag;
 use crate::scene::{self, Frame};
 use crate::score::scale;
 
@@ -55,22 +50,6 @@ struct Inner {
     copy: RefCell<Copy>,
     lists: RefCell<Lists>,
     panel: Panel,
-}
-
-/// What of the page is kept right besides its texts.
-struct Lists {
-    lists: [List; 10],
-    ticks: List,
-    paint: Option<Paint>,
-    /// Whose style holds the times of the axis, and the height.
-    timed: Vec<Element>,
-    /// What moves with every frame.
-    moving: [Option<Element>; 5],
-    picture: Option<Element>,
-    /// Height of all bands, in pixels.
-    total: f64,
-    slider: Option<HtmlInputElement>,
-    announcer: Option<Element>,
 }
 
 struct Copy {
@@ -109,19 +88,7 @@ struct Copy {
 
 impl DeploymentScreen {
     pub(crate) fn new(board: Board, prefix: &'static str, snapshot: Snapshot, moment: Option<Moment>) -> Self {
-        let list = |(id, tag)| List::new(&format!("{prefix}{id}"), tag);
-        let there = |id: &str| element(&format!("{prefix}{id}"));
-        let lists = Lists {
-            lists: scene::LISTS.map(list),
-            ticks: list(("ticks", Tag::Block)),
-            paint: Paint::new(&format!("{prefix}paint")),
-            timed: ["ticks", "gaps", "marks"].into_iter().filter_map(there).collect(),
-            moving: score::MOVING.map(|(id, _)| there(id)),
-            picture: there("picture"),
-            total: 0.0,
-            slider: there("slider").and_then(|slider| slider.dyn_into().ok()),
-            announcer: there("announcer"),
-        };
+        let lists = Lists::of(prefix);
         let (lists, frame) = adopted(lists, &snapshot, moment.as_ref());
         let copy = Copy {
             deployment: snapshot.deployment,
@@ -272,47 +239,6 @@ impl DeploymentScreen {
         let scrolled = window.scroll_y().unwrap_or(0.0);
         let height = room.unwrap_or_else(|| (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT));
         frame.height = height.max(1.0).round();
-    }
-}
-
-/// Takes over what the server rendered: the same scene, made again.
-fn adopted(mut lists: Lists, snapshot: &Snapshot, moment: Option<&Moment>) -> (Lists, Frame) {
-    let Shown { model, said, frame } = first_shown(snapshot, moment);
-    let scene = scene::scene(&model, snapshot.deployment, &said, frame, &Motion::default());
-    lists.lists.iter_mut().zip(&scene.lists).for_each(|(list, plans)| list.adopt(plans));
-    lists.stretch(scene.height);
-    lists.time_passes(frame);
-    if let Some(placed) = element("placed") {
-        placed.remove(); // from here on every element has its own style
-    }
-    (lists, frame)
-}
-
-impl Lists {
-    /// Moves the axis.
-    fn time_passes(&mut self, frame: Frame) {
-        self.ticks.show(&scene::ticks(frame));
-        let style = scene::times(frame);
-        self.timed.iter().for_each(|element| place(element, &style));
-        let moving = self.moving.iter().zip(score::MOVING).zip(score::moving(frame, self.total));
-        for ((element, (_, attribute)), value) in moving {
-            if let Some(element) = element {
-                let _ = element.set_attribute(attribute, &value); // names of attributes are ours
-            }
-        }
-        if let Some(paint) = &mut self.paint {
-            paint.paint(frame.now_millis, frame.window_millis, frame.width, self.total);
-        }
-    }
-
-    /// Gives the picture its height.
-    fn stretch(&mut self, total: f64) {
-        if self.total.to_bits() != total.to_bits() {
-            self.total = total;
-            if let Some(picture) = &self.picture {
-                place(picture, &format!("height:{}px", fixed(total)));
-            }
-        }
     }
 }
 

@@ -118,7 +118,7 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
     let row = ((height - fixed) / rows).clamp(FLATTEST_ROW, TALLEST_ROW);
     // In a low room on a wall every band must be seen; elsewhere the page scrolls, and words beside a band need room.
     let least = if height < LOW { (height - fixed) / bands.len() as f64 } else { LEAST_BAND };
-    let least = least.min(LEAST_BAND).max(LEAST_OUT);
+    let least = least.clamp(LEAST_OUT, LEAST_BAND);
     let mut top = 0.0;
     bands
         .iter()

@@ -134,6 +134,36 @@ proptest! {
     }
 }
 
+/// At every change of every recording a tiny score ends with the pods as they are, in steps that follow each other.
+#[test]
+fn a_tiny_score_ends_with_the_present() {
+    use timeline::Timeline;
+    use timeline::view::{LATELY_MILLIS, Now, summary};
+
+    let mut moving = 0;
+    for (name, text) in crate::common::recordings() {
+        let mut timeline = Timeline::new();
+        for observed in server::recording::Recording::read(&text).observed {
+            let at = observed.at_millis;
+            if let Some(fact) = observed.fact {
+                timeline.apply(at, fact);
+            }
+            timeline.tick(at);
+            let model = timeline.model();
+            for uid in model.deployments.keys() {
+                let Some(now) = summary(model, *uid, Now { millis: at, skew_millis: 0 }) else { continue };
+                let (lately, pods) = (&now.lately, now.pods);
+                let Some((last, counts)) = lately.steps.last() else { continue };
+                moving += 1;
+                assert_eq!(*counts, pods, "{name} {at} {}", now.name);
+                assert!(lately.steps.len() <= 24 && lately.steps.is_sorted_by_key(|(after, _)| *after));
+                assert!(lately.from_millis + i64::from(*last) <= at && lately.from_millis <= at - LATELY_MILLIS);
+            }
+        }
+    }
+    assert!(moving > 1_000, "{moving}");
+}
+
 #[test]
 fn nothing_is_found_where_nothing_is() {
     let none = choose(&[], &Query::default());
