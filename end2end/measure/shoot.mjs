@@ -14,8 +14,8 @@ if (click) {
   await page.waitForSelector("#detail:not(:empty)");
 }
 // The picture is measured once a second, and the window glides to its width.
-const scene = () => page.locator(".picture").first().evaluate((picture) => picture.getAttribute("style") + picture.querySelector("#picture-box")?.getAttribute("viewBox"));
-for (let before = "", after = await scene(); before !== after; before = after, after = await scene()) await page.waitForTimeout(1_200);
+const scene = () => page.evaluate(() => [...document.querySelectorAll(".picture")].map((picture) => picture.getAttribute("style") + picture.querySelector("[id$=picture-box]")?.getAttribute("viewBox")).join());
+for (let before, after = await scene(); before !== after; before = after, after = await scene()) await page.waitForTimeout(1_200);
 await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => undefined))));
 await page.screenshot({ path: file });
 await browser.close();

@@ -6,7 +6,7 @@ use crate::size::Server;
 use crate::{build, setup, sh};
 
 /// What is shown: file name, recording, seconds, Deployment, size, theme and more of the query.
-const MOMENTS: [(&str, &str, &str, &str, &str, &str); 9] = [
+const MOMENTS: [(&str, &str, &str, &str, &str, &str); 8] = [
     ("rollover-dark", "rollover", "9.5", "web", "1440x900", "dark"),
     ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
     ("stuck-dark", "failing-rollout-halts-then-undo", "8", "test", "1440x900", "dark"),
@@ -15,8 +15,14 @@ const MOMENTS: [(&str, &str, &str, &str, &str, &str); 9] = [
     ("deadline-light", "deadline-exceeded", "24", "web", "1440x900", "light"),
     ("phone-light", "rollout", "14", "nginx", "390x844", "light"),
     ("moment-light", "rollover", "12", "web", "1440x900", "light&at=2026-11-21T04:53:12.600Z"),
-    ("wall-dark", "rollover", "9.5", "web", "1920x1080", "dark"),
 ];
+/// Recordings for the list and the wall, held where most of them move.
+const MANY: [&str; 7] =
+    ["quota", "proportional-scaling", "rollover", "pause-midway", "kill-pod", "deleted-and-recreated", "rollout"];
+const MANY_HELD_AT: &str = "14";
+/// File name, size, and address of pages of all of these.
+const OF_MANY: [(&str, &str, &str); 2] =
+    [("list-light", "1440x900", "/?theme=light"), ("wall-dark", "1920x1080", "/wall?theme=dark")];
 
 /// Takes them into a folder.
 pub fn take(folder: &str) -> Result<()> {
@@ -24,25 +30,30 @@ pub fn take(folder: &str) -> Result<()> {
     let chromium = setup::ensure_browser()?;
     let folder = sh::at(folder);
     std::fs::create_dir_all(&folder)?;
-    for (name, recording, seconds, deployment, size, theme) in MOMENTS {
-        let trace = sh::at("server/tests/traces").join(format!("{recording}.jsonl"));
-        let server = Server::start(
-            sh::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]).arg(trace),
-        )?;
-        let page = format!(
-            "{}/clusters/{recording}/namespaces/{recording}/deployments/{deployment}?theme={theme}",
-            server.address
-        );
+    let traces = sh::at("server/tests/traces");
+    let held = |seconds: &str, names: &[&str]| {
+        let mut replay = sh::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]);
+        replay.args(names.iter().map(|name| traces.join(format!("{name}.jsonl"))));
+        Server::start(&mut replay)
+    };
+    let shoot = |name: &str, address: &str, size: &str, click: Option<&str>| {
         let file = folder.join(format!("{name}.png"));
-        let mut shoot = sh::command("node", &["measure/shoot.mjs", &page, &file.display().to_string(), size]);
-        shoot.current_dir(sh::at("end2end"));
+        let mut shoot = sh::command("node", &["measure/shoot.mjs", address, &file.display().to_string(), size]);
+        shoot.current_dir(sh::at("end2end")).args(click);
         if let Some(chromium) = &chromium {
             shoot.env("CHROMIUM", chromium);
         }
-        if theme.contains("&at=") {
-            shoot.arg("#gutter > :last-child a"); // with the current revision opened
-        }
-        sh::run(&mut shoot)?;
+        sh::run(&mut shoot)
+    };
+    for (name, recording, seconds, deployment, size, theme) in MOMENTS {
+        let server = held(seconds, &[recording])?;
+        let place = format!("clusters/{recording}/namespaces/{recording}/deployments/{deployment}");
+        let click = theme.contains("&at=").then_some("#gutter > :last-child a"); // with the current revision opened
+        shoot(name, &format!("{}/{place}?theme={theme}", server.address), size, click)?;
+    }
+    let server = held(MANY_HELD_AT, &MANY)?;
+    for (name, size, page) in OF_MANY {
+        shoot(name, &format!("{}{page}", server.address), size, None)?;
     }
     println!("{}", folder.display());
     Ok(())
