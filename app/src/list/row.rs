@@ -57,7 +57,9 @@ pub(super) fn head(overall: &Overall, head: &Head) -> Row {
     let words = match &head.of {
         Common::Group(group) => group.words().to_owned(),
         Common::Place(cluster, namespace) => {
-            format!("{} / {}", cluster_name(overall, *cluster).0, safe(namespace))
+            let name = overall.clusters.get(usize::from(*cluster)).map_or("", |known| known.name.as_str());
+            let address = escaped(&address::namespace(name, namespace));
+            format!("<a href=\"{address}\">{} / {}</a>", escaped(&safe(name)), escaped(&safe(namespace)))
         }
     };
     Row {
@@ -67,7 +69,7 @@ pub(super) fn head(overall: &Overall, head: &Head) -> Row {
             ("aria-level", "2".to_owned()),
             ("data-testid", "head".to_owned()),
         ],
-        inside: format!("<b>{}</b> {}", escaped(&words), head.lines),
+        inside: format!("<b>{words}</b> {}", head.lines),
         ..Row::default()
     }
 }

@@ -17,9 +17,9 @@ use app::payload::{DeploymentPayload, Payload};
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use timeline::model::Deployment;
+use timeline::model::{Deployment, ReplicaSet};
 use timeline::words::{clock, safe};
-use timeline::{Millis, Uid};
+use timeline::{Millis, Model, Uid};
 
 use super::pages::{self, Malformed, Parameters};
 use crate::hub::{Address, Handle};
@@ -92,7 +92,7 @@ pub(super) async fn deployment(
     };
     let found = snapshot.deployment.and_then(|uid| snapshot.model.deployments.get(&uid));
     let meaning = match found {
-        Some(deployment) => meaning(deployment, named, &page, snapshot.now_millis),
+        Some(deployment) => meaning(&snapshot.model, deployment, named, &page, snapshot.now_millis),
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
             let why = format!(
@@ -126,7 +126,7 @@ pub(super) async fn deployment(
     pages::render(&rollcast, Payload::Deployment(Box::new(page)), status, request).await
 }
 
-fn meaning(deployment: &Deployment, named: Named, page: &str, now_millis: Millis) -> Meaning {
+fn meaning(model: &Model, deployment: &Deployment, named: Named, page: &str, now_millis: Millis) -> Meaning {
     let then = |at_millis: Millis| match named.uid {
         Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
         None => format!("{page}?at={at_millis}"),
@@ -159,13 +159,20 @@ fn meaning(deployment: &Deployment, named: Named, page: &str, now_millis: Millis
             Meaning::Elsewhere(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
         }
         None => {
-            let why = format!("{name} never had a revision {revision}, or it is forgotten.");
+            let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or it is forgotten.");
             let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
             let nearest = nearest.map(|rollout| {
                 let link = address_of(page, deployment.uid, rollout.revision);
                 (link, format!("Revision {}", rollout.revision))
             });
-            let instead = nearest.into_iter().chain([(live(), format!("{name} as it is now"))]);
+            // What came before watching began has no moments, but its ReplicaSet may be there.
+            let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
+            let known = model.sets_of(deployment.uid).find(is_known);
+            let known = known.map(|_| {
+                let link = format!("{page}/{}?uid={}", address::revision(revision), deployment.uid);
+                (link, format!("What is known of revision {revision}"))
+            });
+            let instead = known.into_iter().chain(nearest).chain([(live(), format!("{name} as it is now"))]);
             Meaning::Nothing(why, instead.collect())
         }
     }

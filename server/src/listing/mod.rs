@@ -127,16 +127,17 @@ impl Listings {
             tokio::time::sleep(CHOOSE_EVERY).await;
             let _ = tokio::time::timeout(CHOOSE_AGAIN, changes.next()).await; // either way it is time
             changes.all_seen();
-            let anew = Arc::new(self.now(&query));
-            let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-            match followed.get(&query) {
-                Some(chosen) if chosen.receiver_count() > 0 => {
-                    chosen.send_replace(anew);
-                }
-                _ => {
+            {
+                let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+                if followed.get(&query).is_none_or(|chosen| chosen.receiver_count() == 0) {
                     followed.remove(&query);
                     return;
                 }
+            }
+            let anew = Arc::new(self.now(&query));
+            let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(chosen) = followed.get(&query) {
+                chosen.send_replace(anew);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What links mean: a table of links, with the status, where they lead, and what the page says.
 
-use crate::site::{fetch, site};
+use crate::site::{fetch, held, site};
 
 const NGINX: &str = "/clusters/rollout/namespaces/rollout/deployments/nginx";
 const NGINX_UID: &str = "7cd3119a-2fe8-4fbf-a64f-5021f6e8cd0f";
@@ -33,9 +33,9 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "?revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799533"),
     (NGINX, "?uid={NGINX}&revision=1", 307, "nginx?uid={NGINX}&revision=1&at=1795236790132"),
     (NGINX, "?revision=7&revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799533"),
-    (NGINX, "?revision=7", 404, "never had a revision 7"),
+    (NGINX, "?revision=7", 404, "saw no rollout of revision 7"),
     (NGINX, "?revision=7", 404, "nginx?uid={NGINX}&amp;revision=3\">Revision 3</a>"),
-    (NGINX, "?revision=18446744073709551615", 404, "never had a revision"),
+    (NGINX, "?revision=18446744073709551615", 404, "saw no rollout of revision"),
     (NGINX, "?revision=0", 400, "it should be the number of a revision, 1 or more"),
     (NGINX, "?revision=-1", 400, "it should be the number of a revision"),
     (NGINX, "?revision=two", 400, "revision=two makes no sense"),
@@ -135,6 +135,31 @@ async fn what_a_link_leads_to_is_there() {
     for link in links {
         assert_eq!(fetch(&rollcast, &link).await.status.as_u16(), 200, "{link}");
     }
+}
+
+/// After a restart only what is there is known: of earlier revisions their ReplicaSets, and no moments.
+#[tokio::test]
+async fn a_revision_from_before_leads_to_what_is_known_of_it() {
+    let (_, text) = crate::common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let mut last: std::collections::BTreeMap<String, serde_json::Value> = Default::default();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let Some(uid) = line["object"]["metadata"]["uid"].as_str().filter(|_| line["kind"] != "Event") else {
+            continue;
+        };
+        last.insert(uid.to_owned(), line.clone());
+    }
+    let there = last.into_values().filter(|line| line["type"] != "DELETED").map(|mut line| {
+        line["observedAtMillis"] = 1_795_240_000_000_i64.into();
+        line.to_string()
+    });
+    let rollcast = held("rollout", &there.collect::<Vec<_>>().join("\n")).await;
+    let answer = fetch(&rollcast, &format!("{NGINX}?revision=2")).await;
+    assert_eq!(answer.status.as_u16(), 404);
+    let link = format!("{NGINX}/revisions/2?uid={NGINX_UID}");
+    assert!(answer.text.contains(&format!("{link}\">What is known of revision 2</a>")), "{}", answer.text);
+    assert_eq!(fetch(&rollcast, &link).await.status.as_u16(), 200);
+    assert_eq!(fetch(&rollcast, &format!("{NGINX}?revision=3")).await.status.as_u16(), 200);
 }
 
 #[tokio::test]

@@ -20,16 +20,24 @@ use crate::common;
 pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
     let mut hubs = Vec::new();
     for (name, text) in common::recordings() {
-        let recording = Recording::read(&text);
-        let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
-        for observed in recording.observed {
-            hub.observe(observed.at_millis, observed.fact).await.unwrap();
-        }
-        listed(&hub).await;
-        hubs.push(hub);
+        hubs.push(played(&name, &text).await);
     }
     let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
     (Rollcast::new(hubs, "build", Arc::default(), Vec::new()), names)
+}
+
+/// One recording, played to its end.
+pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
+    Rollcast::new(vec![played(name, text).await], "build", Arc::default(), Vec::new())
+}
+
+async fn played(name: &str, text: &str) -> Handle {
+    let (hub, _) = Handle::start(name, Arc::default(), Retention::default());
+    for observed in Recording::read(text).observed {
+        hub.observe(observed.at_millis, observed.fact).await.unwrap();
+    }
+    listed(&hub).await;
+    hub
 }
 
 /// Waits until the hub's list tells what its model holds.
