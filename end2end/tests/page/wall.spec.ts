@@ -98,3 +98,30 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   await expect(page.locator(".tile")).toHaveCount(2);
   complaints.length = 0; // the browser notes each try that failed
 });
+
+test("a new version reloads the wall, once", async ({ page, serve }) => {
+  await page.clock.install();
+  // The server says that it has another build than the page: the text of its first frame.
+  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+    const server = viewer.connectToServer();
+    server.onMessage((message) => {
+      if (typeof message !== "string" && message[0] === 0) message.fill(102, message.length - 16); // Hello
+      viewer.send(message);
+    });
+  });
+  let loads = 0;
+  page.on("load", () => loads++);
+  const server = await serve(() => held("14", "quota"));
+  await page.goto(`${server.address}/wall`);
+  await page.waitForSelector("html[data-live=true]");
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(1_000).catch(() => undefined); // while it reloads there is no page
+      return loads;
+    })
+    .toBe(2);
+  await page.waitForSelector("html[data-live=true]");
+  await page.clock.runFor(30_000);
+  await expect(page.locator(".tile")).toHaveCount(1);
+  expect(loads).toBe(2);
+});
