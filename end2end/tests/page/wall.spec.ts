@@ -22,6 +22,7 @@ test("four take the stage, the worst first, and the strip names the others in tu
     await expect(tile.locator(".bars .bar").first()).toBeAttached();
     // Read from five metres.
     expect(await tile.getByRole("heading").evaluate((name) => getComputedStyle(name).fontSize)).toBe("42px");
+    expect(await tile.evaluate((all) => all.scrollWidth <= all.clientWidth)).toBe(true);
     expect(await tile.locator(".says").evaluate((says) => getComputedStyle(says).fontSize)).toBe("23px");
   }
   const strip = page.locator("#strip-0");
