@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 use timeline::frame::{self, Position, Scope, ServerFrame, Unreadable};
-use timeline::list::{Copy, Query, Window};
+use timeline::list::{Query, Window};
 use web_sys::Element;
 
-use super::client::{self, Ask, Screen, page_millis};
-use super::clock::Clock;
+use super::client::{self, Ask, Screen};
+use super::known::Known;
 use super::link::LinkState;
 use super::patch::List;
-use super::{element, search};
+use super::{element, entitle, search};
 use crate::address;
 use crate::board::set_if_new;
 use crate::list::{self, Ages, LINE_PX, Part, Spot};
@@ -38,8 +38,7 @@ struct Inner {
 }
 
 struct State {
-    copy: Copy,
-    clocks: Vec<Clock>,
+    known: Known,
     /// What was asked for last.
     asked: (Query, Window),
     list: List,
@@ -61,8 +60,7 @@ pub(crate) fn start(board: ListBoard, payload: ListPayload) {
     let part = list::lines_from(&copy.overall, payload.window.from, payload.window.to);
     list.adopt(&list::rows(&copy, &part, &Ages::told(&copy.overall)));
     let state = State {
-        clocks: clocks(&copy),
-        copy,
+        known: Known::of(copy),
         asked: (payload.query.clone(), payload.window),
         list,
         rows: element("rows"),
@@ -83,10 +81,6 @@ pub(crate) fn start(board: ListBoard, payload: ListPayload) {
     client::start(Box::new(lines), Scope::List { query: payload.query, window: payload.window }, payload.build, true);
 }
 
-fn clocks(copy: &Copy) -> Vec<Clock> {
-    copy.overall.clusters.iter().map(|cluster| Clock::new(cluster.now_millis, page_millis())).collect()
-}
-
 impl Screen for Lines {
     fn decode(&self, bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
         frame::decode_of_list(bytes)
@@ -102,12 +96,7 @@ impl Screen for Lines {
         let state = &mut *self.0.state.borrow_mut();
         for frame in frames {
             if let ServerFrame::List(news) = frame {
-                let is_anew = news.is_anew;
-                state.copy.hear(*news);
-                if is_anew {
-                    state.clocks = clocks(&state.copy);
-                }
-                state.hear_time(page_millis);
+                state.known.hear(*news, page_millis);
                 state.is_dirty = true;
             }
         }
@@ -123,10 +112,11 @@ impl Screen for Lines {
         }
         if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
             (state.is_dirty, state.made_at_px) = (false, scrolled);
-            let before = self.0.board.overall.with_untracked(|known| known.is_like(&state.copy.overall));
+            let before = self.0.board.overall.with_untracked(|known| known.is_like(&state.known.copy.overall));
             if !before {
-                self.0.board.overall.set(state.copy.overall.clone());
-                entitle(&self.0.board);
+                self.0.board.overall.set(state.known.copy.overall.clone());
+                let board = &self.0.board;
+                entitle(&list::title(&state.known.copy.overall, &board.query.read_untracked()));
             }
             state.show(scrolled, page_millis);
         }
@@ -139,13 +129,6 @@ impl Screen for Lines {
 }
 
 impl State {
-    fn hear_time(&mut self, page_millis: f64) {
-        for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
-            clock.hear(cluster.now_millis, page_millis);
-            clock.set_pace(&cluster.connection.state, true, page_millis);
-        }
-    }
-
     fn measure(&mut self, scrolled: f64) {
         let inner = web_sys::window().and_then(|window| window.inner_height().ok());
         self.view_px = inner.and_then(|height| height.as_f64()).unwrap_or(900.0);
@@ -160,13 +143,13 @@ impl State {
 
     fn part(&self, scrolled: f64) -> Part {
         let from = scrolled - self.top_px;
-        list::part(&self.copy.overall, self.line_px, from - MORE_PX, from + self.view_px + MORE_PX)
+        list::part(&self.known.copy.overall, self.line_px, from - MORE_PX, from + self.view_px + MORE_PX)
     }
 
     fn show(&mut self, scrolled: f64, page_millis: f64) {
-        let ages = Ages(self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect());
+        let ages = self.known.ages(page_millis);
         let part = self.part(scrolled);
-        self.list.show(&list::rows(&self.copy, &part, &ages));
+        self.list.show(&list::rows(&self.known.copy, &part, &ages));
     }
 
     /// Asks for other lines, or another question, where the ones that are known will not do.
@@ -181,7 +164,7 @@ impl State {
             let first = numbers.next()?;
             let last = numbers.next_back().unwrap_or(first);
             let window = self.asked.1;
-            let lines = self.copy.overall.lines();
+            let lines = self.known.copy.overall.lines();
             let is_known = window.from <= first && last < window.to;
             let wanted = Window { from: first.saturating_sub(MORE_LINES), to: (last + 1 + MORE_LINES).min(lines) };
             (!is_known).then_some(wanted)
@@ -191,13 +174,5 @@ impl State {
         let query = board.query.get_untracked();
         self.asked = (query.clone(), window);
         Ask::Follow(Box::new(Scope::List { query, window }))
-    }
-}
-
-/// The page's title tells what needs a look.
-fn entitle(board: &ListBoard) {
-    let title = list::title(&board.overall.read_untracked(), &board.query.read_untracked());
-    if let Some(document) = web_sys::window().and_then(|window| window.document()) {
-        document.set_title(&title);
     }
 }

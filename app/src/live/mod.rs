@@ -6,6 +6,8 @@ pub mod clock;
 #[cfg(feature = "hydrate")]
 pub(crate) mod hands;
 #[cfg(feature = "hydrate")]
+mod known;
+#[cfg(feature = "hydrate")]
 pub(crate) mod lines;
 pub mod link;
 #[cfg(feature = "hydrate")]
@@ -36,4 +38,12 @@ pub(crate) fn focus(element: &web_sys::Element) -> bool {
 
     // Elements of HTML and of SVG share the method, not a type that has it.
     element.unchecked_ref::<web_sys::HtmlElement>().focus().is_ok()
+}
+
+/// Gives the page a title: tabs and windows show how things stand.
+#[cfg(feature = "hydrate")]
+fn entitle(title: &str) {
+    if let Some(document) = web_sys::window().and_then(|window| window.document()) {
+        document.set_title(title);
+    }
 }

@@ -16,9 +16,9 @@ use timeline::{Millis, Model, Uid};
 use self::lists::{Lists, adopted};
 use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
-use super::element;
 use super::link::LinkState;
 use super::panel::Panel;
+use super::{element, entitle};
 use crate::board::{Board, said_then, set_if_new};
 use crate::motion::Motion;
 use crate::payload::title;
@@ -202,7 +202,8 @@ impl DeploymentScreen {
         };
         set_if_new(&board.current, copy.said.view.as_ref().and_then(|view| view.revision));
         if set_if_new(&board.view, said.view.clone()) && self.0.prefix.is_empty() {
-            entitle(board, &said);
+            let badge = said.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
+            entitle(&title(badge, &board.place.namespace, &board.place.name));
         }
         let frame = Frame { now_millis, is_painted: copy.is_crowded, ..copy.frame };
         let scene = scene::scene(&model, copy.deployment, &said, frame, &copy.motion);
@@ -328,14 +329,6 @@ impl Screen for DeploymentScreen {
 
     fn position(&self) -> Option<Position> {
         self.0.copy.borrow().position
-    }
-}
-
-/// The title says how it stands: tabs and windows show it.
-fn entitle(board: &Board, said: &Said) {
-    let badge = said.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
-    if let Some(document) = web_sys::window().and_then(|window| window.document()) {
-        document.set_title(&title(badge, &board.place.namespace, &board.place.name));
     }
 }
 

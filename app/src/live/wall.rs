@@ -10,12 +10,13 @@ use timeline::frame::{self, Position, Scope, ServerFrame, Snapshot, Unreadable};
 use timeline::list::{Copy, Entry, Group, Window};
 use timeline::words::{clock, safe};
 
-use super::client::{self, Ask, Screen, page_millis};
-use super::clock::Clock;
+use super::client::{self, Ask, Screen};
+use super::entitle;
+use super::known::Known;
 use super::link::LinkState;
 use super::screen::DeploymentScreen;
 use crate::board::set_if_new;
-use crate::list::{self, Ages};
+use crate::list;
 use crate::pages::{PREFIXES, TileBoard, WallBoard};
 use crate::payload::WallPayload;
 use crate::wall::stage::{self, Key, Stage};
@@ -35,8 +36,7 @@ struct Wall {
 }
 
 struct State {
-    copy: Copy,
-    clocks: Vec<Clock>,
+    known: Known,
     stage: Stage,
     /// Who is on each seat as it is shown.
     shown: [Option<Key>; stage::SEATS],
@@ -56,8 +56,7 @@ pub(crate) fn start(board: WallBoard, payload: WallPayload) {
     let query = payload.list.query.clone();
     let copy = payload.list.copy();
     let state = State {
-        clocks: clocks(&copy),
-        copy,
+        known: Known::of(copy),
         stage: Stage::default(),
         shown: Default::default(),
         looked_at: f64::NEG_INFINITY,
@@ -88,10 +87,6 @@ fn now_millis() -> Millis {
     js_sys::Date::now() as Millis
 }
 
-fn clocks(copy: &Copy) -> Vec<Clock> {
-    copy.overall.clusters.iter().map(|cluster| Clock::new(cluster.now_millis, page_millis())).collect()
-}
-
 impl Screen for Rc<Wall> {
     fn decode(&self, bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
         frame::decode_of_list(bytes)
@@ -107,18 +102,10 @@ impl Screen for Rc<Wall> {
         for frame in frames {
             if let ServerFrame::List(news) = frame {
                 let names = |copy: &Copy| copy.overall.clusters.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
-                let before = names(&state.copy);
-                let is_anew = news.is_anew;
-                state.copy.hear(*news);
-                if is_anew {
-                    state.clocks = clocks(&state.copy);
-                    if before != names(&state.copy) {
-                        state.stage = Stage::default(); // numbers of clusters mean others now
-                    }
-                }
-                for (clock, cluster) in state.clocks.iter_mut().zip(&state.copy.overall.clusters) {
-                    clock.hear(cluster.now_millis, page_millis);
-                    clock.set_pace(&cluster.connection.state, true, page_millis);
+                let before = names(&state.known.copy);
+                state.known.hear(*news, page_millis);
+                if before != names(&state.known.copy) {
+                    state.stage = Stage::default(); // numbers of clusters mean others now
                 }
                 state.is_dirty = true;
             }
@@ -142,12 +129,12 @@ impl Screen for Rc<Wall> {
 
 impl Wall {
     fn direct(&self, state: &mut State, page_millis: f64) {
-        let active = |group| wall::of_group(&state.copy, group).map(move |entry: &Entry| (entry.key(), group));
+        let active = |group| wall::of_group(&state.known.copy, group).map(move |entry: &Entry| (entry.key(), group));
         let all: Vec<(Key, Group)> = active(Group::Stuck).chain(active(Group::Moving)).collect();
         state.stage = stage::directed(state.stage, &all, page_millis);
         let on_stage = state.stage.map(|seat| seat.map(|seated| seated.key));
         let is_calm = on_stage.iter().all(Option::is_none);
-        let past: Vec<Key> = wall::of_group(&state.copy, Group::Finished).map(Entry::key).take(PAST).collect();
+        let past: Vec<Key> = wall::of_group(&state.known.copy, Group::Finished).map(Entry::key).take(PAST).collect();
         let wanted: Vec<(Option<Key>, Look)> = if is_calm {
             let past = past.into_iter().map(|key| (Some(key), Look::Past));
             past.chain(std::iter::repeat((None, Look::Free))).take(stage::SEATS).collect()
@@ -159,24 +146,21 @@ impl Wall {
         for (((shown, (key, look)), tile), screen) in seats {
             if *shown != key {
                 *shown = key;
-                seat(screen, tile, &state.copy, key);
+                seat(screen, tile, &state.known.copy, key);
             }
             set_if_new(&tile.look, look);
         }
-        let ages = Ages(state.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect());
+        let ages = state.known.ages(page_millis);
         let seated: Vec<Key> = state.shown.iter().copied().flatten().collect();
         let turn = (page_millis / self.rotate_millis) as u64;
         let board = &self.board;
-        set_if_new(&board.strip, wall::strip(&state.copy, &seated, &ages, turn));
-        set_if_new(&board.calm, if is_calm { wall::calm(&state.copy, &ages) } else { String::new() });
+        set_if_new(&board.strip, wall::strip(&state.known.copy, &seated, &ages, turn));
+        set_if_new(&board.calm, if is_calm { wall::calm(&state.known.copy, &ages) } else { String::new() });
         let time = clock(now_millis());
         set_if_new(&board.clock, format!("{} UTC", time.get(..5).unwrap_or(&time)));
-        if !board.overall.with_untracked(|known| known.is_like(&state.copy.overall)) {
-            board.overall.set(state.copy.overall.clone());
-            let title = list::title(&state.copy.overall, &self.query);
-            if let Some(document) = web_sys::window().and_then(|window| window.document()) {
-                document.set_title(&title);
-            }
+        if !board.overall.with_untracked(|known| known.is_like(&state.known.copy.overall)) {
+            board.overall.set(state.known.copy.overall.clone());
+            entitle(&list::title(&state.known.copy.overall, &self.query));
         }
     }
 }

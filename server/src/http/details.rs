@@ -35,12 +35,15 @@ impl Asked {
         })
     }
 
+    fn address(&self) -> Address {
+        let Home { namespace, name, uid, .. } = &self.home;
+        Address { namespace: namespace.clone(), name: name.clone(), uid: *uid }
+    }
+
     /// The Deployment with what belonged to it at the moment asked for, and that moment.
     fn then(&self, reader: &Reader<'_>) -> Option<(Model, Uid, Millis)> {
-        let Home { namespace, name, uid, .. } = &self.home;
-        let address = Address { namespace: namespace.clone(), name: name.clone(), uid: *uid };
         let model = reader.timeline.model();
-        let deployment = address.find(model)?.uid;
+        let deployment = self.address().find(model)?.uid;
         let at_millis = self.at_millis.filter(|at| *at < reader.now_millis);
         let then = at_millis.and_then(|at| Some((reader.history.at(model, deployment, at)?, deployment, at)));
         Some(then.unwrap_or_else(|| (model.only(deployment), deployment, reader.now_millis)))
@@ -89,8 +92,8 @@ pub(super) async fn rollouts(
     let why = format!("Rollcast knows no Deployment {} there.", safe(&place.2));
     let look = |asked: &Asked, reader: &Reader<'_>| {
         // All of them, whichever moment is shown.
-        let (model, deployment, _) = Asked { at_millis: None, home: asked.home.clone(), is_part: true }.then(reader)?;
-        Some(detail::rollouts::rollouts(&asked.home, model.deployments.get(&deployment)?).to_html())
+        let deployment = asked.address().find(reader.timeline.model())?;
+        Some(detail::rollouts::rollouts(&asked.home, deployment).to_html())
     };
     answer(&rollcast, Asked::read(place, &parameters), look, why, request).await
 }
