@@ -1,0 +1,114 @@
+//! What will happen and when: entries in order of time, then of their making. An entry that is there already is not made twice; it keeps the earlier time.
+//!
+//! This is at once the work queues of the controllers and the timers of the kubelets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::events::Note;
+use crate::object::{Key, Resource};
+
+/// Something that will happen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// The Deployment controller looks at one.
+    Deployment(Key),
+    /// The ReplicaSet controller looks at one.
+    ReplicaSet(Key),
+    /// The scheduler looks at a pod.
+    Schedule(Key),
+    /// A kubelet moves a pod on. The number tells this plan from earlier ones.
+    Kubelet(Key, u64),
+    /// The garbage collector looks at an object whose owner may be gone, or that waits for its dependents.
+    Collect(Resource, Key),
+    /// The pod garbage collector looks around.
+    CollectPods,
+    /// The node controller looks around.
+    Nodes,
+    /// A node's kubelet reports for the first time.
+    NodeReports(Key),
+    /// The quota controller counts a namespace.
+    Quota(String),
+    /// The namespace controller empties a namespace.
+    Namespace(String),
+    /// A pod is deleted because its node is tainted.
+    TaintEviction(Key, String),
+    /// An Event is written.
+    Event(Box<Note>),
+}
+
+/// What will happen, in order.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    entries: BTreeSet<(i64, u64, Task)>,
+    /// When each task is due, so that it is there once.
+    due: BTreeMap<Task, (i64, u64)>,
+    count: u64,
+}
+
+impl Agenda {
+    /// Adds a task, or makes it earlier.
+    pub fn add(&mut self, at_millis: i64, task: Task) {
+        if let Some(&(known, number)) = self.due.get(&task) {
+            if known <= at_millis {
+                return;
+            }
+            self.entries.remove(&(known, number, task.clone()));
+        }
+        self.count += 1;
+        self.due.insert(task.clone(), (at_millis, self.count));
+        self.entries.insert((at_millis, self.count, task));
+    }
+
+    /// When the next task is due.
+    #[must_use]
+    pub fn next_millis(&self) -> Option<i64> {
+        self.entries.first().map(|(at, ..)| *at)
+    }
+
+    /// Takes the next task that is due until then, with its time.
+    pub fn take(&mut self, until_millis: i64) -> Option<(i64, Task)> {
+        if self.next_millis()? > until_millis {
+            return None;
+        }
+        let (at, _, task) = self.entries.pop_first()?;
+        self.due.remove(&task);
+        Some((at, task))
+    }
+
+    /// How many tasks wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing will happen.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether something other than the regular rounds will happen before then.
+    #[must_use]
+    pub fn is_busy_before(&self, millis: i64) -> bool {
+        let is_round = |task: &Task| matches!(task, Task::CollectPods | Task::Nodes | Task::TaintEviction(..));
+        self.entries.iter().take_while(|(at, ..)| *at < millis).any(|(_, _, task)| !is_round(task))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_there_once_at_its_earliest_time() {
+        let mut agenda = Agenda::default();
+        let task = || Task::Quota("a".to_owned());
+        agenda.add(20, task());
+        agenda.add(10, task());
+        agenda.add(30, task());
+        assert_eq!((agenda.len(), agenda.next_millis()), (1, Some(10)));
+        assert_eq!(agenda.take(9), None);
+        assert_eq!(agenda.take(10), Some((10, task())));
+        assert!(agenda.is_empty());
+    }
+}

@@ -1,0 +1,53 @@
+//! What happened to an object, as watches tell it.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use crate::object::Object;
+
+/// An object at one resourceVersion. Its JSON is made once, for all who ask.
+#[derive(Debug)]
+pub struct Stored {
+    /// The object.
+    pub object: Object,
+    /// Its resourceVersion.
+    pub revision: u64,
+    json: OnceLock<Bytes>,
+}
+
+impl Stored {
+    /// An object as it is stored; its metadata must carry the revision already.
+    #[must_use]
+    pub fn new(object: Object, revision: u64) -> Self {
+        Self { object, revision, json: OnceLock::new() }
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn json(&self) -> Bytes {
+        self.json.get_or_init(|| serde_json::to_vec(&self.object).unwrap_or_default().into()).clone()
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// It is there now.
+    Added,
+    /// It is another now.
+    Modified,
+    /// It is gone; the object is as it was last, with the revision of its deletion.
+    Deleted,
+}
+
+/// An entry of a kind's history.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// What happened.
+    pub verb: Verb,
+    /// The object afterwards; before it went, if it did.
+    pub object: Arc<Stored>,
+    /// The object before, if it was there: a watch with a selector must know whether it matched.
+    pub before: Option<Arc<Stored>>,
+}

@@ -1,0 +1,126 @@
+//! The Deployment controller (`pkg/controller/deployment` of Kubernetes): one look at one Deployment per [`sync`].
+
+mod recreate;
+mod revision;
+mod rolling;
+mod scale;
+mod sets;
+mod status;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStatus, ReplicaSet};
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::events::Note;
+use crate::object::{Key, Kind};
+use crate::selector::Labels;
+use crate::strategy::strategy;
+use crate::world::Write;
+use crate::{ApiError, World, meta};
+
+const COMPONENT: &str = "deployment-controller";
+
+/// One look at one Deployment. As in Kubernetes the sets are read once: what is written in this round is seen in the next.
+struct Round<'a> {
+    world: &'a mut World,
+    key: Key,
+    deployment: Deployment,
+}
+
+/// Looks at a Deployment and does the next thing.
+///
+/// # Errors
+/// When something it writes is refused; it is called again.
+pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
+    let Some(deployment) = world.get::<Deployment>(key) else { return Ok(()) };
+    let mut round = Round { world, key: key.clone(), deployment };
+    let sets = round.claim();
+    if meta::is_deleting(&round.deployment.metadata) {
+        return round.sync_status_only(&sets);
+    }
+    round.note_pause();
+    if round.spec().paused == Some(true) || round.is_scaling(&sets)? {
+        return round.scale_and_report(&sets);
+    }
+    if strategy(&round.deployment) == "Recreate" { round.recreate(&sets) } else { round.roll(&sets) }
+}
+
+impl Round<'_> {
+    fn spec(&self) -> &DeploymentSpec {
+        static NONE: std::sync::LazyLock<DeploymentSpec> = std::sync::LazyLock::new(DeploymentSpec::default);
+        self.deployment.spec.as_ref().unwrap_or(&NONE)
+    }
+
+    fn status(&self) -> DeploymentStatus {
+        self.deployment.status.clone().unwrap_or_default()
+    }
+
+    fn name(&self) -> &str {
+        &self.key.name
+    }
+
+    fn selector(&self) -> Labels {
+        Labels::of(&self.spec().selector)
+    }
+
+    /// The ReplicaSets that belong to it, after adopting those that nobody owns and releasing those that no longer match.
+    fn claim(&mut self) -> Vec<ReplicaSet> {
+        let (selector, uid) = (self.selector(), self.deployment.metadata.uid.clone());
+        let is_deleting = meta::is_deleting(&self.deployment.metadata);
+        let all: Vec<ReplicaSet> = self.world.store.all::<ReplicaSet>(Some(&self.key.namespace)).cloned().collect();
+        let mut mine = Vec::new();
+        for set in all {
+            let fits = selector.matches(meta::labels(&set.metadata));
+            let key = Key::of(&set.metadata);
+            if meta::is_controlled_by(&set.metadata, uid.as_deref()) {
+                if fits || is_deleting {
+                    mine.push(set);
+                } else {
+                    self.world.modify::<ReplicaSet>(&key, Write::Spec, |set| {
+                        if let Some(owners) = &mut set.metadata.owner_references {
+                            owners.retain(|owner| Some(&owner.uid) != uid.as_ref());
+                        }
+                    });
+                }
+            } else if meta::controller(&set.metadata).is_none()
+                && fits
+                && !is_deleting
+                && !meta::is_deleting(&set.metadata)
+            {
+                let owner = meta::reference::<Deployment>(&self.deployment.metadata);
+                mine.extend(self.world.modify::<ReplicaSet>(&key, Write::Spec, |set| {
+                    set.metadata.owner_references.get_or_insert_default().push(owner);
+                }));
+            }
+        }
+        mine
+    }
+
+    /// Pods of these sets, with the UID of their set.
+    fn pods(&self, sets: &[ReplicaSet]) -> Vec<(String, Pod)> {
+        let selector = self.selector();
+        let mut pods = Vec::new();
+        for uid in sets.iter().filter_map(|set| set.metadata.uid.clone()) {
+            let of_set = self.world.store.pods_of(&uid).filter_map(|stored| Pod::of(&stored.object));
+            let fitting = of_set.filter(|pod| selector.matches(meta::labels(&pod.metadata)));
+            pods.extend(fitting.map(|pod| (uid.clone(), pod.clone())));
+        }
+        pods
+    }
+
+    fn note(&mut self, reason: &'static str, message: String) {
+        let note = Note::about::<Deployment>(&self.deployment.metadata, COMPONENT, reason, message);
+        self.world.note(note);
+    }
+
+    /// Writes the status, and the annotations that the controller keeps, if they differ.
+    fn write_status(&mut self) {
+        let (status, annotations) = (self.deployment.status.clone(), self.deployment.metadata.annotations.clone());
+        let written = self.world.modify::<Deployment>(&self.key, Write::Status, |deployment| {
+            deployment.status = status;
+            deployment.metadata.annotations = annotations;
+        });
+        if let Some(written) = written {
+            self.deployment.metadata.resource_version = written.metadata.resource_version;
+        }
+    }
+}

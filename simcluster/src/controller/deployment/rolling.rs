@@ -1,0 +1,94 @@
+//! A rolling update, one step per round: up, or else down, or else nothing (`rolling.go`).
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+
+use super::Round;
+use super::sets;
+use crate::ApiError;
+use crate::meta::{available_of, desired, replicas_of};
+use crate::strategy::max_unavailable;
+
+impl Round<'_> {
+    pub(super) fn roll(&mut self, all: &[ReplicaSet]) -> Result<(), ApiError> {
+        let (new, mut old) = self.new_and_old(all, true)?;
+        let Some(new) = new else { return Ok(()) };
+        let all = sets::all(&old, Some(&new));
+        let is_done = !self.scale_up(&old, &new) && !self.scale_down(&all, sets::active(&old), &new);
+        if is_done && self.is_complete(&self.status()) {
+            self.clean_up(&old);
+        }
+        old.push(new);
+        let new = old.last().cloned();
+        self.report_rollout(&old, new.as_ref());
+        Ok(())
+    }
+
+    /// Gives the new ReplicaSet what the ceiling allows; whether anything changed.
+    fn scale_up(&mut self, old: &[ReplicaSet], new: &ReplicaSet) -> bool {
+        let (n, own) = (desired(&self.deployment), replicas_of(new));
+        match own.cmp(&n) {
+            std::cmp::Ordering::Equal => false,
+            std::cmp::Ordering::Greater => self.resize(new, n),
+            std::cmp::Ordering::Less => {
+                let size = self.replicas_of_new(old, new);
+                self.resize(new, size)
+            }
+        }
+    }
+
+    /// Takes from the old ReplicaSets what the floor allows; whether anything changed.
+    fn scale_down(&mut self, all: &[ReplicaSet], mut old: Vec<ReplicaSet>, new: &ReplicaSet) -> bool {
+        if sets::asked(&old) == 0 {
+            return false;
+        }
+        let floor = desired(&self.deployment) - max_unavailable(&self.deployment);
+        let unavailable_of_new = replicas_of(new) - available_of(new);
+        let budget = sets::asked(all) - floor - unavailable_of_new;
+        if budget <= 0 {
+            return false;
+        }
+        old.sort_by(sets::by_age);
+        let Some(unhealthy) = self.remove_unhealthy(&mut old, budget) else { return false };
+        let healthy = self.remove_healthy(&old, new, floor);
+        unhealthy + healthy > 0
+    }
+
+    /// First those that do not count anyway. `None` when a set that was just made smaller still reports more than it asks for: then
+    /// Kubernetes gives this round up.
+    fn remove_unhealthy(&mut self, old: &mut [ReplicaSet], budget: i32) -> Option<i32> {
+        let mut removed = 0;
+        for set in old.iter_mut() {
+            let (asked, available) = (replicas_of(set), available_of(set));
+            if removed >= budget || asked == 0 || asked == available {
+                continue;
+            }
+            let count = (budget - removed).min(asked - available);
+            if count < 0 {
+                return None;
+            }
+            self.resize(set, asked - count);
+            if let Some(spec) = &mut set.spec {
+                spec.replicas = Some(asked - count);
+            }
+            removed += count;
+        }
+        Some(removed)
+    }
+
+    fn remove_healthy(&mut self, old: &[ReplicaSet], new: &ReplicaSet, floor: i32) -> i32 {
+        let spare = sets::available(&sets::all(old, Some(new))) - floor;
+        let mut removed = 0;
+        for set in old {
+            let asked = replicas_of(set);
+            if removed >= spare {
+                break;
+            }
+            let count = asked.min(spare - removed);
+            if count > 0 {
+                self.resize(set, asked - count);
+                removed += count;
+            }
+        }
+        removed
+    }
+}

@@ -1,0 +1,95 @@
+//! Questions about the ReplicaSets of a Deployment (`deployment/util/deployment_util.go`). They take `spec` and `status` as they are, not pods.
+
+use std::cmp::Ordering;
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetStatus};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+
+use crate::meta::{self, replicas_of};
+
+/// The label that tells the ReplicaSets of one Deployment apart.
+pub const HASH: &str = "pod-template-hash";
+/// Number of a revision.
+pub const REVISION: &str = "deployment.kubernetes.io/revision";
+/// Numbers that a ReplicaSet had before.
+pub const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
+/// The Deployment's replicas when this ReplicaSet was last scaled.
+pub const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
+/// The same plus maxSurge.
+pub const MAXIMUM: &str = "deployment.kubernetes.io/max-replicas";
+
+/// Older first; by name within a second.
+pub fn by_age(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
+    let key = |set: &ReplicaSet| (meta::created(&set.metadata).map(crate::time::millis), set.metadata.name.clone());
+    key(a).cmp(&key(b))
+}
+
+/// Larger first, then older first.
+pub fn by_size_then_older(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
+    replicas_of(b).cmp(&replicas_of(a)).then_with(|| by_age(a, b))
+}
+
+/// Larger first, then newer first.
+pub fn by_size_then_newer(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
+    replicas_of(b).cmp(&replicas_of(a)).then_with(|| by_age(b, a))
+}
+
+/// Its revision; 0 if it has none.
+pub fn revision(set: &ReplicaSet) -> i64 {
+    meta::annotation(&set.metadata, REVISION).and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// A number that an annotation holds.
+pub fn number(set: &ReplicaSet, annotation: &str) -> Option<i32> {
+    meta::annotation(&set.metadata, annotation)?.parse().ok().filter(|number| *number >= 0)
+}
+
+fn without_hash(template: &PodTemplateSpec) -> PodTemplateSpec {
+    let mut template = template.clone();
+    let meta = template.metadata.get_or_insert_default();
+    let labels = meta.labels.get_or_insert_default();
+    labels.remove(HASH);
+    meta.annotations = meta.annotations.take().filter(|annotations| !annotations.is_empty());
+    template
+}
+
+/// Whether the ReplicaSet is of this template.
+pub fn is_of(set: &ReplicaSet, template: &PodTemplateSpec) -> bool {
+    let own = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
+    own.is_some_and(|own| without_hash(own) == without_hash(template))
+}
+
+/// The new ReplicaSet, the oldest if several fit, and all others, by age.
+pub fn split(deployment: &Deployment, sets: &[ReplicaSet]) -> (Option<ReplicaSet>, Vec<ReplicaSet>) {
+    let mut sets = sets.to_vec();
+    sets.sort_by(by_age);
+    let template = deployment.spec.as_ref().map(|spec| &spec.template);
+    let new = template.and_then(|template| sets.iter().position(|set| is_of(set, template)));
+    let new = new.map(|index| sets.remove(index));
+    (new, sets)
+}
+
+/// Those that ask for pods.
+pub fn active(sets: &[ReplicaSet]) -> Vec<ReplicaSet> {
+    sets.iter().filter(|set| replicas_of(set) > 0).cloned().collect()
+}
+
+/// Old ones and the new one.
+pub fn all(old: &[ReplicaSet], new: Option<&ReplicaSet>) -> Vec<ReplicaSet> {
+    old.iter().chain(new).cloned().collect()
+}
+
+/// Replicas that all ask for.
+pub fn asked(sets: &[ReplicaSet]) -> i32 {
+    sets.iter().map(replicas_of).sum()
+}
+
+/// What their status says, added up.
+pub fn sum(sets: &[ReplicaSet], of: impl Fn(&ReplicaSetStatus) -> i32) -> i32 {
+    sets.iter().filter_map(|set| set.status.as_ref()).map(of).sum()
+}
+
+/// Available pods of all.
+pub fn available(sets: &[ReplicaSet]) -> i32 {
+    sum(sets, |status| status.available_replicas.unwrap_or_default())
+}

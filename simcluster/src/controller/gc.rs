@@ -1,0 +1,78 @@
+//! The garbage collector: what belongs to nobody that exists is deleted; owners that wait for their dependents are let go.
+
+use crate::agenda::Task;
+use crate::meta;
+use crate::object::{Key, Resource};
+use crate::world::{DeleteOptions, Propagation, World};
+
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+
+/// Looks at one object.
+pub fn collect(world: &mut World, resource: Resource, key: &Key) {
+    let Some(stored) = world.store.get(resource, key).cloned() else { return };
+    let meta = stored.object.meta();
+    let has = |name: &str| meta.finalizers.iter().flatten().any(|known| known == name);
+    if has(ORPHAN) {
+        for (resource, dependent) in dependents(world, resource, key, stored.object.uid()) {
+            disown(world, resource, &dependent, stored.object.uid());
+        }
+        release(world, resource, key, ORPHAN);
+        return;
+    }
+    if has(FOREGROUND) {
+        let left = dependents(world, resource, key, stored.object.uid());
+        if left.is_empty() {
+            release(world, resource, key, FOREGROUND);
+        }
+        for (resource, dependent) in left {
+            let propagation = Propagation::Foreground;
+            // Gone already is as good.
+            let _ = world.delete(resource, &dependent, &DeleteOptions { propagation, ..DeleteOptions::default() });
+        }
+        return;
+    }
+    let owners = meta.owner_references.clone().unwrap_or_default();
+    let is_there = |owner: &k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference| match meta::resource_of(owner) {
+        // A kind that this cluster does not hold may exist elsewhere.
+        None => true,
+        Some(resource) => {
+            let namespace = if resource.is_namespaced() { key.namespace.as_str() } else { "" };
+            let found = world.store.get(resource, &Key::new(namespace, &owner.name));
+            found.is_some_and(|found| found.object.uid() == owner.uid)
+        }
+    };
+    if !owners.is_empty() && !owners.iter().any(is_there) {
+        let _ = world.delete(resource, key, &DeleteOptions::default());
+    }
+}
+
+fn dependents(world: &World, resource: Resource, key: &Key, uid: &str) -> Vec<(Resource, Key)> {
+    let kind = match resource {
+        Resource::Deployment => Resource::ReplicaSet,
+        Resource::ReplicaSet => Resource::Pod,
+        _ => return Vec::new(),
+    };
+    let all = world.store.list(kind, Some(&key.namespace), None);
+    let mine = all.filter(|stored| stored.object.meta().owner_references.iter().flatten().any(|owner| owner.uid == uid));
+    mine.map(|stored| (kind, stored.object.key())).collect()
+}
+
+fn disown(world: &mut World, resource: Resource, key: &Key, uid: &str) {
+    world.edit_meta(resource, key, |meta| {
+        if let Some(owners) = &mut meta.owner_references {
+            owners.retain(|owner| owner.uid != uid);
+        }
+    });
+}
+
+fn release(world: &mut World, resource: Resource, key: &Key, finalizer: &str) {
+    world.edit_meta(resource, key, |meta| {
+        if let Some(finalizers) = &mut meta.finalizers {
+            finalizers.retain(|name| name != finalizer);
+        }
+    });
+    if world.store.get(resource, key).is_some() {
+        world.later(50, 200, Task::Collect(resource, key.clone()));
+    }
+}

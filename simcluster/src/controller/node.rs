@@ -1,0 +1,241 @@
+//! Nodes: the first report of a kubelet, silence, taints, and what becomes of pods whose node is gone.
+
+use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSystemInfo, Pod, PodCondition, Taint};
+
+use crate::agenda::Task;
+use crate::events::Note;
+use crate::object::{Key, Resource};
+use crate::world::{DeleteOptions, Write};
+use crate::{World, meta, time};
+
+/// How often the node controller looks around (`--node-monitor-period`).
+pub const ROUND_MILLIS: i64 = 5_000;
+/// How often the pod garbage collector looks around (`gcCheckPeriod`).
+pub const PODS_ROUND_MILLIS: i64 = 20_000;
+/// A node may be silent for this long (`--node-monitor-grace-period`).
+const GRACE_MILLIS: i64 = 50_000;
+/// A node must be gone for this long before its pods are written off (`quarantineTime`).
+const QUARANTINE_MILLIS: i64 = 40_000;
+
+const CONDITIONS: [(&str, &str, &str, &str); 5] = [
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"),
+];
+
+const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+
+fn condition<'a>(node: &'a Node, r#type: &str) -> Option<&'a NodeCondition> {
+    node.status.as_ref()?.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
+}
+
+/// Whether a node takes pods and runs them.
+#[must_use]
+pub fn is_ready(node: &Node) -> bool {
+    condition(node, "Ready").is_some_and(|ready| ready.status == "True")
+}
+
+/// A node's kubelet reports: the node becomes ready.
+pub fn report(world: &mut World, key: &Key) {
+    if world.silent.contains_key(&key.name) {
+        return;
+    }
+    let now = time::second(world.now_millis());
+    world.modify::<Node>(key, Write::Status, |node| {
+        let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
+        let status = node.status.get_or_insert_default();
+        let made = CONDITIONS.map(|(r#type, status, reason, message)| {
+            let before = known.iter().find(|known| known.type_ == r#type && known.status == status);
+            NodeCondition {
+                type_: r#type.to_owned(),
+                status: status.to_owned(),
+                reason: Some(reason.to_owned()),
+                message: Some(message.to_owned()),
+                last_heartbeat_time: Some(now.clone()),
+                last_transition_time: before.map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
+            }
+        });
+        status.phase = Some("Running".to_owned());
+        status.conditions = Some(made.to_vec());
+        status.node_info.get_or_insert_with(|| NodeSystemInfo {
+            architecture: "amd64".to_owned(),
+            operating_system: "linux".to_owned(),
+            kubelet_version: "v1.36.3-simcluster".to_owned(),
+            container_runtime_version: "simcluster".to_owned(),
+            ..NodeSystemInfo::default()
+        });
+    });
+    if world.store.typed::<Node>(key).is_some_and(|node| taints(node).iter().any(|taint| taint.key == UNREACHABLE)) {
+        world.modify::<Node>(key, Write::Spec, |node| {
+            if let Some(taints) = node.spec.as_mut().and_then(|spec| spec.taints.as_mut()) {
+                taints.retain(|taint| taint.key != UNREACHABLE);
+            }
+        });
+    }
+    let mut pods: Vec<Pod> = world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
+    pods.drain(..).for_each(|pod| crate::kubelet::plan(world, &pod));
+}
+
+/// Its taints.
+#[must_use]
+pub fn taints(node: &Node) -> &[Taint] {
+    node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
+}
+
+impl World {
+    /// A node's kubelet falls silent, or speaks again: what a cut network or a dead machine does.
+    pub fn silence(&mut self, node: &str, is_silent: bool) {
+        if is_silent {
+            self.silent.entry(node.to_owned()).or_insert(self.now_millis);
+        } else if self.silent.remove(node).is_some() {
+            self.soon(Task::NodeReports(Key::new("", node)));
+        }
+    }
+}
+
+/// The node controller looks around: silent nodes are no longer ready, and tainted.
+pub fn round(world: &mut World) {
+    let now = world.now_millis();
+    world.agenda.add(now + ROUND_MILLIS, Task::Nodes);
+    let silent: Vec<String> =
+        world.silent.iter().filter(|(_, since)| **since + GRACE_MILLIS <= now).map(|(name, _)| name.clone()).collect();
+    for name in silent {
+        let key = Key::new("", &name);
+        if world.store.typed::<Node>(&key).is_some_and(is_ready) {
+            lose(world, &key);
+        }
+    }
+}
+
+fn lose(world: &mut World, key: &Key) {
+    let now = time::second(world.now_millis());
+    world.modify::<Node>(key, Write::Status, |node| {
+        for condition in node.status.iter_mut().filter_map(|status| status.conditions.as_mut()).flatten() {
+            if condition.type_ != "NetworkUnavailable" {
+                condition.status = "Unknown".to_owned();
+                condition.reason = Some("NodeStatusUnknown".to_owned());
+                condition.message = Some("Kubelet stopped posting node status.".to_owned());
+                condition.last_transition_time = Some(now.clone());
+            }
+        }
+    });
+    world.modify::<Node>(key, Write::Spec, |node| {
+        let taints = node.spec.get_or_insert_default().taints.get_or_insert_default();
+        for effect in ["NoSchedule", "NoExecute"] {
+            taints.push(Taint {
+                key: UNREACHABLE.to_owned(),
+                effect: effect.to_owned(),
+                time_added: Some(now.clone()),
+                value: None,
+            });
+        }
+    });
+    if let Some(node) = world.get::<Node>(key) {
+        let message = format!("Node {} status is now: NodeNotReady", key.name);
+        world.note(Note::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
+    }
+    let pods: Vec<Pod> = world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
+    for pod in pods {
+        let of = Key::of(&pod.metadata);
+        world.modify::<Pod>(&of, Write::Status, |pod| {
+            for condition in pod.status.iter_mut().filter_map(|status| status.conditions.as_mut()).flatten() {
+                if condition.type_ == "Ready" && condition.status == "True" {
+                    condition.status = "False".to_owned();
+                    condition.last_transition_time = Some(now.clone());
+                }
+            }
+        });
+        world.note(Note::about::<Pod>(&pod.metadata, "node-controller", "NodeNotReady", "Node is not ready".to_owned()).warning());
+        if let Some(seconds) = patience(&pod) {
+            let uid = pod.metadata.uid.clone().unwrap_or_default();
+            world.agenda.add(world.now_millis + seconds * 1000, Task::TaintEviction(of, uid));
+        }
+    }
+}
+
+/// Seconds that a pod stays on an unreachable node; `None` for ever.
+fn patience(pod: &Pod) -> Option<i64> {
+    let tolerations = pod.spec.iter().filter_map(|spec| spec.tolerations.as_ref()).flatten();
+    let fitting: Vec<Option<i64>> = tolerations
+        .filter(|toleration| {
+            toleration.key.as_deref().is_none_or(|key| key.is_empty() || key == UNREACHABLE)
+                && toleration.effect.as_deref().is_none_or(|effect| effect.is_empty() || effect == "NoExecute")
+        })
+        .map(|toleration| toleration.toleration_seconds)
+        .collect();
+    if fitting.is_empty() {
+        return Some(0);
+    }
+    fitting.into_iter().flatten().min().map(|seconds| seconds.max(0))
+}
+
+/// A pod's patience with its unreachable node is over.
+pub fn evict(world: &mut World, key: &Key, uid: &str) {
+    let Some(pod) = world.get::<Pod>(key).filter(|pod| pod.metadata.uid.as_deref() == Some(uid)) else { return };
+    let node = Key::new("", meta::node_of(&pod).unwrap_or_default());
+    if world.store.typed::<Node>(&node).is_none_or(|node| is_ready(node)) || meta::is_deleting(&pod.metadata) {
+        return;
+    }
+    let message = format!("Marking for deletion Pod {}/{}", key.namespace, key.name);
+    world.note(Note::about::<Pod>(&pod.metadata, "taint-eviction-controller", "TaintManagerEviction", message));
+    disrupt(world, key, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
+    // Gone already is as good.
+    let _ = world.delete(Resource::Pod, key, &DeleteOptions::default());
+}
+
+fn disrupt(world: &mut World, key: &Key, reason: &str, message: &str) {
+    let now = time::second(world.now_millis());
+    world.modify::<Pod>(key, Write::Status, |pod| {
+        let condition = PodCondition {
+            type_: "DisruptionTarget".to_owned(),
+            status: "True".to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            last_transition_time: Some(now),
+            ..PodCondition::default()
+        };
+        meta::set_condition(pod.status.get_or_insert_default(), condition);
+    });
+}
+
+/// A Node object is gone.
+pub fn gone(world: &mut World, name: &str) {
+    world.silent.remove(name);
+    // Its kubelet has nothing to report to.
+    let of_node = world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(name));
+    let uids: Vec<String> = of_node.filter_map(|pod| pod.metadata.uid.clone()).collect();
+    for uid in uids {
+        world.plans.remove(&uid);
+    }
+}
+
+/// The pod garbage collector looks around: pods whose node has been gone for long enough are written off.
+pub fn collect_pods(world: &mut World) {
+    let now = world.now_millis();
+    world.agenda.add(now + PODS_ROUND_MILLIS, Task::CollectPods);
+    let is_there = |name: &str| world.store.get(Resource::Node, &Key::new("", name)).is_some();
+    let stray: Vec<(String, Key)> = world
+        .store
+        .all::<Pod>(None)
+        .filter_map(|pod| Some((meta::node_of(pod)?.to_owned(), Key::of(&pod.metadata))))
+        .filter(|(node, _)| !is_there(node))
+        .collect();
+    world.lost.retain(|node, _| stray.iter().any(|(of, _)| of == node));
+    for (node, key) in stray {
+        let since = *world.lost.entry(node).or_insert(now);
+        if since + QUARANTINE_MILLIS > now {
+            continue;
+        }
+        disrupt(world, &key, "DeletionByPodGC", "PodGC: node no longer exists");
+        world.modify::<Pod>(&key, Write::Status, |pod| {
+            let status = pod.status.get_or_insert_default();
+            if !matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")) {
+                status.phase = Some("Failed".to_owned());
+            }
+        });
+        let options = DeleteOptions { grace_seconds: Some(0), ..DeleteOptions::default() };
+        let _ = world.delete(Resource::Pod, &key, &options);
+    }
+}

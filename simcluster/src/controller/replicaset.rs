@@ -1,0 +1,208 @@
+//! The ReplicaSet controller (`pkg/controller/replicaset`): claims pods, makes or deletes what differs, reports counts.
+
+mod rank;
+
+use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetCondition, ReplicaSetStatus};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::agenda::Task;
+use crate::events::Note;
+use crate::meta::{self, replicas_of};
+use crate::object::{Key, Kind, Resource};
+use crate::selector::Labels;
+use crate::world::{DeleteOptions, Write};
+use crate::{ApiError, World, time};
+
+const COMPONENT: &str = "replicaset-controller";
+/// Pods that are made or deleted in one go.
+const BURST: usize = 500;
+
+/// Looks at a ReplicaSet and does what is missing.
+///
+/// # Errors
+/// When pods cannot be made; it is called again, later each time.
+pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
+    let Some(set) = world.get::<ReplicaSet>(key) else { return Ok(()) };
+    let selector = set.spec.as_ref().map(|spec| Labels::of(&spec.selector)).unwrap_or_default();
+    let active = claim(world, &set, &selector);
+    let outcome = if meta::is_deleting(&set.metadata) { Ok(()) } else { manage(world, &set, &active) };
+    report(world, &set, &selector, &active, outcome.as_ref().err());
+    outcome
+}
+
+fn pods_of(world: &World, set: &ReplicaSet) -> Vec<Pod> {
+    let uid = set.metadata.uid.as_deref().unwrap_or_default();
+    world.store.pods_of(uid).filter_map(|stored| Pod::of(&stored.object).cloned()).collect()
+}
+
+/// Its active pods, after releasing those that no longer match and adopting those that do and are nobody's.
+fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Vec<Pod> {
+    let uid = set.metadata.uid.as_deref().unwrap_or_default();
+    let is_deleting = meta::is_deleting(&set.metadata);
+    let mut active = Vec::new();
+    for pod in pods_of(world, set) {
+        if !meta::is_active(&pod) {
+            continue;
+        }
+        if selector.matches(meta::labels(&pod.metadata)) {
+            active.push(pod);
+        } else if !is_deleting {
+            world.modify::<Pod>(&Key::of(&pod.metadata), Write::Spec, |pod| {
+                if let Some(owners) = &mut pod.metadata.owner_references {
+                    owners.retain(|owner| owner.uid != uid);
+                }
+            });
+        }
+    }
+    if is_deleting {
+        return active;
+    }
+    let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
+    let orphans = world.store.orphans(namespace).filter_map(|stored| Pod::of(&stored.object));
+    let fitting = orphans.filter(|pod| meta::is_active(pod) && selector.matches(meta::labels(&pod.metadata)));
+    let keys: Vec<Key> = fitting.map(|pod| Key::of(&pod.metadata)).collect();
+    for key in keys {
+        let owner = meta::reference::<ReplicaSet>(&set.metadata);
+        active.extend(world.modify::<Pod>(&key, Write::Spec, |pod| {
+            pod.metadata.owner_references.get_or_insert_default().push(owner);
+        }));
+    }
+    active
+}
+
+fn manage(world: &mut World, set: &ReplicaSet, active: &[Pod]) -> Result<(), ApiError> {
+    let wanted = usize::try_from(replicas_of(set)).unwrap_or_default();
+    if active.len() < wanted {
+        for _ in 0..(wanted - active.len()).min(BURST) {
+            // Kubernetes tries one, then two, then four: after a refusal no more are tried in this round.
+            make_pod(world, set)?;
+        }
+    } else if active.len() > wanted {
+        let count = (active.len() - wanted).min(BURST);
+        let related = related(world, set);
+        for pod in rank::first_to_go(active, &related, count, world.now_millis()) {
+            let key = Key::of(&pod.metadata);
+            if world.delete(Resource::Pod, &key, &DeleteOptions::default()).is_ok() {
+                note(world, set, "SuccessfulDelete", format!("Deleted pod: {}", key.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<(), ApiError> {
+    let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
+    let of_template = template.metadata.unwrap_or_default();
+    let name = set.metadata.name.clone().unwrap_or_default();
+    let pod = Pod {
+        metadata: ObjectMeta {
+            generate_name: Some(format!("{name}-")),
+            namespace: set.metadata.namespace.clone(),
+            labels: of_template.labels,
+            annotations: of_template.annotations,
+            finalizers: of_template.finalizers,
+            owner_references: Some(vec![meta::reference::<ReplicaSet>(&set.metadata)]),
+            ..ObjectMeta::default()
+        },
+        spec: template.spec,
+        status: None,
+    };
+    match world.create(pod.into_object(), false) {
+        Ok(made) => {
+            let name = made.object.key().name;
+            note(world, set, "SuccessfulCreate", format!("Created pod: {name}"));
+            Ok(())
+        }
+        Err(error) => {
+            if !error.message.contains("it is being terminated") {
+                let warning = about(set, "FailedCreate", format!("Error creating: {error}")).warning();
+                world.note(warning);
+            }
+            Err(error)
+        }
+    }
+}
+
+fn about(set: &ReplicaSet, reason: &'static str, message: String) -> Note {
+    Note::about::<ReplicaSet>(&set.metadata, COMPONENT, reason, message)
+}
+
+fn note(world: &mut World, set: &ReplicaSet, reason: &'static str, message: String) {
+    world.note(about(set, reason, message));
+}
+
+/// Active pods of all ReplicaSets with the same controller: what is doubled up on a node is counted among them.
+fn related(world: &World, set: &ReplicaSet) -> Vec<Pod> {
+    let Some(owner) = meta::controller(&set.metadata) else { return pods_of(world, set) };
+    let siblings = world.store.all::<ReplicaSet>(set.metadata.namespace.as_deref());
+    let siblings = siblings.filter(|sibling| meta::is_controlled_by(&sibling.metadata, Some(&owner.uid)));
+    siblings.flat_map(|sibling| pods_of(world, sibling)).filter(meta::is_active).collect()
+}
+
+/// Whether a pod has been ready for long enough.
+fn is_available(pod: &Pod, min_ready_seconds: i32, now_millis: i64) -> bool {
+    let since = meta::condition(pod, "Ready").and_then(|ready| ready.last_transition_time.as_ref());
+    let wait = i64::from(min_ready_seconds) * 1000;
+    meta::is_ready(pod) && (wait == 0 || since.is_some_and(|since| time::millis(since) + wait <= now_millis))
+}
+
+fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &[Pod], failed: Option<&ApiError>) {
+    let (now, key) = (world.now_millis(), Key::of(&set.metadata));
+    let spec = set.spec.clone().unwrap_or_default();
+    let min_ready = spec.min_ready_seconds.unwrap_or_default();
+    let template = spec.template.and_then(|template| template.metadata).and_then(|meta| meta.labels).unwrap_or_default();
+    let is_whole = |pod: &&Pod| {
+        let labels = meta::labels(&pod.metadata);
+        template.iter().all(|(name, value)| labels.get(name) == Some(value))
+    };
+    let count = |number: usize| Some(i32::try_from(number).unwrap_or(i32::MAX)).filter(|number| *number != 0);
+    let ready: Vec<&Pod> = active.iter().filter(|pod| meta::is_ready(pod)).collect();
+    let available = ready.iter().filter(|pod| is_available(pod, min_ready, now)).count();
+    let is_terminating = |pod: &&Pod| meta::is_deleting(&pod.metadata) && selector.matches(meta::labels(&pod.metadata));
+    let terminating = pods_of(world, set).iter().filter(is_terminating).count();
+    let before = set.status.clone().unwrap_or_default();
+    let status = ReplicaSetStatus {
+        replicas: count(active.len()).unwrap_or_default(),
+        fully_labeled_replicas: count(active.iter().filter(is_whole).count()),
+        ready_replicas: count(ready.len()),
+        available_replicas: count(available),
+        terminating_replicas: Some(i32::try_from(terminating).unwrap_or(i32::MAX)),
+        observed_generation: set.metadata.generation,
+        conditions: conditions(&before, replicas_of(set), active.len(), failed, now),
+    };
+    world.modify::<ReplicaSet>(&key, Write::Status, |set| set.status = Some(status));
+    if min_ready > 0 && ready.len() != available {
+        let wait = i64::from(min_ready) * 1000;
+        let since = |pod: &&Pod| meta::condition(pod, "Ready")?.last_transition_time.as_ref().map(time::millis);
+        let next = ready.iter().filter_map(|pod| since(pod)).map(|since| since + wait).filter(|at| *at > now).min();
+        world.agenda.add(next.unwrap_or(now + wait), Task::ReplicaSet(key));
+    }
+}
+
+/// A failure to make or delete pods is kept with its first message until a round succeeds.
+fn conditions(
+    before: &ReplicaSetStatus,
+    wanted: i32,
+    active: usize,
+    failed: Option<&ApiError>,
+    now_millis: i64,
+) -> Option<Vec<ReplicaSetCondition>> {
+    let known = before.conditions.iter().flatten().any(|condition| condition.type_ == "ReplicaFailure");
+    match failed {
+        Some(error) if !known => {
+            let is_short = i32::try_from(active).unwrap_or(i32::MAX) < wanted;
+            let mut all = before.conditions.clone().unwrap_or_default();
+            all.push(ReplicaSetCondition {
+                type_: "ReplicaFailure".to_owned(),
+                status: "True".to_owned(),
+                reason: Some(if is_short { "FailedCreate" } else { "FailedDelete" }.to_owned()),
+                message: Some(error.message.clone()),
+                last_transition_time: Some(time::second(now_millis)),
+            });
+            Some(all)
+        }
+        None if known => None,
+        _ => before.conditions.clone(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Which pods a ReplicaSet deletes first (`controller_utils.go`, `ActivePodsWithRanks`).
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::{meta, time};
+
+/// A pod with what is compared of it, in the order of comparison.
+struct Ranked<'a> {
+    pod: &'a Pod,
+    /// Ready pods of the same owner on its node.
+    doubled_up: usize,
+}
+
+/// The first `count` pods to go.
+pub fn first_to_go(active: &[Pod], related: &[Pod], count: usize, now_millis: i64) -> Vec<Pod> {
+    if count >= active.len() {
+        return active.to_vec();
+    }
+    let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
+    for pod in related.iter().filter(|pod| meta::is_ready(pod)) {
+        *on_node.entry(meta::node_of(pod).unwrap_or_default()).or_default() += 1;
+    }
+    let ranked = |pod| Ranked { pod, doubled_up: on_node.get(meta::node_of(pod).unwrap_or_default()).copied().unwrap_or_default() };
+    let mut all: Vec<Ranked<'_>> = active.iter().map(ranked).collect();
+    all.sort_by(|a, b| compare(a, b, now_millis));
+    all.into_iter().take(count).map(|ranked| ranked.pod.clone()).collect()
+}
+
+fn compare(a: &Ranked<'_>, b: &Ranked<'_>, now_millis: i64) -> Ordering {
+    let has_node = |pod: &Pod| meta::node_of(pod).is_some();
+    has_node(a.pod)
+        .cmp(&has_node(b.pod))
+        .then_with(|| phase(a.pod).cmp(&phase(b.pod)))
+        .then_with(|| meta::is_ready(a.pod).cmp(&meta::is_ready(b.pod)))
+        .then_with(|| cost(a.pod).cmp(&cost(b.pod)))
+        .then_with(|| b.doubled_up.cmp(&a.doubled_up))
+        .then_with(|| by_age(ready_since(a.pod), ready_since(b.pod), a.pod, b.pod, now_millis))
+        .then_with(|| restarts(b.pod).cmp(&restarts(a.pod)))
+        .then_with(|| by_age(created(a.pod), created(b.pod), a.pod, b.pod, now_millis))
+}
+
+fn phase(pod: &Pod) -> u8 {
+    match meta::phase(pod) {
+        "Pending" => 0,
+        "Unknown" => 1,
+        _ => 2,
+    }
+}
+
+fn cost(pod: &Pod) -> i32 {
+    let annotation = meta::annotation(&pod.metadata, "controller.kubernetes.io/pod-deletion-cost");
+    annotation.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+fn restarts(pod: &Pod) -> i32 {
+    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
+    statuses.into_iter().flatten().map(|status| status.restart_count).max().unwrap_or_default()
+}
+
+fn ready_since(pod: &Pod) -> Option<i64> {
+    let ready = meta::condition(pod, "Ready").filter(|ready| ready.status == "True")?;
+    ready.last_transition_time.as_ref().map(time::millis)
+}
+
+fn created(pod: &Pod) -> Option<i64> {
+    meta::created(&pod.metadata).map(time::millis)
+}
+
+/// Younger first, but only where ages differ by a power of two; otherwise as if by chance, by UID.
+fn by_age(a: Option<i64>, b: Option<i64>, one: &Pod, other: &Pod, now_millis: i64) -> Ordering {
+    let (Some(a), Some(b)) = (a, b) else { return Ordering::Equal };
+    if a == b {
+        return Ordering::Equal;
+    }
+    let bucket = |at: i64| i64::from((now_millis - at).max(1).ilog2());
+    // Kubernetes takes nanoseconds; the difference of logarithms is the same.
+    bucket(a).cmp(&bucket(b)).then_with(|| one.metadata.uid.cmp(&other.metadata.uid))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+    use serde_json::json;
+
+    fn pod(name: &str, node: &str, ready: bool, extra: serde_json::Value) -> Pod {
+        let mut pod = json!({
+            "metadata": { "name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z" },
+            "spec": { "nodeName": node, "containers": [] },
+            "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": if ready { "True" } else { "False" }, "lastTransitionTime": "2026-01-01T00:00:00Z" }] },
+        });
+        for (path, value) in extra.as_object().unwrap() {
+            *pod.pointer_mut(path).unwrap() = value.clone();
+        }
+        serde_json::from_value(pod).unwrap()
+    }
+
+    #[test]
+    fn the_order_of_kubernetes() {
+        let usual = pod("usual", "a", true, json!({}));
+        let now = time::millis(meta::created(&usual.metadata).unwrap()) + 100_000;
+        let cheap = pod("cheap", "a", true, json!({ "/metadata": { "name": "cheap", "uid": "cheap", "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": { "controller.kubernetes.io/pod-deletion-cost": "-5" } } }));
+        let young = pod("young", "b", true, json!({ "/status/conditions/0/lastTransitionTime": "2026-01-01T00:01:30Z" }));
+        let unready = pod("unready", "b", false, json!({}));
+        let pending = pod("pending", "b", false, json!({ "/status/phase": "Pending" }));
+        let homeless = pod("homeless", "", false, json!({ "/status/phase": "Pending" }));
+        let alone = pod("alone", "c", true, json!({}));
+        let all = [alone, usual, young, unready, homeless, cheap, pending];
+        let order = first_to_go(&all, &all, 6, now);
+        let names: Vec<_> = order.iter().map(|pod| pod.metadata.name.clone().unwrap()).collect();
+        // "usual" and "cheap" share a node; "young" is alone with an unready one.
+        assert_eq!(names, ["homeless", "pending", "unready", "cheap", "usual", "young"]);
+    }
+}

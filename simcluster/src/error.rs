@@ -1,0 +1,191 @@
+//! Refusals, as the API server words them: a code, a reason, a message, and for invalid objects the fields.
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::object::Resource;
+
+/// Why a request is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct ApiError {
+    /// HTTP status.
+    pub code: u16,
+    /// Machine-readable reason: "NotFound", "Invalid", ….
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// What it is about: kind (or resource) and name.
+    about: Option<(Resource, String)>,
+    /// Fields that are wrong.
+    pub causes: Vec<Cause>,
+}
+
+/// A field that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// "FieldValueInvalid", "FieldValueRequired", ….
+    pub reason: &'static str,
+    /// Path of the field: `spec.replicas`.
+    pub field: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Cause {
+    /// A value that is not allowed.
+    #[must_use]
+    pub fn invalid(field: &str, value: &str, detail: &str) -> Self {
+        Self { reason: "FieldValueInvalid", field: field.to_owned(), message: format!("Invalid value: {value}: {detail}") }
+    }
+
+    /// A value that is missing.
+    #[must_use]
+    pub fn required(field: &str, detail: &str) -> Self {
+        let message = if detail.is_empty() { "Required value".to_owned() } else { format!("Required value: {detail}") };
+        Self { reason: "FieldValueRequired", field: field.to_owned(), message }
+    }
+
+    /// A value that is none of those that are known.
+    #[must_use]
+    pub fn unsupported(field: &str, value: &str, known: &[&str]) -> Self {
+        let known: Vec<String> = known.iter().map(|known| format!("\"{known}\"")).collect();
+        let message = format!("Unsupported value: \"{value}\": supported values: {}", known.join(", "));
+        Self { reason: "FieldValueNotSupported", field: field.to_owned(), message }
+    }
+
+    /// A value that must not be there.
+    #[must_use]
+    pub fn forbidden(field: &str, detail: &str) -> Self {
+        Self { reason: "FieldValueForbidden", field: field.to_owned(), message: format!("Forbidden: {detail}") }
+    }
+
+    /// A value that is there twice.
+    #[must_use]
+    pub fn duplicate(field: &str, value: &str) -> Self {
+        Self {
+            reason: "FieldValueDuplicate",
+            field: field.to_owned(),
+            message: format!("Duplicate value: \"{value}\""),
+        }
+    }
+}
+
+impl ApiError {
+    fn new(code: u16, reason: &'static str, message: String) -> Self {
+        Self { code, reason, message, about: None, causes: Vec::new() }
+    }
+
+    fn about(mut self, resource: Resource, name: &str) -> Self {
+        self.about = Some((resource, name.to_owned()));
+        self
+    }
+
+    /// 400.
+    #[must_use]
+    pub fn bad_request(message: String) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// 404 for an object.
+    #[must_use]
+    pub fn not_found(resource: Resource, name: &str) -> Self {
+        Self::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified())).about(resource, name)
+    }
+
+    /// 404 for an address.
+    #[must_use]
+    pub fn no_such_path() -> Self {
+        Self::new(404, "NotFound", "the server could not find the requested resource".to_owned())
+    }
+
+    /// 405.
+    #[must_use]
+    pub fn not_allowed() -> Self {
+        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned())
+    }
+
+    /// 409 because it is there already.
+    #[must_use]
+    pub fn already_exists(resource: Resource, name: &str) -> Self {
+        Self::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", resource.qualified()))
+            .about(resource, name)
+    }
+
+    /// 409 because of a precondition.
+    #[must_use]
+    pub fn conflict(resource: Resource, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified());
+        Self::new(409, "Conflict", message).about(resource, name)
+    }
+
+    /// 403.
+    #[must_use]
+    pub fn forbidden(resource: Resource, name: &str, why: &str) -> Self {
+        Self::new(403, "Forbidden", format!("{} \"{name}\" is forbidden: {why}", resource.qualified()))
+            .about(resource, name)
+    }
+
+    /// 410: a resourceVersion that is too old.
+    #[must_use]
+    pub fn expired(asked: u64, oldest: u64) -> Self {
+        Self::new(410, "Expired", format!("too old resource version: {asked} ({oldest})"))
+    }
+
+    /// 415.
+    #[must_use]
+    pub fn unsupported_media_type(message: String) -> Self {
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 422 with the fields.
+    #[must_use]
+    pub fn invalid(resource: Resource, name: &str, causes: Vec<Cause>) -> Self {
+        let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let list = match &each[..] {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let kind = match resource.group() {
+            "" => resource.kind().to_owned(),
+            group => format!("{}.{group}", resource.kind()),
+        };
+        let mut error =
+            Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}")).about(resource, name);
+        error.causes = causes;
+        error
+    }
+
+    /// 422 for a patch that cannot be applied.
+    #[must_use]
+    pub fn cannot_patch(message: String) -> Self {
+        Self::new(422, "Invalid", format!("the server rejected our request due to an error in our request: {message}"))
+    }
+
+    /// As a `Status` object.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "reason": self.reason, "code": self.code,
+        });
+        let mut details = serde_json::Map::new();
+        if let Some((resource, name)) = &self.about {
+            // As Kubernetes does: the kind when fields are wrong, the resource otherwise.
+            let kind = if self.code == 422 { resource.kind() } else { resource.plural() };
+            details.insert("name".to_owned(), json!(name));
+            details.insert("kind".to_owned(), json!(kind));
+            if !resource.group().is_empty() {
+                details.insert("group".to_owned(), json!(resource.group()));
+            }
+        }
+        if !self.causes.is_empty() {
+            let cause = |cause: &Cause| json!({ "reason": cause.reason, "message": cause.message, "field": cause.field });
+            details.insert("causes".to_owned(), self.causes.iter().map(cause).collect());
+        }
+        if let Some(object) = status.as_object_mut().filter(|_| !details.is_empty()) {
+            object.insert("details".to_owned(), details.into());
+        }
+        status
+    }
+}

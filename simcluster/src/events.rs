@@ -1,0 +1,231 @@
+//! Events with Kubernetes' wording, and its three ways of writing fewer of them (client-go `tools/record/events_cache.go`): the same one again counts
+//! up, more than ten alike within ten minutes are combined, and an object that is talked about too much is left in silence.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::object::{Key, Kind, Object, Resource};
+use crate::time;
+
+/// Different messages of one reason about one object before they are combined.
+const ALIKE: usize = 10;
+/// How long they are remembered.
+const ALIKE_MILLIS: i64 = 600_000;
+/// Events about one object from one component before it is left in silence, and how long one more takes.
+const BURST: f64 = 25.0;
+const REFILL_MILLIS: f64 = 300_000.0;
+/// Events go after an hour.
+const LIFE_MILLIS: i64 = 3_600_000;
+
+/// What is to be said.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// Kind of the object.
+    pub resource: Resource,
+    /// Where it is.
+    pub key: Key,
+    /// Its UID.
+    pub uid: String,
+    /// A part of it: `spec.containers{web}`.
+    pub field_path: Option<String>,
+    /// Who says it.
+    pub component: &'static str,
+    /// "Normal" or "Warning".
+    pub r#type: &'static str,
+    /// Reason.
+    pub reason: &'static str,
+    /// Message.
+    pub message: String,
+}
+
+impl Note {
+    /// Something about an object.
+    #[must_use]
+    pub fn about<K: Kind>(meta: &ObjectMeta, component: &'static str, reason: &'static str, message: String) -> Self {
+        Self {
+            resource: K::RESOURCE,
+            key: Key::of(meta),
+            uid: meta.uid.clone().unwrap_or_default(),
+            field_path: None,
+            component,
+            r#type: "Normal",
+            reason,
+            message,
+        }
+    }
+
+    /// A warning.
+    #[must_use]
+    pub fn warning(mut self) -> Self {
+        self.r#type = "Warning";
+        self
+    }
+
+    /// About one container.
+    #[must_use]
+    pub fn of_container(mut self, name: &str) -> Self {
+        self.field_path = Some(format!("spec.containers{{{name}}}"));
+        self
+    }
+
+    fn reference(&self) -> ObjectReference {
+        ObjectReference {
+            api_version: Some(self.resource.api_version()),
+            kind: Some(self.resource.kind().to_owned()),
+            namespace: Some(self.key.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+            name: Some(self.key.name.clone()),
+            uid: Some(self.uid.clone()),
+            resource_version: None,
+            field_path: self.field_path.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Alike {
+    messages: BTreeSet<String>,
+    last_millis: i64,
+}
+
+#[derive(Debug)]
+struct Tokens {
+    left: f64,
+    since_millis: i64,
+}
+
+/// What the components remember about what they said.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    alike: BTreeMap<(&'static str, String, Option<String>, &'static str), Alike>,
+    tokens: BTreeMap<(&'static str, String), Tokens>,
+    /// Where the Event with this content is: it is counted up.
+    known: BTreeMap<Note, Key>,
+    ends: VecDeque<(i64, Key)>,
+    count: u64,
+}
+
+/// What becomes of a note.
+pub enum Outcome {
+    /// A new Event.
+    New(Box<Object>),
+    /// An Event that is there already is said once more, with this message.
+    Again(Key, String),
+    /// Too much was said about this object.
+    Silence,
+}
+
+impl Recorder {
+    /// Decides what becomes of a note.
+    pub fn record(&mut self, mut note: Note, now_millis: i64) -> Outcome {
+        // Nodes and Namespaces have no namespace; their Events are in "default".
+        let namespace = if note.key.namespace.is_empty() { "default".to_owned() } else { note.key.namespace.clone() };
+        let group = (note.component, note.uid.clone(), note.field_path.clone(), note.reason);
+        let alike = self.alike.entry(group).or_default();
+        if now_millis - alike.last_millis > ALIKE_MILLIS {
+            alike.messages.clear();
+        }
+        alike.last_millis = now_millis;
+        alike.messages.insert(note.message.clone());
+        let mut identity = note.clone();
+        if alike.messages.len() >= ALIKE {
+            alike.messages.pop_first();
+            note.message = format!("(combined from similar events): {}", note.message);
+            identity.message = String::new();
+        }
+        let tokens = self.tokens.entry((note.component, note.uid.clone())).or_insert(Tokens { left: BURST, since_millis: now_millis });
+        let refilled = (now_millis - tokens.since_millis) as f64 / REFILL_MILLIS;
+        tokens.left = (tokens.left + refilled).min(BURST);
+        tokens.since_millis = now_millis;
+        if tokens.left < 1.0 {
+            return Outcome::Silence;
+        }
+        tokens.left -= 1.0;
+        if let Some(key) = self.known.get(&identity) {
+            return Outcome::Again(key.clone(), note.message);
+        }
+        self.count += 1;
+        let name = format!("{}.{:x}", note.key.name, now_millis.wrapping_mul(1_000_000).wrapping_add(self.count as i64));
+        let key = Key { namespace, name };
+        self.known.insert(identity, key.clone());
+        self.ends.push_back((now_millis + LIFE_MILLIS, key.clone()));
+        Outcome::New(Box::new(event(&note, &key, now_millis).into_object()))
+    }
+
+    /// Events whose time may be over.
+    pub fn ended(&mut self, now_millis: i64) -> Option<Key> {
+        let (at, _) = self.ends.front()?;
+        if *at > now_millis {
+            return None;
+        }
+        let (_, key) = self.ends.pop_front()?;
+        self.known.retain(|_, known| *known != key);
+        Some(key)
+    }
+
+    /// An Event stays for another hour, because it was said again.
+    pub fn keep(&mut self, key: Key, last_millis: i64) {
+        self.ends.push_back((last_millis + LIFE_MILLIS, key));
+    }
+}
+
+fn event(note: &Note, key: &Key, now_millis: i64) -> Event {
+    let is_scheduler = note.component == "default-scheduler";
+    let mut event = Event {
+        metadata: ObjectMeta {
+            name: Some(key.name.clone()),
+            namespace: Some(key.namespace.clone()),
+            ..ObjectMeta::default()
+        },
+        involved_object: note.reference(),
+        reason: Some(note.reason.to_owned()),
+        message: Some(note.message.clone()),
+        type_: Some(note.r#type.to_owned()),
+        reporting_component: Some(note.component.to_owned()),
+        reporting_instance: Some(String::new()),
+        source: Some(EventSource::default()),
+        ..Event::default()
+    };
+    if is_scheduler {
+        // The scheduler speaks the newer API, which has a time of its own and no counts.
+        event.event_time = Some(time::micro(now_millis));
+        event.action = Some(if note.reason == "Scheduled" { "Binding" } else { "Scheduling" }.to_owned());
+        event.reporting_instance = Some("default-scheduler-simcluster".to_owned());
+    } else {
+        event.source = Some(EventSource { component: Some(note.component.to_owned()), host: None });
+        event.first_timestamp = Some(time::second(now_millis));
+        event.last_timestamp = Some(time::second(now_millis));
+        event.count = Some(1);
+    }
+    event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(message: String) -> Note {
+        let meta = ObjectMeta { uid: Some("u".to_owned()), name: Some("web".to_owned()), ..ObjectMeta::default() };
+        Note::about::<k8s_openapi::api::apps::v1::ReplicaSet>(&meta, "replicaset-controller", "FailedCreate", message)
+    }
+
+    #[test]
+    fn alike_events_are_combined_after_ten_and_silenced_after_twenty_five() {
+        let mut recorder = Recorder::default();
+        let (mut new, mut again, mut silent) = (Vec::new(), 0, 0);
+        for number in 0..40 {
+            match recorder.record(note(format!("no {number}")), number * 1000) {
+                Outcome::New(event) => {
+                    new.push(Event::of(&event).and_then(|event| event.message.clone()).unwrap_or_default());
+                }
+                Outcome::Again(..) => again += 1,
+                Outcome::Silence => silent += 1,
+            }
+        }
+        // As recorded of a real quota: nine single ones, the tenth is the first combined one.
+        assert_eq!(new.len(), 10);
+        assert_eq!(new.last().map(String::as_str), Some("(combined from similar events): no 9"));
+        assert_eq!((again, silent), (15, 15));
+    }
+}

@@ -1,0 +1,50 @@
+//! A simulated Kubernetes control plane on real `k8s-openapi` objects: deterministic (a seed and a virtual clock), fast, and faithful in
+//! what a Deployment can do. `docs/faithfulness.md` says how it is measured against a real control plane.
+//!
+//! ```text
+//!   people ─► world (admission) ─► store ─► watch history ─► api (feature) ─► any Kubernetes client
+//!               ▲                    │ a change
+//!               │ writes             ▼
+//!   controller/{deployment,replicaset,gc,node,quota,namespace} · scheduler · kubelet     woken by the agenda, in virtual time
+//! ```
+//!
+//! One [`World`] owns everything. Nothing happens in it but by [`World::advance_to`], which lets the agenda's entries happen
+//! in order of their time, and by the calls of people, which are the same ones that controllers use. The same seed and the same calls at the same times give the same objects.
+//!
+//! # What it does not simulate
+//! - Caches: controllers read the store itself, so nothing is ever stale, no update conflicts, no expectation is awaited. What that does
+//!   (a sync more or less) does not change what is decided.
+//! - Other kinds than [`Resource`], admission plugins other than defaulting, `DefaultTolerationSeconds` and `ResourceQuota` on counts of
+//!   pods, authentication, authorisation, field ownership (server-side apply merges, it never conflicts), `kubectl logs`, `exec`.
+//! - Services: EndpointSlices can be stored and watched, nothing fills them.
+//! - Containers: the first image's tag decides a pod's life (see [`kubelet::Fate`]); probes are not run, init containers succeed at once.
+//! - Scheduling beyond capacity, taints, node selectors and node affinity; preemption.
+//! - Pod disruption budgets, evictions by pressure, priorities, horizontal scaling.
+//! - The hash in a ReplicaSet's name is made like Kubernetes' (FNV-1a, same alphabet) but of JSON and not of Go's dump, so names differ.
+
+pub mod action;
+pub mod agenda;
+#[cfg(feature = "api")]
+pub mod api;
+pub mod change;
+mod controller;
+mod defaults;
+pub mod error;
+mod events;
+mod hash;
+pub mod kubelet;
+pub mod load;
+mod meta;
+pub mod object;
+mod scheduler;
+pub mod selector;
+pub mod store;
+pub mod story;
+mod strategy;
+mod time;
+mod validate;
+pub mod world;
+
+pub use error::ApiError;
+pub use object::{Key, Object, Resource};
+pub use world::{DeleteOptions, Propagation, Settings, World, Write};

@@ -1,0 +1,218 @@
+//! The kinds of the cluster: one enum over `k8s-openapi`'s types, and what is known of each kind. Knows nothing of how they live.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, ResourceQuota};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::ApiError;
+
+/// Where an object is: its namespace (empty for Nodes and Namespaces) and its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Namespace; empty for kinds that have none.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl Key {
+    /// A key.
+    #[must_use]
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    /// Where this object is.
+    #[must_use]
+    pub fn of(meta: &ObjectMeta) -> Self {
+        Self {
+            namespace: meta.namespace.clone().unwrap_or_default(),
+            name: meta.name.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// A type of `k8s-openapi` that the cluster holds.
+pub trait Kind: Clone + PartialEq {
+    /// Which one.
+    const RESOURCE: Resource;
+    /// This object as the type, if it is one.
+    fn of(object: &Object) -> Option<&Self>;
+    /// This object as the type, to change.
+    fn of_mut(object: &mut Object) -> Option<&mut Self>;
+    /// As any object.
+    fn into_object(self) -> Object;
+}
+
+macro_rules! kinds {
+    ($($kind:ident $plural:literal $singular:literal [$($short:literal)*] $group:literal $version:literal $namespaced:literal,)*) => {
+        /// A kind of the cluster, as addresses name it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Resource {
+            $(#[doc = concat!("`", $plural, "`.")] $kind,)*
+        }
+
+        impl Resource {
+            /// Every kind.
+            pub const ALL: [Self; [$($plural),*].len()] = [$(Self::$kind),*];
+
+            /// As in addresses: "deployments".
+            #[must_use]
+            pub const fn plural(self) -> &'static str {
+                match self { $(Self::$kind => $plural,)* }
+            }
+
+            /// One of it, in lower case: "deployment".
+            #[must_use]
+            pub const fn singular(self) -> &'static str {
+                match self { $(Self::$kind => $singular,)* }
+            }
+
+            /// As in `kind`: "Deployment".
+            #[must_use]
+            pub const fn kind(self) -> &'static str {
+                match self { $(Self::$kind => stringify!($kind),)* }
+            }
+
+            /// What kubectl calls it in short.
+            #[must_use]
+            pub const fn short(self) -> &'static [&'static str] {
+                match self { $(Self::$kind => &[$($short),*],)* }
+            }
+
+            /// API group; empty for the core.
+            #[must_use]
+            pub const fn group(self) -> &'static str {
+                match self { $(Self::$kind => $group,)* }
+            }
+
+            /// API version in its group.
+            #[must_use]
+            pub const fn version(self) -> &'static str {
+                match self { $(Self::$kind => $version,)* }
+            }
+
+            /// Whether it lives in namespaces.
+            #[must_use]
+            pub const fn is_namespaced(self) -> bool {
+                match self { $(Self::$kind => $namespaced,)* }
+            }
+        }
+
+        /// An object of the cluster.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Object {
+            $(#[doc = concat!("A ", stringify!($kind), ".")] $kind(Box<$kind>),)*
+        }
+
+        impl Object {
+            /// Which kind it is of.
+            #[must_use]
+            pub const fn resource(&self) -> Resource {
+                match self { $(Self::$kind(_) => Resource::$kind,)* }
+            }
+
+            /// Its metadata.
+            #[must_use]
+            pub fn meta(&self) -> &ObjectMeta {
+                match self { $(Self::$kind(object) => &object.metadata,)* }
+            }
+
+            /// Its metadata, to change.
+            pub fn meta_mut(&mut self) -> &mut ObjectMeta {
+                match self { $(Self::$kind(object) => &mut object.metadata,)* }
+            }
+
+            /// Reads it from JSON; `kind` and `apiVersion`, if given, must be of this kind.
+            ///
+            /// # Errors
+            /// 400 with the first thing that does not fit.
+            pub fn read(resource: Resource, value: Value) -> Result<Self, ApiError> {
+                if let Some(kind) = value.get("kind").and_then(Value::as_str).filter(|kind| *kind != resource.kind()) {
+                    return Err(ApiError::bad_request(format!("{kind} cannot be stored as {}", resource.plural())));
+                }
+                match resource {
+                    $(Resource::$kind => serde_json::from_value(value)
+                        .map(|object| Self::$kind(Box::new(object)))
+                        .map_err(|error| ApiError::bad_request(format!("{} cannot be decoded: {error}", resource.kind()))),)*
+                }
+            }
+        }
+
+        impl Serialize for Object {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $(Self::$kind(object) => object.serialize(serializer),)* }
+            }
+        }
+
+        $(impl Kind for $kind {
+            const RESOURCE: Resource = Resource::$kind;
+
+            fn of(object: &Object) -> Option<&Self> {
+                match object { Object::$kind(object) => Some(object), _ => None }
+            }
+
+            fn of_mut(object: &mut Object) -> Option<&mut Self> {
+                match object { Object::$kind(object) => Some(object), _ => None }
+            }
+
+            fn into_object(self) -> Object {
+                Object::$kind(Box::new(self))
+            }
+        })*
+    };
+}
+
+kinds! {
+    Deployment "deployments" "deployment" ["deploy"] "apps" "v1" true,
+    EndpointSlice "endpointslices" "endpointslice" [] "discovery.k8s.io" "v1" true,
+    Event "events" "event" ["ev"] "" "v1" true,
+    Namespace "namespaces" "namespace" ["ns"] "" "v1" false,
+    Node "nodes" "node" ["no"] "" "v1" false,
+    Pod "pods" "pod" ["po"] "" "v1" true,
+    ReplicaSet "replicasets" "replicaset" ["rs"] "apps" "v1" true,
+    ResourceQuota "resourcequotas" "resourcequota" ["quota"] "" "v1" true,
+}
+
+impl Resource {
+    /// `apiVersion` of its objects.
+    #[must_use]
+    pub fn api_version(self) -> String {
+        match self.group() {
+            "" => self.version().to_owned(),
+            group => format!("{group}/{}", self.version()),
+        }
+    }
+
+    /// As errors name it: `deployments.apps`.
+    #[must_use]
+    pub fn qualified(self) -> String {
+        match self.group() {
+            "" => self.plural().to_owned(),
+            group => format!("{}.{group}", self.plural()),
+        }
+    }
+}
+
+impl Object {
+    /// Where it is.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        Key::of(self.meta())
+    }
+
+    /// Its UID; empty before it is stored.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        self.meta().uid.as_deref().unwrap_or_default()
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}

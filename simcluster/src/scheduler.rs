@@ -1,0 +1,221 @@
+//! The scheduler: a node for each pod, by capacity, taints, node selector and node affinity; the emptiest of those that fit, spread over ReplicaSets.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Node, NodeSelectorTerm, Pod, PodCondition, PodSpec, Toleration};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use crate::agenda::Task;
+use crate::controller::node;
+use crate::events::Note;
+use crate::object::Key;
+use crate::world::Write;
+use crate::{World, meta, time};
+
+const COMPONENT: &str = "default-scheduler";
+
+/// Finds a node for a pod and binds it, or says why there is none.
+pub fn schedule(world: &mut World, key: &Key) {
+    let Some(pod) = world.get::<Pod>(key) else { return };
+    if meta::node_of(&pod).is_some() || meta::is_deleting(&pod.metadata) {
+        return;
+    }
+    match choose(world, &pod) {
+        Ok(node) => bind(world, key, &pod, &node),
+        Err(why) => refuse(world, key, &pod, &why),
+    }
+}
+
+fn bind(world: &mut World, key: &Key, pod: &Pod, node: &str) {
+    let now = time::second(world.now_millis());
+    world.unschedulable.remove(key);
+    world.modify::<Pod>(key, Write::Status, |pod| {
+        if let Some(spec) = &mut pod.spec {
+            spec.node_name = Some(node.to_owned());
+        }
+        let condition = PodCondition {
+            type_: "PodScheduled".to_owned(),
+            status: "True".to_owned(),
+            last_transition_time: Some(now),
+            ..PodCondition::default()
+        };
+        meta::set_condition(pod.status.get_or_insert_default(), condition);
+    });
+    let message = format!("Successfully assigned {}/{} to {node}", key.namespace, key.name);
+    world.note(Note::about::<Pod>(&pod.metadata, COMPONENT, "Scheduled", message));
+}
+
+fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
+    let now = time::second(world.now_millis());
+    world.unschedulable.insert(key.clone());
+    world.modify::<Pod>(key, Write::Status, |pod| {
+        let condition = PodCondition {
+            type_: "PodScheduled".to_owned(),
+            status: "False".to_owned(),
+            reason: Some("Unschedulable".to_owned()),
+            message: Some(why.to_owned()),
+            last_transition_time: Some(now),
+            ..PodCondition::default()
+        };
+        meta::set_condition(pod.status.get_or_insert_default(), condition);
+    });
+    world.note(Note::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
+    // Kubernetes tries again after five minutes even when nothing changes.
+    world.agenda.add(world.now_millis + 300_000, Task::Schedule(key.clone()));
+}
+
+/// CPU in thousandths, memory in bytes.
+fn quantity(quantity: &Quantity) -> i128 {
+    let text = quantity.0.trim();
+    let split = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor: f64 = match unit {
+        "m" => 1.0,
+        "k" => 1e6,
+        "M" => 1e9,
+        "G" => 1e12,
+        "T" => 1e15,
+        "Ki" => 1024.0 * 1e3,
+        "Mi" => 1024.0 * 1024.0 * 1e3,
+        "Gi" => 1024.0 * 1024.0 * 1024.0 * 1e3,
+        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1e3,
+        _ => 1e3,
+    };
+    (number.parse::<f64>().unwrap_or_default() * factor) as i128
+}
+
+fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
+    ["cpu", "memory"].map(|name| {
+        let of = spec.containers.iter().filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get(name));
+        (name, of.map(quantity).sum())
+    })
+}
+
+/// What is on a node.
+#[derive(Default)]
+struct Load {
+    pods: i128,
+    used: BTreeMap<&'static str, i128>,
+    /// Pods of the same ReplicaSet.
+    siblings: i128,
+}
+
+fn choose(world: &World, pod: &Pod) -> Result<String, String> {
+    let owner = meta::controller(&pod.metadata).map(|owner| owner.uid.clone());
+    let mut loads: BTreeMap<String, Load> = BTreeMap::new();
+    for other in world.store.all::<Pod>(None).filter(|other| !meta::is_finished(other)) {
+        let (Some(node), Some(spec)) = (meta::node_of(other), &other.spec) else { continue };
+        let load = loads.entry(node.to_owned()).or_default();
+        load.pods += 1;
+        for (name, amount) in requests(spec) {
+            *load.used.entry(name).or_default() += amount;
+        }
+        if owner.is_some() && meta::controller(&other.metadata).map(|owner| owner.uid.clone()) == owner {
+            load.siblings += 1;
+        }
+    }
+    let spec = pod.spec.clone().unwrap_or_default();
+    let nodes: Vec<&Node> = world.store.all::<Node>(None).collect();
+    let (mut best, mut refusals) = (None, BTreeMap::<String, u32>::new());
+    for node in &nodes {
+        let name = node.metadata.name.clone().unwrap_or_default();
+        let none = Load::default();
+        let load = loads.get(&name).unwrap_or(&none);
+        let why = refusals_of(node, &spec, load);
+        if why.is_empty() {
+            let rank = (-preference(node, &spec), load.siblings, load.pods, name);
+            if best.as_ref().is_none_or(|known| rank < *known) {
+                best = Some(rank);
+            }
+        }
+        for why in why {
+            *refusals.entry(why).or_default() += 1;
+        }
+    }
+    match best {
+        Some((.., name)) => Ok(name),
+        None if nodes.is_empty() => Err("no nodes available to schedule pods".to_owned()),
+        None => {
+            let each: Vec<String> = refusals.iter().map(|(why, count)| format!("{count} {why}")).collect();
+            let count = nodes.len();
+            Err(format!(
+                "0/{count} nodes are available: {}. no new claims to deallocate, preemption: 0/{count} nodes are available: {count} Preemption is not helpful for scheduling.",
+                each.join(", ")
+            ))
+        }
+    }
+}
+
+/// Why a node does not take a pod.
+fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<String> {
+    if node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true) {
+        return vec!["node(s) were unschedulable".to_owned()];
+    }
+    let tolerations = spec.tolerations.as_deref().unwrap_or_default();
+    let taints = node::taints(node).iter().filter(|taint| taint.effect != "PreferNoSchedule");
+    if let Some(taint) = taints.into_iter().find(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint))) {
+        let value = taint.value.as_deref().unwrap_or_default();
+        return vec![format!("node(s) had untolerated taint(s) {{{}: {value}}}", taint.key)];
+    }
+    if !node::is_ready(node) {
+        return vec!["node(s) were not ready".to_owned()];
+    }
+    let labels = meta::labels(&node.metadata);
+    let is_selected = spec.node_selector.iter().flatten().all(|(name, value)| labels.get(name) == Some(value));
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required = affinity.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
+    let is_wanted = required.is_none_or(|required| required.node_selector_terms.iter().any(|term| fits(term, node)));
+    if !is_selected || !is_wanted {
+        return vec!["node(s) didn't match Pod's node affinity/selector".to_owned()];
+    }
+    let none = BTreeMap::new();
+    let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref()).unwrap_or(&none);
+    let mut why = Vec::new();
+    let most = allocatable.get("pods").map_or(110_000, quantity);
+    if (load.pods + 1) * 1000 > most {
+        why.push("Too many pods".to_owned());
+    }
+    for (name, asked) in requests(spec) {
+        let used = load.used.get(name).copied().unwrap_or_default();
+        if asked > 0 && used + asked > allocatable.get(name).map_or(0, quantity) {
+            why.push(format!("Insufficient {name}"));
+        }
+    }
+    why
+}
+
+fn tolerates(toleration: &Toleration, taint: &k8s_openapi::api::core::v1::Taint) -> bool {
+    let is_any = |text: Option<&str>| text.is_none_or(str::is_empty);
+    (is_any(toleration.effect.as_deref()) || toleration.effect.as_deref() == Some(&taint.effect))
+        && (is_any(toleration.key.as_deref()) || toleration.key.as_deref() == Some(&taint.key))
+        && (toleration.operator.as_deref() == Some("Exists")
+            || toleration.value.as_deref().unwrap_or_default() == taint.value.as_deref().unwrap_or_default())
+}
+
+fn fits(term: &NodeSelectorTerm, node: &Node) -> bool {
+    let name = node.metadata.name.as_deref();
+    let labels = meta::labels(&node.metadata);
+    let expressions = term.match_expressions.iter().flatten().map(|of| (of, labels.get(&of.key).map(String::as_str)));
+    let fields = term.match_fields.iter().flatten().map(|of| (of, name.filter(|_| of.key == "metadata.name")));
+    expressions.chain(fields).all(|(requirement, found)| {
+        let values = requirement.values.as_deref().unwrap_or_default();
+        let is_in = found.is_some_and(|found| values.iter().any(|value| value == found));
+        let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
+        match requirement.operator.as_str() {
+            "In" => is_in,
+            "NotIn" => !is_in,
+            "Exists" => found.is_some(),
+            "DoesNotExist" => found.is_none(),
+            "Gt" => number(found) > number(values.first().map(String::as_str)),
+            "Lt" => found.is_some() && number(found) < number(values.first().map(String::as_str)),
+            _ => false,
+        }
+    })
+}
+
+/// How much a pod wants to be on a node.
+fn preference(node: &Node, spec: &PodSpec) -> i32 {
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let preferred = affinity.and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_ref());
+    preferred.into_iter().flatten().filter(|term| fits(&term.preference, node)).map(|term| term.weight).sum()
+}

@@ -1,0 +1,191 @@
+//! The objects, their resourceVersions and the history that watches read. Knows nothing of what the objects mean, except who controls a pod.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::change::{Change, Stored, Verb};
+use crate::meta;
+use crate::object::{Key, Kind, Object, Resource};
+
+/// Changes that are kept per kind, unless said otherwise; older ones are compacted, and watches from there are told 410.
+pub const HISTORY: usize = 10_000;
+
+#[derive(Debug, Default)]
+struct Shelf {
+    objects: BTreeMap<Key, Arc<Stored>>,
+    history: VecDeque<Change>,
+    /// Everything up to here is no longer in the history.
+    compacted: u64,
+}
+
+/// The objects.
+#[derive(Debug)]
+pub struct Store {
+    revision: u64,
+    shelves: BTreeMap<Resource, Shelf>,
+    /// Pods by the UID of their controller, and by namespace those that have none.
+    pods: BTreeMap<String, BTreeSet<Key>>,
+    history: usize,
+}
+
+impl Store {
+    /// An empty one that keeps this many changes per kind.
+    #[must_use]
+    pub fn new(history: usize) -> Self {
+        let shelves = Resource::ALL.into_iter().map(|resource| (resource, Shelf::default())).collect();
+        Self { revision: 1, shelves, pods: BTreeMap::new(), history }
+    }
+
+    /// The newest resourceVersion.
+    #[must_use]
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn shelf(&self, resource: Resource) -> &Shelf {
+        static NONE: Shelf =
+            Shelf { objects: BTreeMap::new(), history: VecDeque::new(), compacted: 0 };
+        self.shelves.get(&resource).unwrap_or(&NONE)
+    }
+
+    /// An object.
+    #[must_use]
+    pub fn get(&self, resource: Resource, key: &Key) -> Option<&Arc<Stored>> {
+        self.shelf(resource).objects.get(key)
+    }
+
+    /// An object as its type.
+    #[must_use]
+    pub fn typed<K: Kind>(&self, key: &Key) -> Option<&K> {
+        K::of(&self.get(K::RESOURCE, key)?.object)
+    }
+
+    /// Objects of a kind, by namespace and name; of one namespace, or of all.
+    pub fn list<'a>(
+        &'a self,
+        resource: Resource,
+        namespace: Option<&'a str>,
+        after: Option<&Key>,
+    ) -> impl Iterator<Item = &'a Arc<Stored>> {
+        let first = namespace.map(|namespace| Key::new(namespace, ""));
+        let from = match (after, &first) {
+            (Some(after), _) => Bound::Excluded(after),
+            (None, Some(first)) => Bound::Included(first),
+            (None, None) => Bound::Unbounded,
+        };
+        let range = self.shelf(resource).objects.range::<Key, _>((from, Bound::Unbounded));
+        range.map_while(move |(key, object)| {
+            namespace.is_none_or(|namespace| key.namespace == namespace).then_some(object)
+        })
+    }
+
+    /// Objects as their type.
+    pub fn all<'a, K: Kind + 'a>(&'a self, namespace: Option<&'a str>) -> impl Iterator<Item = &'a K> {
+        self.list(K::RESOURCE, namespace, None).filter_map(|stored| K::of(&stored.object))
+    }
+
+    /// How many objects of a kind there are.
+    #[must_use]
+    pub fn count(&self, resource: Resource) -> usize {
+        self.shelf(resource).objects.len()
+    }
+
+    /// Pods that the object with this UID controls.
+    pub fn pods_of<'a>(&'a self, uid: &str) -> impl Iterator<Item = &'a Arc<Stored>> + use<'a> {
+        let keys = self.pods.get(uid).into_iter().flatten();
+        keys.filter_map(|key| self.get(Resource::Pod, key))
+    }
+
+    /// Pods of a namespace that nobody controls.
+    pub fn orphans<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a Arc<Stored>> + use<'a> {
+        self.pods_of(&orphans_of(namespace))
+    }
+
+    /// Stores an object and returns what happened. Its resourceVersion is set.
+    pub fn put(&mut self, mut object: Object) -> Change {
+        self.revision += 1;
+        object.meta_mut().resource_version = Some(self.revision.to_string());
+        let (resource, key) = (object.resource(), object.key());
+        let before = self.get(resource, &key).cloned();
+        if resource == Resource::Pod {
+            if let Some(before) = &before {
+                self.forget_pod(&key, &before.object);
+            }
+            self.pods.entry(holder(&object, &key)).or_default().insert(key.clone());
+        }
+        let stored = Arc::new(Stored::new(object, self.revision));
+        let verb = if before.is_some() { Verb::Modified } else { Verb::Added };
+        if let Some(shelf) = self.shelves.get_mut(&resource) {
+            shelf.objects.insert(key, stored.clone());
+        }
+        self.remember(resource, Change { verb, object: stored, before })
+    }
+
+    /// Takes an object away and returns what happened.
+    pub fn remove(&mut self, resource: Resource, key: &Key) -> Option<Change> {
+        let before = self.shelves.get_mut(&resource)?.objects.remove(key)?;
+        self.revision += 1;
+        let mut object = before.object.clone();
+        object.meta_mut().resource_version = Some(self.revision.to_string());
+        if resource == Resource::Pod {
+            self.forget_pod(key, &before.object);
+        }
+        let stored = Arc::new(Stored::new(object, self.revision));
+        Some(self.remember(resource, Change { verb: Verb::Deleted, object: stored, before: Some(before) }))
+    }
+
+    /// Changes of a kind after a revision, oldest first; `None` if some of them are compacted.
+    #[must_use]
+    pub fn since(&self, resource: Resource, revision: u64) -> Option<impl Iterator<Item = &Change>> {
+        let shelf = self.shelf(resource);
+        let from = shelf.history.partition_point(|change| change.object.revision <= revision);
+        (revision >= shelf.compacted).then(|| shelf.history.range(from..))
+    }
+
+    /// The oldest revision from which a kind can be watched.
+    #[must_use]
+    pub fn compacted(&self, resource: Resource) -> u64 {
+        self.shelf(resource).compacted
+    }
+
+    /// Forgets the whole history: every watch from an older revision is told 410.
+    pub fn compact(&mut self) {
+        for shelf in self.shelves.values_mut() {
+            shelf.history.clear();
+            shelf.compacted = self.revision;
+        }
+    }
+
+    fn remember(&mut self, resource: Resource, change: Change) -> Change {
+        if let Some(shelf) = self.shelves.get_mut(&resource) {
+            shelf.history.push_back(change.clone());
+            while shelf.history.len() > self.history {
+                if let Some(gone) = shelf.history.pop_front() {
+                    shelf.compacted = gone.object.revision;
+                }
+            }
+        }
+        change
+    }
+
+    fn forget_pod(&mut self, key: &Key, pod: &Object) {
+        let holder = holder(pod, key);
+        if let Some(keys) = self.pods.get_mut(&holder) {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.pods.remove(&holder);
+            }
+        }
+    }
+}
+
+/// Under which name a pod is found.
+fn holder(pod: &Object, key: &Key) -> String {
+    meta::controller(pod.meta()).map_or_else(|| orphans_of(&key.namespace), |owner| owner.uid.clone())
+}
+
+/// No UID has a slash.
+fn orphans_of(namespace: &str) -> String {
+    format!("orphans/{namespace}")
+}

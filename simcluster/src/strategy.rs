@@ -1,0 +1,114 @@
+//! maxSurge and maxUnavailable as numbers (`deployment/util/deployment_util.go`, `ResolveFenceposts`).
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::meta::desired;
+
+/// How a percentage becomes a number.
+#[derive(Clone, Copy)]
+enum Round {
+    Up,
+    Down,
+}
+
+fn percent(text: &str) -> Option<i32> {
+    text.strip_suffix('%').filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
+}
+
+/// Whether a text is a percentage.
+#[must_use]
+pub fn is_percent(text: &str) -> bool {
+    percent(text).is_some()
+}
+
+/// What a value means: the number, or the percentage.
+#[must_use]
+pub fn parts(value: &IntOrString) -> (i32, bool) {
+    match value {
+        IntOrString::Int(number) => (*number, false),
+        IntOrString::String(text) => (percent(text).unwrap_or_default(), true),
+    }
+}
+
+fn scaled(value: Option<&IntOrString>, of: i32, round: Round) -> i32 {
+    match value.map(parts) {
+        None => 0,
+        Some((number, false)) => number,
+        Some((percent, true)) => {
+            let hundredths = i64::from(percent) * i64::from(of);
+            let whole = match round {
+                Round::Up => (hundredths + 99).div_euclid(100),
+                Round::Down => hundredths.div_euclid(100),
+            };
+            i32::try_from(whole).unwrap_or(i32::MAX)
+        }
+    }
+}
+
+fn is_rolling(deployment: &Deployment) -> bool {
+    strategy(deployment) != "Recreate"
+}
+
+/// "RollingUpdate" or "Recreate".
+#[must_use]
+pub fn strategy(deployment: &Deployment) -> &str {
+    let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
+    strategy.and_then(|strategy| strategy.type_.as_deref()).unwrap_or("RollingUpdate")
+}
+
+fn resolved(deployment: &Deployment) -> (i32, i32) {
+    let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
+    let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+    let n = desired(deployment);
+    let surge = scaled(rolling.and_then(|rolling| rolling.max_surge.as_ref()), n, Round::Up);
+    let unavailable = scaled(rolling.and_then(|rolling| rolling.max_unavailable.as_ref()), n, Round::Down);
+    // Both zero would never move.
+    (surge, if surge == 0 && unavailable == 0 { 1 } else { unavailable })
+}
+
+/// Pods above replicas.
+#[must_use]
+pub fn max_surge(deployment: &Deployment) -> i32 {
+    if is_rolling(deployment) { resolved(deployment).0 } else { 0 }
+}
+
+/// Pods that may be missing; never more than there are.
+#[must_use]
+pub fn max_unavailable(deployment: &Deployment) -> i32 {
+    let n = desired(deployment);
+    if is_rolling(deployment) && n != 0 { resolved(deployment).1.min(n) } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::{DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
+
+    use super::*;
+
+    fn deployment(n: i32, surge: IntOrString, unavailable: IntOrString) -> Deployment {
+        let rolling_update =
+            Some(RollingUpdateDeployment { max_surge: Some(surge), max_unavailable: Some(unavailable) });
+        let strategy = Some(DeploymentStrategy { type_: None, rolling_update });
+        Deployment {
+            spec: Some(DeploymentSpec { replicas: Some(n), strategy, ..DeploymentSpec::default() }),
+            ..Deployment::default()
+        }
+    }
+
+    #[test]
+    fn surge_rounds_up_and_unavailable_down() {
+        let text = |text: &str| IntOrString::String(text.to_owned());
+        for (n, surge, unavailable, expected) in [
+            (3, text("25%"), text("25%"), (1, 0)),
+            (4, text("25%"), text("25%"), (1, 1)),
+            (10, text("25%"), text("25%"), (3, 2)),
+            (10, IntOrString::Int(0), text("5%"), (0, 1)),
+            (2, IntOrString::Int(1), IntOrString::Int(5), (1, 2)),
+            (0, text("25%"), text("25%"), (0, 0)),
+        ] {
+            let of = deployment(n, surge, unavailable);
+            assert_eq!((max_surge(&of), max_unavailable(&of)), expected, "{n}");
+        }
+    }
+}

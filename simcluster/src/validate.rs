@@ -1,0 +1,355 @@
+//! What the API server refuses, for the fields that this cluster uses: each wrong field with its path, in Kubernetes' words
+//! (`pkg/apis/apps/validation`, `pkg/apis/core/validation`).
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, ReplicaSet};
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::ApiError;
+use crate::error::Cause;
+use crate::meta::Map;
+use crate::object::Object;
+use crate::selector::Labels;
+use crate::strategy;
+
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const LABEL_KEY: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
+
+/// Whether a new object may be stored.
+///
+/// # Errors
+/// 422 with every field that is wrong.
+pub fn created(object: &Object) -> Result<(), ApiError> {
+    checked(object, None)
+}
+
+/// Whether an object may take the place of another.
+///
+/// # Errors
+/// 422 with every field that is wrong.
+pub fn updated(object: &Object, before: &Object) -> Result<(), ApiError> {
+    checked(object, Some(before))
+}
+
+fn checked(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
+    let mut causes = Vec::new();
+    let meta = object.meta();
+    metadata(meta, object.resource().is_namespaced(), &mut causes);
+    match (object, before) {
+        (Object::Deployment(deployment), before) => {
+            self::deployment(deployment, &mut causes);
+            if let Some(Object::Deployment(before)) = before {
+                is_same_selector(&deployment.spec.as_ref().map(|spec| &spec.selector), &before.spec.as_ref().map(|spec| &spec.selector), &mut causes);
+            }
+        }
+        (Object::ReplicaSet(set), before) => {
+            replica_set(set, &mut causes);
+            if let Some(Object::ReplicaSet(before)) = before {
+                is_same_selector(&set.spec.as_ref().map(|spec| &spec.selector), &before.spec.as_ref().map(|spec| &spec.selector), &mut causes);
+            }
+        }
+        (Object::Pod(pod), before) => {
+            if let Some(spec) = &pod.spec {
+                pod_spec(spec, "spec", &mut causes);
+            }
+            if let Some(Object::Pod(before)) = before {
+                is_same_pod(pod, before, &mut causes);
+            }
+        }
+        (Object::ResourceQuota(quota), _) => {
+            let hard = quota.spec.iter().filter_map(|spec| spec.hard.as_ref()).flatten();
+            for (name, quantity) in hard.filter(|(name, _)| is_count(name)) {
+                if quantity.0.parse::<u64>().is_err() {
+                    let field = format!("spec.hard[{name}]");
+                    causes.push(Cause::invalid(&field, &format!("\"{}\"", quantity.0), "must be an integer"));
+                }
+            }
+        }
+        _ => {}
+    }
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let name = meta.name.as_deref().or(meta.generate_name.as_deref()).unwrap_or_default();
+    Err(ApiError::invalid(object.resource(), name, causes))
+}
+
+fn is_count(name: &str) -> bool {
+    name == "pods" || name.starts_with("count/")
+}
+
+fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {
+    match meta.name.as_deref() {
+        None | Some("") => causes.push(Cause::required("metadata.name", "name or generateName is required")),
+        Some(name) if !is_subdomain(name) => {
+            causes.push(Cause::invalid("metadata.name", &format!("\"{name}\""), SUBDOMAIN));
+        }
+        Some(_) => {}
+    }
+    if is_namespaced && meta.namespace.as_deref().unwrap_or_default().is_empty() {
+        causes.push(Cause::required("metadata.namespace", ""));
+    }
+    labels(meta.labels.as_ref(), "metadata.labels", causes);
+    for key in meta.annotations.iter().flat_map(|annotations| annotations.keys()) {
+        if !is_qualified(&key.to_ascii_lowercase()) {
+            causes.push(Cause::invalid("metadata.annotations", &format!("\"{key}\""), LABEL_KEY));
+        }
+    }
+}
+
+fn labels(labels: Option<&Map>, field: &str, causes: &mut Vec<Cause>) {
+    for (key, value) in labels.into_iter().flatten() {
+        if !is_qualified(key) {
+            causes.push(Cause::invalid(field, &format!("\"{key}\""), LABEL_KEY));
+        }
+        if !is_label_value(value) {
+            let detail = if value.len() > 63 { "must be no more than 63 characters" } else { LABEL_VALUE };
+            causes.push(Cause::invalid(field, &format!("\"{value}\""), detail));
+        }
+    }
+}
+
+fn deployment(deployment: &Deployment, causes: &mut Vec<Cause>) {
+    let Some(spec) = &deployment.spec else {
+        causes.push(Cause::required("spec", ""));
+        return;
+    };
+    not_negative(spec.replicas, "spec.replicas", causes);
+    selector(&spec.selector, Some(&spec.template), causes);
+    template(&spec.template, causes);
+    deployment_strategy(spec, causes);
+    not_negative(spec.min_ready_seconds, "spec.minReadySeconds", causes);
+    not_negative(spec.revision_history_limit, "spec.revisionHistoryLimit", causes);
+    if let Some(seconds) = spec.progress_deadline_seconds {
+        let field = "spec.progressDeadlineSeconds";
+        not_negative(Some(seconds), field, causes);
+        if seconds <= spec.min_ready_seconds.unwrap_or_default() {
+            causes.push(Cause::invalid(field, &seconds.to_string(), "must be greater than minReadySeconds"));
+        }
+    }
+}
+
+fn replica_set(set: &ReplicaSet, causes: &mut Vec<Cause>) {
+    let Some(spec) = &set.spec else {
+        causes.push(Cause::required("spec", ""));
+        return;
+    };
+    not_negative(spec.replicas, "spec.replicas", causes);
+    not_negative(spec.min_ready_seconds, "spec.minReadySeconds", causes);
+    selector(&spec.selector, spec.template.as_ref(), causes);
+    match &spec.template {
+        Some(template) => self::template(template, causes),
+        None => causes.push(Cause::required("spec.template", "")),
+    }
+}
+
+fn deployment_strategy(spec: &DeploymentSpec, causes: &mut Vec<Cause>) {
+    let Some(strategy) = &spec.strategy else { return };
+    match strategy.type_.as_deref() {
+        Some("Recreate") => {
+            if strategy.rolling_update.is_some() {
+                let detail = "may not be specified when strategy `type` is 'Recreate'";
+                causes.push(Cause::forbidden("spec.strategy.rollingUpdate", detail));
+            }
+        }
+        Some("RollingUpdate") => {
+            let rolling = strategy.rolling_update.as_ref();
+            let surge = rolling.and_then(|rolling| rolling.max_surge.as_ref());
+            let unavailable = rolling.and_then(|rolling| rolling.max_unavailable.as_ref());
+            let field = "spec.strategy.rollingUpdate.maxUnavailable";
+            amount(unavailable, field, causes);
+            amount(surge, "spec.strategy.rollingUpdate.maxSurge", causes);
+            if let Some(IntOrString::String(text)) = unavailable
+                && strategy::parts(&IntOrString::String(text.clone())).0 > 100
+            {
+                causes.push(Cause::invalid(field, &format!("\"{text}\""), "must not be greater than 100%"));
+            }
+            let is_zero = |value: Option<&IntOrString>| value.is_some_and(|value| strategy::parts(value).0 == 0);
+            if is_zero(surge) && is_zero(unavailable) {
+                let value = unavailable.map(shown).unwrap_or_default();
+                causes.push(Cause::invalid(field, &value, "may not be 0 when `maxSurge` is 0"));
+            }
+        }
+        other => {
+            let other = other.unwrap_or_default();
+            causes.push(Cause::unsupported("spec.strategy.type", other, &["Recreate", "RollingUpdate"]));
+        }
+    }
+}
+
+fn shown(value: &IntOrString) -> String {
+    match value {
+        IntOrString::Int(number) => number.to_string(),
+        IntOrString::String(text) => format!("\"{text}\""),
+    }
+}
+
+fn amount(value: Option<&IntOrString>, field: &str, causes: &mut Vec<Cause>) {
+    match value {
+        Some(IntOrString::Int(number)) => not_negative(Some(*number), field, causes),
+        Some(IntOrString::String(text)) if !strategy::is_percent(text) => {
+            causes.push(Cause::invalid(field, &format!("\"{text}\""), PERCENT));
+        }
+        _ => {}
+    }
+}
+
+fn not_negative(value: Option<i32>, field: &str, causes: &mut Vec<Cause>) {
+    if let Some(value) = value.filter(|value| *value < 0) {
+        causes.push(Cause::invalid(field, &value.to_string(), NOT_NEGATIVE));
+    }
+}
+
+fn selector(selector: &LabelSelector, template: Option<&PodTemplateSpec>, causes: &mut Vec<Cause>) {
+    let parsed = Labels::of(selector);
+    if parsed.is_empty() {
+        causes.push(Cause::required("spec.selector", ""));
+        return;
+    }
+    for (index, expression) in selector.match_expressions.iter().flatten().enumerate() {
+        let field = format!("spec.selector.matchExpressions[{index}]");
+        let is_empty = expression.values.as_ref().is_none_or(Vec::is_empty);
+        match expression.operator.as_str() {
+            "In" | "NotIn" if is_empty => causes.push(Cause::required(
+                &format!("{field}.values"),
+                "must be specified when `operator` is 'In' or 'NotIn'",
+            )),
+            "In" | "NotIn" => {}
+            "Exists" | "DoesNotExist" if is_empty => {}
+            "Exists" | "DoesNotExist" => causes.push(Cause::forbidden(
+                &format!("{field}.values"),
+                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            )),
+            other => causes.push(Cause::invalid(&format!("{field}.operator"), &format!("\"{other}\""), "not a valid selector operator")),
+        }
+    }
+    let Some(template) = template else { return };
+    let none = Map::new();
+    let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref()).unwrap_or(&none);
+    if !parsed.matches(labels) {
+        let value = serde_json::to_string(labels).unwrap_or_default();
+        causes.push(Cause::invalid(
+            "spec.template.metadata.labels",
+            &value,
+            "`selector` does not match template `labels`",
+        ));
+    }
+}
+
+fn template(template: &PodTemplateSpec, causes: &mut Vec<Cause>) {
+    labels(template.metadata.as_ref().and_then(|meta| meta.labels.as_ref()), "spec.template.labels", causes);
+    let Some(spec) = &template.spec else {
+        causes.push(Cause::required("spec.template.spec", ""));
+        return;
+    };
+    pod_spec(spec, "spec.template.spec", causes);
+    if let Some(policy) = spec.restart_policy.as_deref().filter(|policy| *policy != "Always") {
+        causes.push(Cause::unsupported("spec.template.spec.restartPolicy", policy, &["Always"]));
+    }
+}
+
+fn pod_spec(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
+    if spec.containers.is_empty() {
+        causes.push(Cause::required(&format!("{field}.containers"), ""));
+    }
+    let mut names = BTreeSet::new();
+    let all = spec.containers.iter().enumerate().map(|(index, container)| (format!("{field}.containers[{index}]"), container));
+    let init = spec.init_containers.iter().flatten().enumerate();
+    let init = init.map(|(index, container)| (format!("{field}.initContainers[{index}]"), container));
+    for (field, container) in all.chain(init) {
+        self::container(container, &field, &mut names, causes);
+    }
+    if let Some(seconds) = spec.termination_grace_period_seconds.filter(|seconds| *seconds < 0) {
+        causes.push(Cause::invalid(&format!("{field}.terminationGracePeriodSeconds"), &seconds.to_string(), NOT_NEGATIVE));
+    }
+}
+
+fn container<'a>(container: &'a Container, field: &str, names: &mut BTreeSet<&'a str>, causes: &mut Vec<Cause>) {
+    let name = format!("{field}.name");
+    if container.name.is_empty() {
+        causes.push(Cause::required(&name, ""));
+    } else if !is_label(&container.name) {
+        causes.push(Cause::invalid(&name, &format!("\"{}\"", container.name), LABEL));
+    } else if !names.insert(&container.name) {
+        causes.push(Cause::duplicate(&name, &container.name));
+    }
+    let image = container.image.as_deref().unwrap_or_default();
+    if image.is_empty() {
+        causes.push(Cause::required(&format!("{field}.image"), ""));
+    } else if image.trim() != image {
+        let detail = "must not have leading or trailing whitespace";
+        causes.push(Cause::invalid(&format!("{field}.image"), &format!("\"{image}\""), detail));
+    }
+    let policies = ["Always", "IfNotPresent", "Never"];
+    if let Some(policy) = container.image_pull_policy.as_deref().filter(|policy| !policies.contains(policy)) {
+        causes.push(Cause::unsupported(&format!("{field}.imagePullPolicy"), policy, &policies));
+    }
+}
+
+fn is_same_selector(now: &Option<&LabelSelector>, before: &Option<&LabelSelector>, causes: &mut Vec<Cause>) {
+    if now != before {
+        let value = serde_json::to_string(&now).unwrap_or_default();
+        causes.push(Cause::invalid("spec.selector", &value, "field is immutable"));
+    }
+}
+
+/// Of a pod's spec only images, the deadline, tolerations to add and a lower grace period may change.
+fn is_same_pod(pod: &Pod, before: &Pod, causes: &mut Vec<Cause>) {
+    let (Some(now), Some(before)) = (&pod.spec, &before.spec) else { return };
+    let mut allowed = before.clone();
+    for (into, from) in allowed.containers.iter_mut().zip(&now.containers) {
+        into.image.clone_from(&from.image);
+    }
+    for (into, from) in allowed.init_containers.iter_mut().flatten().zip(now.init_containers.iter().flatten()) {
+        into.image.clone_from(&from.image);
+    }
+    allowed.active_deadline_seconds = now.active_deadline_seconds;
+    allowed.tolerations.clone_from(&now.tolerations);
+    if *now != allowed {
+        causes.push(Cause::forbidden(
+            "spec",
+            "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+        ));
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    text.len() <= 63 && is_part(text)
+}
+
+fn is_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_part)
+}
+
+/// A part between dots; unlike a label it has no length of its own.
+fn is_part(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.bytes().next().is_some_and(is_letter)
+        && text.bytes().last().is_some_and(is_letter)
+        && text.bytes().all(|byte| is_letter(byte) || byte == b'-')
+}
+
+fn is_label_value(text: &str) -> bool {
+    text.is_empty() || (text.len() <= 63 && is_name(text))
+}
+
+fn is_name(text: &str) -> bool {
+    let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    is_end(text.bytes().next())
+        && is_end(text.bytes().last())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+fn is_qualified(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => is_subdomain(prefix) && name.len() <= 63 && is_name(name),
+        None => key.len() <= 63 && is_name(key),
+    }
+}

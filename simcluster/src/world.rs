@@ -1,0 +1,308 @@
+//! The cluster: owns the objects, the agenda and the randomness, admits what is written, and wakes whoever a change concerns.
+//!
+//! People, controllers, scheduler and kubelets all write through the functions of this file and of `world/`. It does not know HTTP.
+
+mod admit;
+mod delete;
+mod wake;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Namespace, NamespaceSpec, NamespaceStatus, Node, NodeStatus};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::agenda::{Agenda, Task};
+use crate::change::Stored;
+use crate::events::{Note, Outcome, Recorder};
+use crate::kubelet::Plan;
+use crate::object::{Key, Kind, Object, Resource};
+use crate::store::{self, Store};
+use crate::{ApiError, controller, kubelet, scheduler, time};
+
+pub use delete::{DeleteOptions, Propagation};
+
+/// How the cluster is made.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Its nodes.
+    pub nodes: Vec<String>,
+    /// Changes per kind that watches can go back.
+    pub history: usize,
+    /// Whether kubelets write Events about images and containers, as real ones do.
+    pub has_container_events: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let nodes = (1..=4).map(|number| format!("node-{number}")).collect();
+        Self { nodes, history: store::HISTORY, has_container_events: true }
+    }
+}
+
+/// Which part of an object is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// Everything but the status.
+    Spec,
+    /// The status alone.
+    Status,
+}
+
+/// The cluster.
+#[derive(Debug)]
+pub struct World {
+    pub(crate) settings: Settings,
+    pub(crate) now_millis: i64,
+    pub(crate) random: fastrand::Rng,
+    pub(crate) store: Store,
+    pub(crate) agenda: Agenda,
+    pub(crate) recorder: Recorder,
+    /// How often each controller's work failed in a row: it waits longer each time.
+    pub(crate) failures: BTreeMap<Task, u32>,
+    /// What each pod's kubelet will do next, by the pod's UID.
+    pub(crate) plans: BTreeMap<String, Plan>,
+    pub(crate) plan_count: u64,
+    /// Nodes whose kubelet is silent, since when.
+    pub(crate) silent: BTreeMap<String, i64>,
+    /// Nodes that are gone while pods are still bound to them, since when it was noticed.
+    pub(crate) lost: BTreeMap<String, i64>,
+    /// Pods that no node fits.
+    pub(crate) unschedulable: BTreeSet<Key>,
+}
+
+impl World {
+    /// A cluster with its nodes ready, at this moment.
+    #[must_use]
+    pub fn new(seed: u64, now_millis: i64, settings: Settings) -> Self {
+        let mut world = Self {
+            store: Store::new(settings.history),
+            now_millis,
+            random: fastrand::Rng::with_seed(seed),
+            agenda: Agenda::default(),
+            recorder: Recorder::default(),
+            failures: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            plan_count: 0,
+            silent: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            unschedulable: BTreeSet::new(),
+            settings,
+        };
+        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+            world.put(namespace(name));
+        }
+        for name in world.settings.nodes.clone() {
+            let key = Key::new("", &name);
+            world.put(node(&name));
+            controller::node::report(&mut world, &key);
+        }
+        world.agenda.add(now_millis + controller::node::ROUND_MILLIS, Task::Nodes);
+        world.agenda.add(now_millis + controller::node::PODS_ROUND_MILLIS, Task::CollectPods);
+        world
+    }
+
+    /// The moment that the cluster's clocks show, in milliseconds since 1970.
+    #[must_use]
+    pub const fn now_millis(&self) -> i64 {
+        self.now_millis
+    }
+
+    /// The objects.
+    #[must_use]
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Forgets the history of changes, as a compaction does.
+    pub fn compact(&mut self) {
+        self.store.compact();
+    }
+
+    /// When something will happen next.
+    #[must_use]
+    pub fn next_millis(&self) -> Option<i64> {
+        self.agenda.next_millis()
+    }
+
+    /// Lets time pass: everything that is due until then happens, in its order.
+    pub fn advance_to(&mut self, millis: i64) {
+        while let Some((at, task)) = self.agenda.take(millis) {
+            self.now_millis = self.now_millis.max(at);
+            self.happen(task);
+        }
+        self.now_millis = self.now_millis.max(millis);
+    }
+
+    /// Lets time pass until nothing but the regular rounds will happen within the next `quiet_millis`, or until `limit_millis` have passed.
+    /// Returns whether it came to rest.
+    pub fn rest(&mut self, quiet_millis: i64, limit_millis: i64) -> bool {
+        let limit = self.now_millis + limit_millis;
+        while self.now_millis < limit {
+            if !self.agenda.is_busy_before(self.now_millis + quiet_millis) {
+                return true;
+            }
+            let next = self.agenda.next_millis().unwrap_or(limit);
+            self.advance_to(next.min(limit));
+        }
+        false
+    }
+
+    fn happen(&mut self, task: Task) {
+        match task {
+            Task::Deployment(key) => self.work(Task::Deployment(key.clone()), |world| controller::deployment::sync(world, &key)),
+            Task::ReplicaSet(key) => self.work(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key)),
+            Task::Schedule(key) => scheduler::schedule(self, &key),
+            Task::Kubelet(key, number) => kubelet::act(self, &key, number),
+            Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
+            Task::CollectPods => controller::node::collect_pods(self),
+            Task::Nodes => controller::node::round(self),
+            Task::NodeReports(key) => controller::node::report(self, &key),
+            Task::Quota(namespace) => controller::quota::count(self, &namespace),
+            Task::Namespace(name) => controller::namespace::empty(self, &name),
+            Task::TaintEviction(key, uid) => controller::node::evict(self, &key, &uid),
+            Task::Event(note) => self.write_event(*note),
+        }
+    }
+
+    /// A controller's work on one object; when it fails it is tried again, each time after twice as long (5 ms at first).
+    fn work(&mut self, task: Task, work: impl FnOnce(&mut Self) -> Result<(), ApiError>) {
+        match work(self) {
+            Ok(()) => {
+                self.failures.remove(&task);
+            }
+            Err(_) => {
+                let count = self.failures.entry(task.clone()).or_default();
+                let wait = 5_i64.saturating_mul(1 << (*count).min(17)).min(1_000_000);
+                *count += 1;
+                self.agenda.add(self.now_millis + wait, task);
+            }
+        }
+    }
+
+    /// A task soon: what a watch event and a work queue take.
+    pub(crate) fn soon(&mut self, task: Task) {
+        let at = self.now_millis + self.random.i64(2..=9);
+        self.agenda.add(at, task);
+    }
+
+    /// A task after some time, picked between two.
+    pub(crate) fn later(&mut self, from_millis: i64, to_millis: i64, task: Task) {
+        let at = self.now_millis + self.random.i64(from_millis..=to_millis.max(from_millis));
+        self.agenda.add(at, task);
+    }
+
+    /// Something to be written as an Event, a little later as components do.
+    pub(crate) fn note(&mut self, note: Note) {
+        self.later(2, 12, Task::Event(Box::new(note)));
+    }
+
+    fn write_event(&mut self, note: Note) {
+        while let Some(key) = self.recorder.ended(self.now_millis) {
+            let last = self.store.typed::<k8s_openapi::api::core::v1::Event>(&key).and_then(|event| event.last_timestamp.as_ref().map(time::millis));
+            match last {
+                Some(last) if last + 3_600_000 > self.now_millis => self.recorder.keep(key, last),
+                _ => self.remove(Resource::Event, &key),
+            }
+        }
+        match self.recorder.record(note, self.now_millis) {
+            Outcome::New(event) => self.put(*event),
+            Outcome::Again(key, message) => {
+                let now = time::second(self.now_millis);
+                self.modify::<k8s_openapi::api::core::v1::Event>(&key, Write::Spec, |event| {
+                    event.count = Some(event.count.unwrap_or(1) + 1);
+                    event.last_timestamp = Some(now);
+                    event.message = Some(message);
+                });
+            }
+            Outcome::Silence => {}
+        }
+    }
+
+    /// An object, cloned: controllers work on their own copy.
+    #[must_use]
+    pub fn get<K: Kind>(&self, key: &Key) -> Option<K> {
+        self.store.typed::<K>(key).cloned()
+    }
+
+    /// Changes an object that is there; nothing happens if nothing differs. For controllers, which are trusted: nothing is validated.
+    pub(crate) fn modify<K: Kind>(&mut self, key: &Key, write: Write, change: impl FnOnce(&mut K)) -> Option<K> {
+        let before = self.store.get(K::RESOURCE, key)?.clone();
+        let mut object = before.object.clone();
+        change(K::of_mut(&mut object)?);
+        self.replace(object, &before, write);
+        self.get(key)
+    }
+
+    /// Changes the metadata of an object of any kind.
+    pub(crate) fn edit_meta(&mut self, resource: Resource, key: &Key, change: impl FnOnce(&mut ObjectMeta)) {
+        if let Some(before) = self.store.get(resource, key).cloned() {
+            let mut object = before.object.clone();
+            change(object.meta_mut());
+            self.replace(object, &before, Write::Spec);
+        }
+    }
+
+    /// Puts a changed object in the place of another: generation, end of a deletion, wakes.
+    fn replace(&mut self, mut object: Object, before: &Arc<Stored>, write: Write) -> Arc<Stored> {
+        object.meta_mut().resource_version.clone_from(&before.object.meta().resource_version);
+        if object == before.object {
+            return before.clone();
+        }
+        if write == Write::Spec {
+            admit::count_generation(&mut object, &before.object);
+        }
+        let is_over = delete::is_over(&object);
+        let key = object.key();
+        let change = self.store.put(object);
+        self.wake(&change);
+        if is_over {
+            self.remove(change.object.object.resource(), &key);
+        }
+        change.object
+    }
+
+    fn put(&mut self, object: Object) {
+        let object = admit::named(object, self.now_millis, &mut self.random);
+        let change = self.store.put(object);
+        self.wake(&change);
+    }
+
+    /// Takes an object away at once.
+    pub(crate) fn remove(&mut self, resource: Resource, key: &Key) {
+        if let Some(change) = self.store.remove(resource, key) {
+            self.wake(&change);
+        }
+    }
+}
+
+fn namespace(name: &str) -> Object {
+    Namespace {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([("kubernetes.io/metadata.name".to_owned(), name.to_owned())].into()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(NamespaceSpec { finalizers: Some(vec!["kubernetes".to_owned()]) }),
+        status: Some(NamespaceStatus { phase: Some("Active".to_owned()), conditions: None }),
+    }
+    .into_object()
+}
+
+fn node(name: &str) -> Object {
+    let capacity = || {
+        let amounts = [("cpu", "16"), ("memory", "64Gi"), ("pods", "250")];
+        Some(amounts.into_iter().map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned()))).collect())
+    };
+    Node {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([("kubernetes.io/hostname".to_owned(), name.to_owned())].into()),
+            ..ObjectMeta::default()
+        },
+        spec: None,
+        status: Some(NodeStatus { capacity: capacity(), allocatable: capacity(), ..NodeStatus::default() }),
+    }
+    .into_object()
+}

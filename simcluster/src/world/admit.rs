@@ -1,0 +1,171 @@
+//! Writing as people do it: what the API server fills in, refuses, and keeps from being changed.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Namespace, PodStatus};
+
+use super::{World, Write};
+use crate::change::Stored;
+use crate::controller::quota;
+use crate::object::{Key, Object, Resource};
+use crate::{ApiError, defaults, hash, meta, time, validate};
+
+/// Gives a new object its identity: name, UID, time, generation.
+pub(super) fn named(mut object: Object, now_millis: i64, random: &mut fastrand::Rng) -> Object {
+    let has_generation = matches!(object.resource(), Resource::Deployment | Resource::ReplicaSet | Resource::Pod);
+    let meta = object.meta_mut();
+    if meta.name.as_ref().is_none_or(String::is_empty)
+        && let Some(prefix) = &meta.generate_name
+    {
+        meta.name = Some(format!("{prefix}{}", hash::suffix(random)));
+    }
+    meta.uid = Some(hash::uid(random));
+    meta.creation_timestamp = Some(time::second(now_millis));
+    meta.deletion_timestamp = None;
+    meta.deletion_grace_period_seconds = None;
+    meta.self_link = None;
+    meta.generation = has_generation.then_some(1);
+    object
+}
+
+/// Counts a change of what is asked for. Of a Deployment annotations count too (`registry/apps/deployment/strategy.go`).
+pub(super) fn count_generation(object: &mut Object, before: &Object) {
+    let is_another = match (&*object, before) {
+        (Object::Deployment(now), Object::Deployment(before)) => {
+            now.spec != before.spec || now.metadata.annotations != before.metadata.annotations
+        }
+        (Object::ReplicaSet(now), Object::ReplicaSet(before)) => now.spec != before.spec,
+        (Object::Pod(now), Object::Pod(before)) => {
+            now.metadata.deletion_timestamp != before.metadata.deletion_timestamp
+        }
+        _ => false,
+    };
+    let meta = object.meta_mut();
+    meta.generation = before.meta().generation;
+    if is_another {
+        meta.generation = Some(meta.generation.unwrap_or_default() + 1);
+    }
+}
+
+/// A new object has no status; an old one keeps it when its spec is written.
+fn without_status(object: &mut Object) {
+    match object {
+        Object::Deployment(deployment) => deployment.status = Some(Default::default()),
+        Object::ReplicaSet(set) => set.status = Some(Default::default()),
+        Object::Pod(pod) => {
+            pod.status = Some(PodStatus {
+                phase: Some("Pending".to_owned()),
+                qos_class: Some(quota::quality(pod).to_owned()),
+                ..PodStatus::default()
+            });
+        }
+        Object::ResourceQuota(quota) => quota.status = Some(Default::default()),
+        Object::Namespace(namespace) => {
+            namespace.status.get_or_insert_default().phase = Some("Active".to_owned());
+            namespace.spec.get_or_insert_default().finalizers = Some(vec!["kubernetes".to_owned()]);
+            let name = namespace.metadata.name.clone().unwrap_or_default();
+            namespace.metadata.labels.get_or_insert_default().insert("kubernetes.io/metadata.name".to_owned(), name);
+        }
+        Object::Node(_) | Object::Event(_) | Object::EndpointSlice(_) => {}
+    }
+}
+
+/// The object with the status of another.
+fn with_status_of(object: &mut Object, status: &Object) {
+    match (object, status) {
+        (Object::Deployment(into), Object::Deployment(from)) => into.status.clone_from(&from.status),
+        (Object::ReplicaSet(into), Object::ReplicaSet(from)) => into.status.clone_from(&from.status),
+        (Object::Pod(into), Object::Pod(from)) => into.status.clone_from(&from.status),
+        (Object::Node(into), Object::Node(from)) => into.status.clone_from(&from.status),
+        (Object::Namespace(into), Object::Namespace(from)) => into.status.clone_from(&from.status),
+        (Object::ResourceQuota(into), Object::ResourceQuota(from)) => into.status.clone_from(&from.status),
+        _ => {}
+    }
+}
+
+impl World {
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// 404 without its namespace, 409 if it is there, 422 if it is wrong, 403 if a quota or an ending namespace refuses it.
+    pub fn create(&mut self, mut object: Object, is_dry: bool) -> Result<Arc<Stored>, ApiError> {
+        let resource = object.resource();
+        object.meta_mut().resource_version = None;
+        without_status(&mut object);
+        defaults::fill(&mut object);
+        let object = named(object, self.now_millis, &mut self.random);
+        let key = object.key();
+        if resource.is_namespaced() {
+            self.expect_namespace(resource, &key)?;
+        }
+        if self.store.get(resource, &key).is_some() {
+            return Err(ApiError::already_exists(resource, &key.name));
+        }
+        validate::created(&object)?;
+        if let Object::Pod(pod) = &object {
+            quota::admit(self, pod, is_dry)?;
+        }
+        if is_dry {
+            return Ok(Arc::new(Stored::new(object, 0)));
+        }
+        let change = self.store.put(object);
+        self.wake(&change);
+        Ok(change.object)
+    }
+
+    fn expect_namespace(&self, resource: Resource, key: &Key) -> Result<(), ApiError> {
+        match self.store.typed::<Namespace>(&Key::new("", &key.namespace)) {
+            None => Err(ApiError::not_found(Resource::Namespace, &key.namespace)),
+            Some(namespace) if meta::is_deleting(&namespace.metadata) && resource != Resource::Event => {
+                let why = format!(
+                    "unable to create new content in namespace {} because it is being terminated",
+                    key.namespace
+                );
+                Err(ApiError::forbidden(resource, &key.name, &why))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Writes an object that is there: what is asked for, or the status.
+    ///
+    /// # Errors
+    /// 404 if it is not there, 409 if it was changed meanwhile, 422 if it is wrong.
+    pub fn update(&mut self, mut object: Object, write: Write, is_dry: bool) -> Result<Arc<Stored>, ApiError> {
+        let (resource, key) = (object.resource(), object.key());
+        let before =
+            self.store.get(resource, &key).cloned().ok_or_else(|| ApiError::not_found(resource, &key.name))?;
+        let known = before.object.meta();
+        let asked = object.meta();
+        let why = if asked.uid.as_ref().is_some_and(|uid| Some(uid) != known.uid.as_ref()) {
+            Some("the UID in the precondition does not match the UID in record. The object might have been deleted and then recreated")
+        } else if asked.resource_version.as_ref().is_some_and(|version| !version.is_empty() && Some(version) != known.resource_version.as_ref()) {
+            Some("the object has been modified; please apply your changes to the latest version and try again")
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            return Err(ApiError::conflict(resource, &key.name, why));
+        }
+        if write == Write::Status {
+            let mut whole = before.object.clone();
+            with_status_of(&mut whole, &object);
+            object = whole;
+        } else {
+            with_status_of(&mut object, &before.object);
+            defaults::fill(&mut object);
+            let meta = object.meta_mut();
+            meta.uid.clone_from(&known.uid);
+            meta.creation_timestamp.clone_from(&known.creation_timestamp);
+            meta.deletion_timestamp.clone_from(&known.deletion_timestamp);
+            meta.deletion_grace_period_seconds = known.deletion_grace_period_seconds;
+            meta.generation = known.generation;
+            meta.generate_name.clone_from(&known.generate_name);
+            validate::updated(&object, &before.object)?;
+        }
+        if is_dry {
+            return Ok(Arc::new(Stored::new(object, before.revision)));
+        }
+        Ok(self.replace(object, &before, write))
+    }
+}

@@ -1,0 +1,121 @@
+//! Deletion: grace periods of pods, finalizers, and what becomes of dependents.
+
+use std::sync::Arc;
+
+use super::World;
+use crate::agenda::Task;
+use crate::change::Stored;
+use crate::object::{Key, Object, Resource};
+use crate::{ApiError, meta, time};
+
+/// Dependents lose their owner and stay.
+pub const ORPHAN: &str = "orphan";
+/// The owner stays until its dependents are gone.
+pub const FOREGROUND: &str = "foregroundDeletion";
+
+/// What becomes of the objects that belong to a deleted one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Propagation {
+    /// They are deleted afterwards.
+    #[default]
+    Background,
+    /// They are deleted first.
+    Foreground,
+    /// They stay.
+    Orphan,
+}
+
+/// How to delete.
+#[derive(Debug, Clone, Default)]
+pub struct DeleteOptions {
+    /// What becomes of dependents.
+    pub propagation: Propagation,
+    /// Seconds that a pod has; `None` for what it asks for itself.
+    pub grace_seconds: Option<i64>,
+    /// The UID it must have.
+    pub uid: Option<String>,
+    /// The resourceVersion it must have.
+    pub resource_version: Option<String>,
+    /// Only say what would happen.
+    pub is_dry: bool,
+}
+
+/// Whether nothing holds a deleted object back any more. Pods go when their kubelet lets them.
+pub(super) fn is_over(object: &Object) -> bool {
+    let meta = object.meta();
+    let is_held = matches!(object, Object::Pod(_)) && meta.deletion_grace_period_seconds != Some(0)
+        || matches!(object, Object::Namespace(_));
+    meta.deletion_timestamp.is_some() && meta.finalizers.as_ref().is_none_or(Vec::is_empty) && !is_held
+}
+
+impl World {
+    /// Deletes an object; returns it as it was last, and whether it is gone already.
+    ///
+    /// # Errors
+    /// 404 if it is not there, 409 if it is another than asked for.
+    pub fn delete(
+        &mut self,
+        resource: Resource,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Result<(Arc<Stored>, bool), ApiError> {
+        let before = self.store.get(resource, key).cloned().ok_or_else(|| ApiError::not_found(resource, &key.name))?;
+        let known = before.object.meta();
+        if options.uid.as_ref().is_some_and(|uid| Some(uid) != known.uid.as_ref()) {
+            let why = format!("the UID in the precondition ({}) does not match the UID in record ({})", options.uid.as_deref().unwrap_or_default(), known.uid.as_deref().unwrap_or_default());
+            return Err(ApiError::conflict(resource, &key.name, &why));
+        }
+        if options.resource_version.as_ref().is_some_and(|version| Some(version) != known.resource_version.as_ref()) {
+            return Err(ApiError::conflict(resource, &key.name, "the ResourceVersion in the precondition does not match the ResourceVersion in record"));
+        }
+        if options.is_dry {
+            return Ok((before, true));
+        }
+        let grace = grace_of(&before.object, options);
+        let finalizer = match options.propagation {
+            Propagation::Background => None,
+            Propagation::Foreground => Some(FOREGROUND),
+            Propagation::Orphan => Some(ORPHAN),
+        };
+        let has_dependents = matches!(resource, Resource::Deployment | Resource::ReplicaSet);
+        let finalizer = finalizer.filter(|_| has_dependents);
+        let is_held = finalizer.is_some() || known.finalizers.as_ref().is_some_and(|all| !all.is_empty());
+        if resource != Resource::Namespace && grace == 0 && !is_held {
+            self.remove(resource, key);
+            return Ok((before, true));
+        }
+        let is_shorter = known.deletion_grace_period_seconds.is_none_or(|known| grace < known);
+        if meta::is_deleting(known) && !is_shorter {
+            return Ok((before, false));
+        }
+        let mut object = before.object.clone();
+        let meta = object.meta_mut();
+        meta.deletion_timestamp = Some(time::after(self.now_millis, grace));
+        meta.deletion_grace_period_seconds = Some(grace);
+        if let Some(finalizer) = finalizer {
+            meta.finalizers.get_or_insert_default().push(finalizer.to_owned());
+        }
+        if let Object::Namespace(namespace) = &mut object {
+            namespace.status.get_or_insert_default().phase = Some("Terminating".to_owned());
+        }
+        if let Some(generation) = &mut object.meta_mut().generation {
+            *generation += 1;
+        }
+        let change = self.store.put(object);
+        self.wake(&change);
+        if finalizer.is_some() {
+            self.later(20, 120, Task::Collect(resource, key.clone()));
+        }
+        Ok((change.object, false))
+    }
+}
+
+/// Seconds until it goes: only pods that a kubelet runs have any.
+fn grace_of(object: &Object, options: &DeleteOptions) -> i64 {
+    let Object::Pod(pod) = object else { return 0 };
+    if meta::node_of(pod).is_none() || meta::is_finished(pod) {
+        return 0;
+    }
+    let asked = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds).unwrap_or(30);
+    options.grace_seconds.unwrap_or(asked).max(0)
+}

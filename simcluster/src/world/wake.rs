@@ -1,0 +1,181 @@
+//! Who must look after a change: what informers and event handlers do in Kubernetes.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::World;
+use crate::agenda::Task;
+use crate::change::{Change, Verb};
+use crate::controller::node;
+use crate::object::{Key, Object, Resource};
+use crate::selector::Labels;
+use crate::world::delete::{FOREGROUND, ORPHAN};
+use crate::{kubelet, meta, strategy};
+
+impl World {
+    pub(super) fn wake(&mut self, change: &Change) {
+        let object = &change.object.object;
+        let before = change.before.as_ref().map(|stored| &stored.object);
+        match object {
+            Object::Deployment(deployment) if change.verb != Verb::Deleted => {
+                self.soon(Task::Deployment(Key::of(&deployment.metadata)));
+            }
+            Object::ReplicaSet(set) => self.wake_for_set(set, before, change.verb),
+            Object::Pod(pod) => self.wake_for_pod(pod, before, change.verb),
+            Object::Node(object) => {
+                let key = Key::of(&object.metadata);
+                match change.verb {
+                    Verb::Added => self.later(20, 60, Task::NodeReports(key)),
+                    Verb::Modified => {}
+                    Verb::Deleted => node::gone(self, &key.name),
+                }
+                self.retry_unschedulable();
+            }
+            Object::ResourceQuota(quota) if change.verb != Verb::Deleted => {
+                let namespace = quota.metadata.namespace.clone().unwrap_or_default();
+                self.later(5, 30, Task::Quota(namespace));
+            }
+            Object::Namespace(namespace) if meta::is_deleting(&namespace.metadata) => {
+                let name = namespace.metadata.name.clone().unwrap_or_default();
+                if change.verb != Verb::Deleted {
+                    self.later(10, 60, Task::Namespace(name));
+                }
+            }
+            _ => {}
+        }
+        if change.verb == Verb::Deleted {
+            self.wake_collector(object);
+        }
+    }
+
+    fn wake_for_set(&mut self, set: &ReplicaSet, before: Option<&Object>, verb: Verb) {
+        let key = Key::of(&set.metadata);
+        self.wake_deployment_of(&set.metadata);
+        if let Some(before) = before {
+            self.wake_deployment_of(before.meta());
+        }
+        if meta::controller(&set.metadata).is_none() && verb != Verb::Deleted {
+            // Nobody's: whoever selects it may adopt it.
+            let labels = meta::labels(&set.metadata).clone();
+            let fits = |deployment: &&Deployment| {
+                deployment.spec.as_ref().is_some_and(|spec| Labels::of(&spec.selector).matches(&labels))
+            };
+            let found: Vec<Key> = self
+                .store
+                .all::<Deployment>(Some(&key.namespace))
+                .filter(fits)
+                .map(|deployment| Key::of(&deployment.metadata))
+                .collect();
+            found.into_iter().for_each(|key| self.soon(Task::Deployment(key)));
+        }
+        self.soon(Task::ReplicaSet(key));
+    }
+
+    fn wake_deployment_of(&mut self, meta: &ObjectMeta) {
+        if let Some(owner) = meta::controller(meta).filter(|owner| owner.kind == "Deployment") {
+            self.soon(Task::Deployment(Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name)));
+        }
+    }
+
+    fn wake_set_of(&mut self, meta: &ObjectMeta) -> Option<Key> {
+        let owner = meta::controller(meta).filter(|owner| owner.kind == "ReplicaSet")?;
+        let key = Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name);
+        self.soon(Task::ReplicaSet(key.clone()));
+        Some(key)
+    }
+
+    fn wake_for_pod(&mut self, pod: &Pod, before: Option<&Object>, verb: Verb) {
+        let key = Key::of(&pod.metadata);
+        let set = self.wake_set_of(&pod.metadata);
+        if let Some(before) = before {
+            self.wake_set_of(before.meta());
+        }
+        let was_changed = before.is_none_or(|before| {
+            before.meta().labels != pod.metadata.labels || before.meta().owner_references != pod.metadata.owner_references
+        });
+        if set.is_none() && was_changed && verb != Verb::Deleted {
+            let labels = meta::labels(&pod.metadata).clone();
+            let fits = |set: &&ReplicaSet| {
+                set.spec.as_ref().is_some_and(|spec| Labels::of(&spec.selector).matches(&labels))
+            };
+            let found: Vec<Key> = self
+                .store
+                .all::<ReplicaSet>(Some(&key.namespace))
+                .filter(fits)
+                .map(|set| Key::of(&set.metadata))
+                .collect();
+            found.into_iter().for_each(|key| self.soon(Task::ReplicaSet(key)));
+        }
+        if verb == Verb::Deleted {
+            // A Recreate rollout waits for the last pod to be gone.
+            let owner = set.as_ref().and_then(|set| meta::controller(&self.store.typed::<ReplicaSet>(set)?.metadata));
+            if let Some(deployment) = owner.map(|owner| Key::new(&key.namespace, &owner.name))
+                && self.store.typed::<Deployment>(&deployment).is_some_and(|deployment| strategy::strategy(deployment) == "Recreate")
+            {
+                self.soon(Task::Deployment(deployment));
+            }
+            self.plans.remove(pod.metadata.uid.as_deref().unwrap_or_default());
+            self.unschedulable.remove(&key);
+        } else if meta::node_of(pod).is_none() {
+            if !self.unschedulable.contains(&key) {
+                self.soon(Task::Schedule(key.clone()));
+            }
+        } else {
+            if meta::is_deleting(&pod.metadata) && before.is_some_and(|before| !meta::is_deleting(before.meta())) {
+                kubelet::killing(self, pod);
+            }
+            kubelet::plan(self, pod);
+        }
+        let counts = |pod: Option<&Pod>| pod.is_some_and(|pod| !meta::is_finished(pod));
+        let before = before.and_then(|before| match before {
+            Object::Pod(pod) => Some(&**pod),
+            _ => None,
+        });
+        if counts(before) && (verb == Verb::Deleted || !counts(Some(pod))) {
+            self.retry_unschedulable();
+            self.later(10, 60, Task::Quota(key.namespace));
+        }
+    }
+
+    /// Pods that found no node look again when something became free.
+    pub(crate) fn retry_unschedulable(&mut self) {
+        for key in std::mem::take(&mut self.unschedulable) {
+            self.later(20, 200, Task::Schedule(key));
+        }
+    }
+
+    /// The garbage collector looks at what belonged to something that is gone, and at the owner that waited for it.
+    fn wake_collector(&mut self, gone: &Object) {
+        let (uid, key) = (gone.uid().to_owned(), gone.key());
+        let resource = match gone.resource() {
+            Resource::Deployment => Some(Resource::ReplicaSet),
+            Resource::ReplicaSet => Some(Resource::Pod),
+            _ => None,
+        };
+        let dependents: Vec<Key> = match resource {
+            Some(Resource::Pod) => self.store.pods_of(&uid).map(|pod| pod.object.key()).collect(),
+            Some(resource) => {
+                let is_his = |meta: &ObjectMeta| meta.owner_references.iter().flatten().any(|owner| owner.uid == uid);
+                let all = self.store.list(resource, Some(&key.namespace), None);
+                all.filter(|stored| is_his(stored.object.meta())).map(|stored| stored.object.key()).collect()
+            }
+            None => Vec::new(),
+        };
+        if let Some(resource) = resource {
+            for key in dependents {
+                self.later(15, 90, Task::Collect(resource, key));
+            }
+        }
+        for owner in gone.meta().owner_references.clone().unwrap_or_default() {
+            let Some(resource) = meta::resource_of(&owner) else { continue };
+            let owner = Key::new(&key.namespace, &owner.name);
+            let waits = self.store.get(resource, &owner).is_some_and(|stored| {
+                stored.object.meta().finalizers.iter().flatten().any(|name| name == FOREGROUND || name == ORPHAN)
+            });
+            if waits {
+                self.later(15, 60, Task::Collect(resource, owner));
+            }
+        }
+    }
+}
