@@ -75,6 +75,12 @@ impl Agenda {
         Some((at, task))
     }
 
+    /// Lets go of tasks that are not wanted.
+    pub fn retain(&mut self, is_wanted: impl Fn(&Task) -> bool) {
+        self.entries.retain(|(_, _, task)| is_wanted(task));
+        self.due.retain(|task, _| is_wanted(task));
+    }
+
     /// How many tasks wait.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,1 +1,88 @@
-//! stub
+//! Load: a cluster of many pods that are ready at once, and changes of them at any rate.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::json;
+
+use crate::agenda::Task;
+use crate::controller::{deployment, replicaset};
+use crate::object::{Key, Object, Resource};
+use crate::world::Write;
+use crate::{ApiError, Settings, World, kubelet, meta};
+
+/// Pods of each Deployment; the last one may have fewer.
+const EACH: usize = 100;
+/// Deployments of each namespace.
+const NAMESPACE: usize = 20;
+/// Pods that a node holds.
+const NODE: usize = 200;
+
+/// The pods that are changed.
+#[derive(Debug)]
+pub struct Load {
+    pods: Vec<Key>,
+}
+
+/// How a cluster for this many pods is made.
+#[must_use]
+pub fn settings(pods: usize) -> Settings {
+    Settings {
+        nodes: (0..=pods / NODE).map(|number| format!("node-{number}")).collect(),
+        history: 200_000,
+        has_container_events: false,
+    }
+}
+
+impl Load {
+    /// Makes Deployments with this many pods, all of them ready, in no time.
+    ///
+    /// # Errors
+    /// When the world refuses one of them, for example because it is there already.
+    pub fn fill(world: &mut World, pods: usize) -> Result<Self, ApiError> {
+        let mut load = Self { pods: Vec::with_capacity(pods) };
+        for number in 0..pods.div_ceil(EACH) {
+            load.deploy(world, number, EACH.min(pods - number * EACH))?;
+        }
+        world.agenda.retain(|task| !matches!(task, Task::Event(_) | Task::Schedule(_)));
+        Ok(load)
+    }
+
+    fn deploy(&mut self, world: &mut World, number: usize, pods: usize) -> Result<(), ApiError> {
+        let namespace = format!("load-{}", number / NAMESPACE);
+        if number.is_multiple_of(NAMESPACE) {
+            let made = json!({ "metadata": { "name": namespace } });
+            world.create(Object::read(Resource::Namespace, made)?, false)?;
+        }
+        let name = format!("web-{number}");
+        let labels = json!({ "app": name });
+        let made = json!({
+            "metadata": { "name": name, "namespace": namespace, "labels": labels },
+            "spec": {
+                "replicas": pods, "selector": { "matchLabels": labels },
+                "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } },
+            },
+        });
+        let key = world.create(Object::read(Resource::Deployment, made)?, false)?.object.key();
+        deployment::sync(world, &key)?;
+        let uid = world.get::<Deployment>(&key).and_then(|deployment| deployment.metadata.uid);
+        let is_his = |set: &&ReplicaSet| meta::is_controlled_by(&set.metadata, uid.as_deref());
+        let Some(set) = world.store.all::<ReplicaSet>(Some(&namespace)).find(is_his).cloned() else { return Ok(()) };
+        for _ in 0..pods {
+            let pod = replicaset::make_pod(world, &set)?;
+            let node = format!("node-{}", self.pods.len() / NODE);
+            kubelet::run_at_once(world, &pod, &node);
+            self.pods.push(pod);
+        }
+        Ok(())
+    }
+
+    /// Changes one pod: its container was started once more.
+    pub fn change(&self, world: &mut World) {
+        let Some(key) = self.pods.get(world.random.usize(..self.pods.len().max(1))) else { return };
+        world.modify::<Pod>(key, Write::Status, |pod| {
+            for container in pod.status.iter_mut().filter_map(|status| status.container_statuses.as_mut()).flatten() {
+                container.restart_count += 1;
+            }
+        });
+    }
+}

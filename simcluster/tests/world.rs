@@ -365,7 +365,7 @@ fn a_namespace_takes_everything_with_it() {
     let mut world = deployed(19, 2, json!({}));
     world.delete(Resource::Namespace, &Key::new("", "default"), &DeleteOptions::default()).unwrap();
     let refused = world.create(manifest(1, "web:v2", json!({})), false).unwrap_err();
-    assert_eq!(refused.code, 409); // it is there until the namespace is emptied
+    assert_eq!(refused.code, 403);
     settle(&mut world);
     assert!(world.store().get(Resource::Namespace, &Key::new("", "default")).is_none());
     assert_eq!(world.store().count(Resource::Pod), 0);

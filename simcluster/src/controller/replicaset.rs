@@ -2,11 +2,14 @@
 
 mod rank;
 
+use std::sync::Arc;
+
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetCondition, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::Task;
+use crate::change::Stored;
 use crate::events::Note;
 use crate::meta::{self, replicas_of};
 use crate::object::{Key, Kind, Resource};
@@ -31,22 +34,29 @@ pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     outcome
 }
 
-fn pods_of(world: &World, set: &ReplicaSet) -> Vec<Pod> {
-    let uid = set.metadata.uid.as_deref().unwrap_or_default();
-    world.store.pods_of(uid).filter_map(|stored| Pod::of(&stored.object).cloned()).collect()
+/// Pods as they are stored: looking at a set of hundreds copies none of them.
+struct Pods(Vec<Arc<Stored>>);
+
+impl Pods {
+    fn of(world: &World, set: &ReplicaSet) -> Self {
+        let uid = set.metadata.uid.as_deref().unwrap_or_default();
+        Self(world.store.pods_of(uid).cloned().collect())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Pod> {
+        self.0.iter().filter_map(|stored| Pod::of(&stored.object))
+    }
 }
 
 /// Its active pods, after releasing those that no longer match and adopting those that do and are nobody's.
-fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Vec<Pod> {
+fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
     let uid = set.metadata.uid.as_deref().unwrap_or_default();
     let is_deleting = meta::is_deleting(&set.metadata);
     let mut active = Vec::new();
-    for pod in pods_of(world, set) {
-        if !meta::is_active(&pod) {
-            continue;
-        }
+    for stored in Pods::of(world, set).0 {
+        let Some(pod) = Pod::of(&stored.object).filter(|pod| meta::is_active(pod)) else { continue };
         if selector.matches(meta::labels(&pod.metadata)) {
-            active.push(pod);
+            active.push(stored);
         } else if !is_deleting {
             world.modify::<Pod>(&Key::of(&pod.metadata), Write::Spec, |pod| {
                 if let Some(owners) = &mut pod.metadata.owner_references {
@@ -56,7 +66,7 @@ fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Vec<Pod> {
         }
     }
     if is_deleting {
-        return active;
+        return Pods(active);
     }
     let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
     let orphans = world.store.orphans(namespace).filter_map(|stored| Pod::of(&stored.object));
@@ -64,25 +74,27 @@ fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Vec<Pod> {
     let keys: Vec<Key> = fitting.map(|pod| Key::of(&pod.metadata)).collect();
     for key in keys {
         let owner = meta::reference::<ReplicaSet>(&set.metadata);
-        active.extend(world.modify::<Pod>(&key, Write::Spec, |pod| {
+        world.modify::<Pod>(&key, Write::Spec, |pod| {
             pod.metadata.owner_references.get_or_insert_default().push(owner);
-        }));
+        });
+        active.extend(world.store.get(Resource::Pod, &key).cloned());
     }
-    active
+    Pods(active)
 }
 
-fn manage(world: &mut World, set: &ReplicaSet, active: &[Pod]) -> Result<(), ApiError> {
+fn manage(world: &mut World, set: &ReplicaSet, active: &Pods) -> Result<(), ApiError> {
     let wanted = usize::try_from(replicas_of(set)).unwrap_or_default();
-    if active.len() < wanted {
-        for _ in 0..(wanted - active.len()).min(BURST) {
+    let there = active.0.len();
+    if there < wanted {
+        for _ in 0..(wanted - there).min(BURST) {
             // Kubernetes tries one, then two, then four: after a refusal no more are tried in this round.
             make_pod(world, set)?;
         }
-    } else if active.len() > wanted {
-        let count = (active.len() - wanted).min(BURST);
+    } else if there > wanted {
         let related = related(world, set);
-        for pod in rank::first_to_go(active, &related, count, world.now_millis()) {
-            let key = Key::of(&pod.metadata);
+        let (active, related): (Vec<&Pod>, Vec<&Pod>) = (active.iter().collect(), related.iter().flat_map(Pods::iter).collect());
+        let count = (there - wanted).min(BURST);
+        for key in rank::first_to_go(&active, &related, count, world.now_millis()) {
             if world.delete(Resource::Pod, &key, &DeleteOptions::default()).is_ok() {
                 note(world, set, "SuccessfulDelete", format!("Deleted pod: {}", key.name));
             }
@@ -91,7 +103,11 @@ fn manage(world: &mut World, set: &ReplicaSet, active: &[Pod]) -> Result<(), Api
     Ok(())
 }
 
-fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<(), ApiError> {
+/// Makes a pod from the template.
+///
+/// # Errors
+/// When admission refuses it; that is said as an Event, too.
+pub fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<Key, ApiError> {
     let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
     let of_template = template.metadata.unwrap_or_default();
     let name = set.metadata.name.clone().unwrap_or_default();
@@ -110,9 +126,9 @@ fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<(), ApiError> {
     };
     match world.create(pod.into_object(), false) {
         Ok(made) => {
-            let name = made.object.key().name;
-            note(world, set, "SuccessfulCreate", format!("Created pod: {name}"));
-            Ok(())
+            let key = made.object.key();
+            note(world, set, "SuccessfulCreate", format!("Created pod: {}", key.name));
+            Ok(key)
         }
         Err(error) => {
             if !error.message.contains("it is being terminated") {
@@ -132,12 +148,12 @@ fn note(world: &mut World, set: &ReplicaSet, reason: &'static str, message: Stri
     world.note(about(set, reason, message));
 }
 
-/// Active pods of all ReplicaSets with the same controller: what is doubled up on a node is counted among them.
-fn related(world: &World, set: &ReplicaSet) -> Vec<Pod> {
-    let Some(owner) = meta::controller(&set.metadata) else { return pods_of(world, set) };
+/// Pods of all ReplicaSets with the same controller: what is doubled up on a node is counted among them.
+fn related(world: &World, set: &ReplicaSet) -> Vec<Pods> {
+    let Some(owner) = meta::controller(&set.metadata) else { return vec![Pods::of(world, set)] };
     let siblings = world.store.all::<ReplicaSet>(set.metadata.namespace.as_deref());
     let siblings = siblings.filter(|sibling| meta::is_controlled_by(&sibling.metadata, Some(&owner.uid)));
-    siblings.flat_map(|sibling| pods_of(world, sibling)).filter(meta::is_active).collect()
+    siblings.map(|sibling| Pods::of(world, sibling)).collect()
 }
 
 /// Whether a pod has been ready for long enough.
@@ -147,7 +163,7 @@ fn is_available(pod: &Pod, min_ready_seconds: i32, now_millis: i64) -> bool {
     meta::is_ready(pod) && (wait == 0 || since.is_some_and(|since| time::millis(since) + wait <= now_millis))
 }
 
-fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &[Pod], failed: Option<&ApiError>) {
+fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods, failed: Option<&ApiError>) {
     let (now, key) = (world.now_millis(), Key::of(&set.metadata));
     let spec = set.spec.clone().unwrap_or_default();
     let min_ready = spec.min_ready_seconds.unwrap_or_default();
@@ -160,16 +176,16 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &[Pod]
     let ready: Vec<&Pod> = active.iter().filter(|pod| meta::is_ready(pod)).collect();
     let available = ready.iter().filter(|pod| is_available(pod, min_ready, now)).count();
     let is_terminating = |pod: &&Pod| meta::is_deleting(&pod.metadata) && selector.matches(meta::labels(&pod.metadata));
-    let terminating = pods_of(world, set).iter().filter(is_terminating).count();
+    let terminating = Pods::of(world, set).iter().filter(is_terminating).count();
     let before = set.status.clone().unwrap_or_default();
     let status = ReplicaSetStatus {
-        replicas: count(active.len()).unwrap_or_default(),
+        replicas: count(active.0.len()).unwrap_or_default(),
         fully_labeled_replicas: count(active.iter().filter(is_whole).count()),
         ready_replicas: count(ready.len()),
         available_replicas: count(available),
         terminating_replicas: Some(i32::try_from(terminating).unwrap_or(i32::MAX)),
         observed_generation: set.metadata.generation,
-        conditions: conditions(&before, replicas_of(set), active.len(), failed, now),
+        conditions: conditions(&before, replicas_of(set), active.0.len(), failed, now),
     };
     world.modify::<ReplicaSet>(&key, Write::Status, |set| set.status = Some(status));
     if min_ready > 0 && ready.len() != available {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 
+use crate::object::Key;
 use crate::{meta, time};
 
 /// A pod with what is compared of it, in the order of comparison.
@@ -14,19 +15,16 @@ struct Ranked<'a> {
     doubled_up: usize,
 }
 
-/// The first `count` pods to go.
-pub fn first_to_go(active: &[Pod], related: &[Pod], count: usize, now_millis: i64) -> Vec<Pod> {
-    if count >= active.len() {
-        return active.to_vec();
-    }
+/// The first `count` pods to go; `related` are the pods of the same owner.
+pub fn first_to_go(active: &[&Pod], related: &[&Pod], count: usize, now_millis: i64) -> Vec<Key> {
     let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
-    for pod in related.iter().filter(|pod| meta::is_ready(pod)) {
+    for pod in related.iter().filter(|pod| meta::is_ready(pod) && meta::is_active(pod)) {
         *on_node.entry(meta::node_of(pod).unwrap_or_default()).or_default() += 1;
     }
-    let ranked = |pod| Ranked { pod, doubled_up: on_node.get(meta::node_of(pod).unwrap_or_default()).copied().unwrap_or_default() };
-    let mut all: Vec<Ranked<'_>> = active.iter().map(ranked).collect();
+    let doubled_up = |pod| on_node.get(meta::node_of(pod).unwrap_or_default()).copied().unwrap_or_default();
+    let mut all: Vec<Ranked<'_>> = active.iter().map(|pod| Ranked { pod, doubled_up: doubled_up(pod) }).collect();
     all.sort_by(|a, b| compare(a, b, now_millis));
-    all.into_iter().take(count).map(|ranked| ranked.pod.clone()).collect()
+    all.into_iter().take(count).map(|ranked| Key::of(&ranked.pod.metadata)).collect()
 }
 
 fn compare(a: &Ranked<'_>, b: &Ranked<'_>, now_millis: i64) -> Ordering {
@@ -109,9 +107,8 @@ mod tests {
         let pending = pod("pending", "b", false, json!({ "/status/phase": "Pending" }));
         let homeless = pod("homeless", "", false, json!({ "/status/phase": "Pending" }));
         let alone = pod("alone", "c", true, json!({}));
-        let all = [alone, usual, young, unready, homeless, cheap, pending];
-        let order = first_to_go(&all, &all, 6, now);
-        let names: Vec<_> = order.iter().map(|pod| pod.metadata.name.clone().unwrap()).collect();
+        let all = [&alone, &usual, &young, &unready, &homeless, &cheap, &pending];
+        let names: Vec<_> = first_to_go(&all, &all, 6, now).into_iter().map(|key| key.name).collect();
         // "usual" and "cheap" share a node; "young" is alone with an unready one.
         assert_eq!(names, ["homeless", "pending", "unready", "cheap", "usual", "young"]);
     }

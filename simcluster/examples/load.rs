@@ -1,0 +1,57 @@
+//! Serves a cluster of many pods, some of which change all the time: `cargo xtask load --pods 10000 --rate 500`.
+//!
+//! Prints a kubeconfig's path on the first line, then what was done, every second: changes, and how far behind the rate it is.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use simcluster::api::{self, Cluster};
+use simcluster::load::{self, Load};
+use simcluster::{Settings, World};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (mut pods, mut rate, mut seed, mut kubeconfig) = (1000_usize, 100_u32, 1_u64, "target/load-kubeconfig".to_owned());
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        match name.as_str() {
+            "--pods" => pods = value.parse()?,
+            "--rate" => rate = value.parse()?,
+            "--seed" => seed = value.parse()?,
+            "--kubeconfig" => kubeconfig = value,
+            other => return Err(format!("there is no option {other}; there are --pods --rate --seed --kubeconfig").into()),
+        }
+    }
+    if pods > 100_000 || rate > 20_000 {
+        return Err("at most 100000 pods and 20000 changes a second".into());
+    }
+    tokio::runtime::Runtime::new()?.block_on(serve(pods, rate, seed, &kubeconfig))
+}
+
+async fn serve(pods: usize, rate: u32, seed: u64, kubeconfig: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let now = i64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
+    let settings: Settings = load::settings(pods);
+    let mut world = World::new(seed, now, settings);
+    let started = Instant::now();
+    let load = Load::fill(&mut world, pods)?;
+    let cluster = Cluster::new(world);
+    let listener = api::listen(0).await?;
+    std::fs::write(kubeconfig, api::kubeconfig("load", listener.local_addr()?))?;
+    println!("{kubeconfig}");
+    println!("{pods} pods after {} ms", started.elapsed().as_millis());
+    tokio::spawn(cluster.clone().run());
+    tokio::spawn(cluster.clone().serve(listener));
+    let (started, mut done, mut told) = (Instant::now(), 0_u64, 0_u64);
+    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    loop {
+        tick.tick().await;
+        let due = (started.elapsed().as_secs_f64() * f64::from(rate)) as u64;
+        // At most a tenth of a second's worth at once: whoever reads gets a turn.
+        let now = (due - done).min(u64::from(rate) / 10 + 1);
+        cluster.with(|world| (0..now).for_each(|_| load.change(world)));
+        done += now;
+        if started.elapsed().as_secs() > told {
+            told = started.elapsed().as_secs();
+            println!("{told} s: {done} changes, {} behind, revision {}", due.saturating_sub(done), cluster.with(|world| world.store().revision()));
+        }
+    }
+}

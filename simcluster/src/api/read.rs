@@ -1,0 +1,124 @@
+//! Getting one object and listing many, in pages.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use bytes::BytesMut;
+use http::StatusCode;
+use serde_json::json;
+
+use super::route::{Target, shown};
+use super::{Cluster, answer, table};
+use crate::change::Stored;
+use crate::selector::{Fields, Labels};
+use crate::{ApiError, Key, meta};
+
+/// Which objects a request is about, besides kind and namespace.
+#[derive(Debug, Default)]
+pub struct Selection {
+    labels: Labels,
+    fields: Fields,
+}
+
+impl Selection {
+    /// From `labelSelector` and `fieldSelector`.
+    pub fn of(target: &Target) -> Result<Self, ApiError> {
+        Ok(Self {
+            labels: Labels::parse(target.query.get("labelSelector").unwrap_or_default())?,
+            fields: Fields::parse(target.query.get("fieldSelector").unwrap_or_default())?,
+        })
+    }
+
+    /// Whether an object is one of them.
+    pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
+        Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
+    }
+}
+
+/// One object.
+pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
+    let key = target.key();
+    let found = cluster.with(|world| world.store().get(target.resource, &key).cloned());
+    let found = found.ok_or_else(|| ApiError::not_found(target.resource, &key.name))?;
+    Ok(shown(cluster, target, StatusCode::OK, &found))
+}
+
+/// A page of a list.
+struct Page {
+    objects: Vec<Arc<Stored>>,
+    revision: u64,
+    /// Where the next page begins, and how many are left.
+    next: Option<(Key, usize)>,
+    now_millis: i64,
+}
+
+/// Objects of a kind.
+pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
+    let selection = Selection::of(target)?;
+    let limit = match target.query.get("limit").map(str::parse::<usize>) {
+        None | Some(Ok(0)) => usize::MAX,
+        Some(Ok(limit)) => limit,
+        Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number".to_owned())),
+    };
+    let page = page(cluster, target, &selection, limit)?;
+    let token = page.next.as_ref().map(|(key, _)| format!("{}/{}/{}", page.revision, key.namespace, key.name));
+    let left = page.next.as_ref().map(|(_, left)| *left);
+    let meta = json!({
+        "resourceVersion": page.revision.to_string(),
+        "continue": token.unwrap_or_default(), "remainingItemCount": left,
+    });
+    if table::is_wanted(&target.accept) {
+        let mut table = table::table(target, &page.objects, page.now_millis, true);
+        if let Some(table) = table.as_object_mut() {
+            table.insert("metadata".to_owned(), meta);
+        }
+        return Ok(answer::ok(&table));
+    }
+    let resource = target.resource;
+    let head = format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{meta},\"items\":[", resource.kind(), resource.api_version());
+    let mut body = BytesMut::from(head.as_bytes());
+    for (index, object) in page.objects.iter().enumerate() {
+        if index > 0 {
+            body.extend_from_slice(b",");
+        }
+        body.extend_from_slice(&object.json());
+    }
+    body.extend_from_slice(b"]}");
+    Ok(answer::json(StatusCode::OK, body.freeze()))
+}
+
+fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize) -> Result<Page, ApiError> {
+    let after = target.query.get("continue").map(token).transpose()?;
+    cluster.with(|world| {
+        let (store, now_millis) = (world.store(), world.now_millis());
+        let compacted = store.compacted(target.resource);
+        // Later pages are of the first page's revision: what changed meanwhile is told by the watch from there.
+        let revision = match &after {
+            Some((revision, _)) if *revision < compacted => return Err(ApiError::expired(*revision, compacted)),
+            Some((revision, _)) => *revision,
+            None => store.revision(),
+        };
+        let mut objects = Vec::new();
+        let mut all = store.list(target.resource, target.namespace.as_deref(), after.as_ref().map(|(_, key)| key)).peekable();
+        while let Some(object) = all.next() {
+            if selection.matches(object)? {
+                objects.push(object.clone());
+            }
+            if objects.len() >= limit && all.peek().is_some() {
+                let last = objects.last().map(|object| object.object.key()).unwrap_or_else(|| object.object.key());
+                return Ok(Page { objects, revision, next: Some((last, all.count())), now_millis });
+            }
+        }
+        Ok(Page { objects, revision, next: None, now_millis })
+    })
+}
+
+/// `REVISION/NAMESPACE/NAME` of the last object of the page before.
+fn token(text: &str) -> Result<(u64, Key), ApiError> {
+    let mut parts = text.splitn(3, '/');
+    let (revision, namespace, name) = (parts.next(), parts.next(), parts.next());
+    match (revision.and_then(|revision| revision.parse().ok()), namespace, name) {
+        (Some(revision), Some(namespace), Some(name)) => Ok((revision, Key::new(namespace, name))),
+        _ => Err(ApiError::bad_request("continue key is not valid".to_owned())),
+    }
+}

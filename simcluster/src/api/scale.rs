@@ -1,0 +1,59 @@
+//! The size of a Deployment or ReplicaSet, as an object of its own (`autoscaling/v1` `Scale`).
+
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::route::Target;
+use super::{Cluster, answer};
+use crate::change::Stored;
+use crate::object::Object;
+use crate::{ApiError, meta};
+
+/// The scale of an object.
+pub fn of(stored: &Stored) -> Value {
+    let meta = stored.object.meta();
+    let (asked, there, selector) = match &stored.object {
+        Object::Deployment(deployment) => (
+            meta::desired(deployment),
+            deployment.status.as_ref().and_then(|status| status.replicas).unwrap_or_default(),
+            deployment.spec.as_ref().map(|spec| spec.selector.clone()),
+        ),
+        Object::ReplicaSet(set) => (
+            meta::replicas_of(set),
+            set.status.as_ref().map_or(0, |status| status.replicas),
+            set.spec.as_ref().map(|spec| spec.selector.clone()),
+        ),
+        _ => (0, 0, None),
+    };
+    let labels = selector.and_then(|selector| selector.match_labels).unwrap_or_default();
+    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    json!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1",
+        "metadata": { "name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version, "creationTimestamp": meta.creation_timestamp },
+        "spec": { "replicas": asked }, "status": { "replicas": there, "selector": labels.join(",") },
+    })
+}
+
+/// Gets it.
+pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
+    let key = target.key();
+    let found = cluster.with(|world| world.store().get(target.resource, &key).cloned());
+    let found = found.ok_or_else(|| ApiError::not_found(target.resource, &key.name))?;
+    Ok(answer::ok(&of(&found)))
+}
+
+/// The object with the size that a scale asks for.
+pub fn into_object(object: &Object, scale: &Value) -> Result<Object, ApiError> {
+    let replicas = scale.pointer("/spec/replicas").map_or(Some(0), Value::as_i64);
+    let replicas = replicas.and_then(|number| i32::try_from(number).ok());
+    let replicas = replicas.ok_or_else(|| ApiError::bad_request("spec.replicas must be a whole number".to_owned()))?;
+    let mut object = object.clone();
+    match &mut object {
+        Object::Deployment(deployment) => deployment.spec.get_or_insert_default().replicas = Some(replicas),
+        Object::ReplicaSet(set) => set.spec.get_or_insert_default().replicas = Some(replicas),
+        _ => {}
+    }
+    let version = scale.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    object.meta_mut().resource_version = version.map(str::to_owned);
+    Ok(object)
+}

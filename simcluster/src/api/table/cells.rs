@@ -1,0 +1,165 @@
+//! What stands in the columns.
+
+use k8s_openapi::api::core::v1::{ContainerState, Event, Node, Pod, PodTemplateSpec, ResourceQuota};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use serde_json::{Value, json};
+
+use crate::controller::node;
+use crate::object::Object;
+use crate::{meta, time};
+
+/// A stretch of time as kubectl prints it: two units at most, none for the past and the future alike.
+fn age(millis: i64) -> String {
+    let seconds = millis / 1000;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let two = |big: i64, unit: &str, small: i64, small_unit: &str| {
+        if small == 0 { format!("{big}{unit}") } else { format!("{big}{unit}{small}{small_unit}") }
+    };
+    match seconds {
+        ..0 => "0s".to_owned(),
+        0..120 => format!("{seconds}s"),
+        120..600 => two(minutes, "m", seconds % 60, "s"),
+        600..10_800 => format!("{minutes}m"),
+        10_800..28_800 => two(hours, "h", minutes % 60, "m"),
+        28_800..172_800 => format!("{hours}h"),
+        172_800..691_200 => two(days, "d", hours % 24, "h"),
+        _ => format!("{days}d"),
+    }
+}
+
+fn since(time: Option<&k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>, now_millis: i64) -> String {
+    time.map_or_else(|| "<unknown>".to_owned(), |time| age(now_millis - time::millis(time)))
+}
+
+fn or_none(text: Option<&str>) -> &str {
+    text.filter(|text| !text.is_empty()).unwrap_or("<none>")
+}
+
+fn selector(selector: Option<&LabelSelector>) -> String {
+    let labels = selector.and_then(|selector| selector.match_labels.as_ref());
+    let all: Vec<String> = labels.into_iter().flatten().map(|(name, value)| format!("{name}={value}")).collect();
+    all.join(",")
+}
+
+fn containers(template: Option<&PodTemplateSpec>) -> (String, String) {
+    let all = template.and_then(|template| template.spec.as_ref()).map(|spec| &spec.containers[..]).unwrap_or_default();
+    let names: Vec<&str> = all.iter().map(|container| container.name.as_str()).collect();
+    let images: Vec<&str> = all.iter().filter_map(|container| container.image.as_deref()).collect();
+    (names.join(","), images.join(","))
+}
+
+/// The cells of one object, in the order of its kind's columns.
+pub fn cells(object: &Object, now_millis: i64) -> Value {
+    let meta = object.meta();
+    let name = meta.name.as_deref().unwrap_or_default();
+    let old = since(meta.creation_timestamp.as_ref(), now_millis);
+    match object {
+        Object::Deployment(deployment) => {
+            let (spec, status) = (deployment.spec.clone().unwrap_or_default(), deployment.status.clone().unwrap_or_default());
+            let ready = format!("{}/{}", status.ready_replicas.unwrap_or_default(), meta::desired(deployment));
+            let (names, images) = containers(Some(&spec.template));
+            json!([name, ready, status.updated_replicas.unwrap_or_default(), status.available_replicas.unwrap_or_default(), old, names, images, selector(Some(&spec.selector))])
+        }
+        Object::ReplicaSet(set) => {
+            let status = set.status.clone().unwrap_or_default();
+            let spec = set.spec.as_ref();
+            let (names, images) = containers(spec.and_then(|spec| spec.template.as_ref()));
+            json!([name, meta::replicas_of(set), status.replicas, status.ready_replicas.unwrap_or_default(), old, names, images, selector(spec.map(|spec| &spec.selector))])
+        }
+        Object::Pod(pod) => pod_cells(pod, name, &old, now_millis),
+        Object::Event(event) => event_cells(event, name, now_millis),
+        Object::Node(node) => node_cells(node, name, &old),
+        Object::Namespace(namespace) => {
+            json!([name, namespace.status.as_ref().and_then(|status| status.phase.as_deref()), old])
+        }
+        Object::ResourceQuota(quota) => json!([name, used(quota), "", old]),
+        Object::EndpointSlice(slice) => {
+            let ports: Vec<String> = slice.ports.iter().flatten().filter_map(|port| port.port).map(|port| port.to_string()).collect();
+            let addresses: Vec<&str> = slice.endpoints.iter().flatten().flat_map(|endpoint| &endpoint.addresses).map(String::as_str).collect();
+            let shown = |all: String| if all.is_empty() { "<unset>".to_owned() } else { all };
+            json!([name, slice.address_type, shown(ports.join(",")), shown(addresses.join(",")), old])
+        }
+    }
+}
+
+fn used(quota: &ResourceQuota) -> String {
+    let status = quota.status.clone().unwrap_or_default();
+    let used = status.used.unwrap_or_default();
+    let amount = |name: &String| used.get(name).map_or("0", |quantity| quantity.0.as_str()).to_owned();
+    let all: Vec<String> =
+        status.hard.iter().flatten().map(|(name, hard)| format!("{name}: {}/{}", amount(name), hard.0)).collect();
+    all.join(", ")
+}
+
+fn reason_of(state: Option<&ContainerState>) -> Option<String> {
+    let state = state?;
+    if let Some(reason) = state.waiting.as_ref().and_then(|waiting| waiting.reason.clone()) {
+        return Some(reason);
+    }
+    let ended = state.terminated.as_ref()?;
+    Some(ended.reason.clone().unwrap_or_else(|| format!("ExitCode:{}", ended.exit_code)))
+}
+
+fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
+    let status = pod.status.clone().unwrap_or_default();
+    let containers = status.container_statuses.as_deref().unwrap_or_default();
+    let ready = containers.iter().filter(|container| container.ready && container.state.as_ref().is_some_and(|state| state.running.is_some())).count();
+    let count = pod.spec.as_ref().map_or(0, |spec| spec.containers.len());
+    let restarts: i32 = containers.iter().map(|container| container.restart_count).sum();
+    let last = containers.iter().filter_map(|container| container.last_state.as_ref()?.terminated.as_ref()?.finished_at.clone()).max();
+    let restarts = match last {
+        Some(last) if restarts > 0 => format!("{restarts} ({} ago)", since(Some(&last), now_millis)),
+        _ => restarts.to_string(),
+    };
+    let mut word = status.reason.clone().unwrap_or_else(|| status.phase.clone().unwrap_or_default());
+    if let Some(reason) = containers.iter().rev().find_map(|container| reason_of(container.state.as_ref())) {
+        word = reason;
+    }
+    if meta::is_deleting(&pod.metadata) {
+        word = "Terminating".to_owned();
+    }
+    let gates = pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref());
+    let gates = gates.map_or_else(|| "<none>".to_owned(), |gates| {
+        let open = gates.iter().filter(|gate| meta::condition(pod, &gate.condition_type).is_some_and(|condition| condition.status == "True"));
+        format!("{}/{}", open.count(), gates.len())
+    });
+    json!([name, format!("{ready}/{count}"), word, restarts, old, or_none(status.pod_ip.as_deref()), or_none(meta::node_of(pod)), "<none>", gates])
+}
+
+fn event_cells(event: &Event, name: &str, now_millis: i64) -> Value {
+    let about = &event.involved_object;
+    let object = format!("{}/{}", about.kind.as_deref().unwrap_or_default().to_ascii_lowercase(), about.name.as_deref().unwrap_or_default());
+    let made = event.event_time.as_ref().map(|time| age(now_millis - time.0.as_millisecond()));
+    let last = event.last_timestamp.as_ref().map(|time| since(Some(time), now_millis)).or_else(|| made.clone());
+    let first = event.first_timestamp.as_ref().map(|time| since(Some(time), now_millis)).or(made);
+    let count = event.count.unwrap_or(1);
+    let seen = match (&last, &first) {
+        (Some(last), Some(first)) if count > 1 => format!("{last} (x{count} over {first})"),
+        (Some(last), _) => last.clone(),
+        _ => "<unknown>".to_owned(),
+    };
+    let source = event.source.as_ref().and_then(|source| source.component.clone()).or_else(|| event.reporting_component.clone());
+    json!([seen, event.type_, event.reason, object, event.message, about.field_path.clone().unwrap_or_default(), source, first, count, name])
+}
+
+fn node_cells(node: &Node, name: &str, old: &str) -> Value {
+    let mut word = if node::is_ready(node) { "Ready" } else { "NotReady" }.to_owned();
+    if node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true) {
+        word.push_str(",SchedulingDisabled");
+    }
+    let info = node.status.as_ref().and_then(|status| status.node_info.clone()).unwrap_or_default();
+    let or_unknown = |text: String| if text.is_empty() { "<unknown>".to_owned() } else { text };
+    json!([name, word, "<none>", old, info.kubelet_version, "<none>", "<none>", or_unknown(info.os_image), or_unknown(info.kernel_version), or_unknown(info.container_runtime_version)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_kubectls() {
+        for (seconds, expected) in [(-3, "0s"), (0, "0s"), (119, "119s"), (120, "2m"), (125, "2m5s"), (700, "11m"), (10_860, "3h1m"), (90_000, "25h"), (180_000, "2d2h"), (900_000, "10d")] {
+            assert_eq!(age(seconds * 1000), expected);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Watching: what changed after a revision, then what changes, with bookmarks, until the time is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{BufMut, Bytes, BytesMut};
+use http::header;
+use tokio::sync::watch as latest;
+use tokio::time::Instant;
+
+use super::read::Selection;
+use super::route::Target;
+use super::{Cluster, table};
+use crate::ApiError;
+use crate::change::{Change, Stored, Verb};
+use crate::object::Key;
+
+/// How often a bookmark tells the newest revision.
+const BOOKMARK: Duration = Duration::from_secs(30);
+/// How long a watch lasts when the client does not say.
+const USUAL: Duration = Duration::from_secs(45 * 60);
+/// Bytes of one chunk: a reader that is slow gets its lines in portions of this size.
+const CHUNK: usize = 256 * 1024;
+
+struct Watch {
+    cluster: Cluster,
+    target: Target,
+    selection: Selection,
+    /// Everything up to here was told.
+    revision: u64,
+    changed: latest::Receiver<u64>,
+    ends: Instant,
+    bookmark: Option<Instant>,
+    is_over: bool,
+    /// Column definitions are sent with the first row only.
+    has_rows: bool,
+    /// Objects that are there at the beginning, still to be told from after this key on.
+    initial: Option<Option<Key>>,
+    ends_initial: bool,
+}
+
+/// Begins a watch.
+pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
+    let selection = Selection::of(&target)?;
+    let asked = match target.query.get("resourceVersion").map(str::parse::<u64>) {
+        None => 0,
+        Some(Ok(revision)) => revision,
+        Some(Err(_)) => return Err(ApiError::bad_request("invalid resource version".to_owned())),
+    };
+    let sends_initial = target.query.is("sendInitialEvents");
+    let seconds = target.query.get("timeoutSeconds").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    let now = Instant::now();
+    let has_bookmarks = target.query.is("allowWatchBookmarks");
+    let is_initial = sends_initial || asked == 0;
+    let watch = Watch {
+        changed: cluster.revision.subscribe(),
+        revision: if is_initial { cluster.with(|world| world.store().revision()) } else { asked },
+        cluster: cluster.clone(),
+        selection,
+        ends: now + seconds.map_or(USUAL, Duration::from_secs),
+        bookmark: has_bookmarks.then(|| now + BOOKMARK),
+        is_over: false,
+        has_rows: false,
+        initial: is_initial.then_some(None),
+        ends_initial: sends_initial && has_bookmarks,
+        target,
+    };
+    let lines = futures::stream::unfold(watch, |mut watch| async move {
+        let bytes = watch.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(bytes), watch))
+    });
+    let mut response = Response::new(Body::from_stream(lines));
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+impl Watch {
+    /// The next lines; `None` when the watch is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if self.is_over {
+                return None;
+            }
+            let mut lines = BytesMut::new();
+            self.changed.mark_unchanged();
+            if self.initial.is_some() {
+                self.tell_initial(&mut lines);
+            } else {
+                self.tell_changes(&mut lines);
+            }
+            if !lines.is_empty() {
+                return Some(lines.freeze());
+            }
+            let wakes = self.bookmark.map_or(self.ends, |bookmark| bookmark.min(self.ends));
+            tokio::select! {
+                changed = self.changed.changed() => self.is_over |= changed.is_err(),
+                () = tokio::time::sleep_until(wakes) => {
+                    let now = Instant::now();
+                    self.is_over = now >= self.ends;
+                    if self.bookmark.is_some() {
+                        self.bookmark = Some(now + BOOKMARK);
+                        self.tell_bookmark(&mut lines, false);
+                        return Some(lines.freeze());
+                    }
+                }
+            }
+        }
+    }
+
+    fn tell_initial(&mut self, lines: &mut BytesMut) {
+        let Some(after) = self.initial.take() else { return };
+        let cluster = self.cluster.clone();
+        let objects: Vec<Arc<Stored>> = cluster.with(|world| {
+            world.store().list(self.target.resource, self.target.namespace.as_deref(), after.as_ref()).take(200).cloned().collect()
+        });
+        self.initial = objects.last().map(|object| Some(object.object.key()));
+        for object in &objects {
+            // What was written after this watch began comes as a change.
+            if object.revision <= self.revision && self.selection.matches(object).unwrap_or_default() {
+                self.tell(lines, "ADDED", object);
+            }
+        }
+        if self.initial.is_none() && self.ends_initial {
+            self.tell_bookmark(lines, true);
+        } else if self.initial.is_some() && lines.is_empty() {
+            self.tell_initial(lines);
+        }
+    }
+
+    fn tell_changes(&mut self, lines: &mut BytesMut) {
+        let (cluster, resource) = (self.cluster.clone(), self.target.resource);
+        let found: Result<Vec<Change>, u64> = cluster.with(|world| {
+            let store = world.store();
+            match store.since(resource, self.revision) {
+                Some(changes) => Ok(changes.take(500).cloned().collect()),
+                None => Err(store.compacted(resource)),
+            }
+        });
+        let changes = match found {
+            Ok(changes) => changes,
+            Err(oldest) => {
+                // As Kubernetes tells it: as an event of a watch that was granted.
+                let error = ApiError::expired(self.revision, oldest).status();
+                lines.put_slice(format!("{{\"type\":\"ERROR\",\"object\":{error}}}\n").as_bytes());
+                self.is_over = true;
+                return;
+            }
+        };
+        for change in changes {
+            self.revision = change.object.revision;
+            let namespace = change.object.object.meta().namespace.as_deref();
+            if self.target.namespace.is_some() && self.target.namespace.as_deref() != namespace {
+                continue;
+            }
+            let fits = |object: &Stored| self.selection.matches(object).unwrap_or_default();
+            let was_there = change.before.as_ref().is_some_and(|before| fits(before));
+            let is_there = change.verb != Verb::Deleted && fits(&change.object);
+            let word = match (was_there, is_there) {
+                (false, false) => continue,
+                (false, true) => "ADDED",
+                (true, true) => "MODIFIED",
+                (true, false) => "DELETED",
+            };
+            self.tell(lines, word, &change.object);
+            if lines.len() > CHUNK {
+                return;
+            }
+        }
+    }
+
+    fn tell(&mut self, lines: &mut BytesMut, word: &str, object: &Arc<Stored>) {
+        lines.put_slice(format!("{{\"type\":\"{word}\",\"object\":").as_bytes());
+        if table::is_wanted(&self.target.accept) {
+            let now = self.cluster.with(|world| world.now_millis());
+            let table = table::table(&self.target, std::slice::from_ref(object), now, !self.has_rows);
+            self.has_rows = true;
+            lines.put_slice(table.to_string().as_bytes());
+        } else {
+            lines.put_slice(&object.json());
+        }
+        lines.put_slice(b"}\n");
+    }
+
+    fn tell_bookmark(&mut self, lines: &mut BytesMut, ends_initial: bool) {
+        let resource = self.target.resource;
+        let annotations = if ends_initial { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
+        let (kind, version) = if table::is_wanted(&self.target.accept) {
+            ("Table", "meta.k8s.io/v1".to_owned())
+        } else {
+            (resource.kind(), resource.api_version())
+        };
+        let line = format!(
+            "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"{kind}\",\"apiVersion\":\"{version}\",\"metadata\":{{\"resourceVersion\":\"{}\"{annotations}}}}}}}\n",
+            self.revision
+        );
+        lines.put_slice(line.as_bytes());
+    }
+}

@@ -1,0 +1,275 @@
+//! Creating, updating, patching and deleting.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, header};
+use serde_json::Value;
+
+use super::read::Selection;
+use super::route::{Part, Target, shown};
+use super::{Cluster, answer, scale, strategic, unknown};
+use crate::change::Stored;
+use crate::object::{Key, Object, Resource};
+use crate::world::{DeleteOptions, Propagation, World, Write};
+use crate::ApiError;
+
+const PROTOBUF: &str = "this cluster reads JSON only, and the request carries protobuf, as `kubectl create deployment` sends it. Use `kubectl apply -f`, or `kubectl create deployment … --dry-run=client -o json | kubectl apply -f -`";
+
+fn media_type(headers: &HeaderMap) -> &str {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+fn body(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
+    match media_type(headers) {
+        "application/json" => {}
+        "application/vnd.kubernetes.protobuf" => return Err(ApiError::unsupported_media_type(PROTOBUF.to_owned())),
+        other => {
+            let message = format!("the body of the request was in an unknown format ({other:?}); accepted media types: application/json");
+            return Err(ApiError::unsupported_media_type(message));
+        }
+    }
+    json(body)
+}
+
+fn json(body: &Bytes) -> Result<Value, ApiError> {
+    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}")))
+}
+
+fn is_dry(target: &Target) -> bool {
+    target.query.get("dryRun") == Some("All")
+}
+
+/// Reads an object, and refuses or names fields that its kind does not have, as `fieldValidation` asks.
+fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError> {
+    let version = value.get("apiVersion").and_then(Value::as_str);
+    if let Some(version) = version.filter(|version| *version != target.resource.api_version()) {
+        let message = format!("the API version in the data ({version}) does not match the expected API version ({})", target.resource.api_version());
+        return Err(ApiError::bad_request(message));
+    }
+    let validation = target.query.get("fieldValidation").unwrap_or("Warn");
+    let sent = (validation != "Ignore").then(|| value.clone());
+    let object = Object::read(target.resource, value)?;
+    let strange = sent.map(|sent| unknown::fields(&sent, &object.to_value())).unwrap_or_default();
+    if validation == "Strict" && !strange.is_empty() {
+        let all: Vec<String> = strange.iter().map(|field| format!("unknown field \"{field}\"")).collect();
+        let name = object.key().name;
+        let message = format!("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", target.resource.kind(), target.resource.version(), target.resource.kind(), all.join(", "));
+        return Err(ApiError::bad_request(if name.is_empty() { message } else { message.clone() }));
+    }
+    Ok((object, strange))
+}
+
+fn warned(mut response: Response, strange: &[String]) -> Response {
+    for field in strange {
+        if let Ok(value) = header::HeaderValue::from_str(&format!("299 - \"unknown field \\\"{field}\\\"\"")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+    response
+}
+
+/// The object is in the place that the address names.
+fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
+    let meta = object.meta_mut();
+    if target.resource.is_namespaced() {
+        let asked = target.namespace.clone().unwrap_or_default();
+        match meta.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
+            Some(namespace) if namespace != asked => {
+                return Err(ApiError::bad_request("the namespace of the provided object does not match the namespace sent on the request".to_owned()));
+            }
+            _ => meta.namespace = Some(asked),
+        }
+    } else {
+        meta.namespace = None;
+    }
+    if let Some(name) = &target.name {
+        if meta.name.as_ref().is_some_and(|known| !known.is_empty() && known != name) {
+            return Err(ApiError::bad_request("the name of the object does not match the name on the URL".to_owned()));
+        }
+        meta.name = Some(name.clone());
+    }
+    Ok(object)
+}
+
+/// POST.
+pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
+    if target.resource.is_namespaced() && target.namespace.is_none() {
+        return Err(ApiError::not_allowed());
+    }
+    let (object, strange) = read(target, body(headers, bytes)?)?;
+    let object = placed(target, object)?;
+    let made = cluster.with(|world| world.create(object, is_dry(target)))?;
+    Ok(warned(shown(cluster, target, StatusCode::CREATED, &made), &strange))
+}
+
+/// PUT.
+pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
+    let value = body(headers, bytes)?;
+    if target.part == Part::Scale {
+        let written = cluster.with(|world| {
+            let object = scale::into_object(&present(world, target)?.object, &value)?;
+            world.update(object, Write::Spec, is_dry(target))
+        })?;
+        return Ok(answer::ok(&scale::of(&written)));
+    }
+    let (object, strange) = read(target, value)?;
+    let object = placed(target, object)?;
+    let written = cluster.with(|world| world.update(object, part(target), is_dry(target)))?;
+    Ok(warned(shown(cluster, target, StatusCode::OK, &written), &strange))
+}
+
+const fn part(target: &Target) -> Write {
+    if matches!(target.part, Part::Status) { Write::Status } else { Write::Spec }
+}
+
+fn present(world: &World, target: &Target) -> Result<Arc<Stored>, ApiError> {
+    let key = target.key();
+    world.store().get(target.resource, &key).cloned().ok_or_else(|| ApiError::not_found(target.resource, &key.name))
+}
+
+/// How a patch is to be understood.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Json,
+    Merge,
+    Strategic,
+    /// Server-side apply: merged like a strategic patch, and makes what is not there.
+    Apply,
+}
+
+impl Style {
+    fn of(headers: &HeaderMap) -> Result<Self, ApiError> {
+        match media_type(headers) {
+            "application/json-patch+json" => Ok(Self::Json),
+            "application/merge-patch+json" => Ok(Self::Merge),
+            "application/strategic-merge-patch+json" => Ok(Self::Strategic),
+            "application/apply-patch+yaml" => Ok(Self::Apply),
+            other => Err(ApiError::unsupported_media_type(format!(
+                "the body of the request was in an unknown format ({other:?}) - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
+            ))),
+        }
+    }
+}
+
+/// PATCH.
+pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
+    let style = Style::of(headers)?;
+    let patch = match style {
+        // kubectl sends JSON, which is YAML as well.
+        Style::Apply => serde_json::from_slice(bytes).map_err(|_| ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML".to_owned()))?,
+        _ => json(bytes)?,
+    };
+    let (written, status, strange) = cluster.with(|world| {
+        let before = match present(world, target) {
+            Err(_) if style == Style::Apply && target.part == Part::Whole => {
+                let (object, strange) = read(target, patch.clone())?;
+                let made = world.create(placed(target, object)?, is_dry(target))?;
+                return Ok((made, StatusCode::CREATED, strange));
+            }
+            before => before?,
+        };
+        let mut value = if target.part == Part::Scale { scale::of(&before) } else { before.object.to_value() };
+        // A patch that names no resourceVersion is for whatever there is.
+        if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            meta.remove("resourceVersion");
+        }
+        merge(&mut value, &patch, style)?;
+        let (object, strange) = if target.part == Part::Scale {
+            (scale::into_object(&before.object, &value)?, Vec::new())
+        } else {
+            read(target, value)?
+        };
+        let object = placed(target, object)?;
+        let written = world.update(object, part(target), is_dry(target))?;
+        Ok::<_, ApiError>((written, StatusCode::OK, strange))
+    })?;
+    if target.part == Part::Scale {
+        return Ok(answer::ok(&scale::of(&written)));
+    }
+    Ok(warned(shown(cluster, target, status, &written), &strange))
+}
+
+fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError> {
+    match style {
+        Style::Json => {
+            let steps: json_patch::Patch = serde_json::from_value(patch.clone())
+                .map_err(|error| ApiError::bad_request(format!("the patch is no JSON patch: {error}")))?;
+            json_patch::patch(value, &steps).map_err(|error| ApiError::cannot_patch(error.to_string()))
+        }
+        Style::Merge => {
+            json_patch::merge(value, patch);
+            Ok(())
+        }
+        Style::Strategic | Style::Apply if !patch.is_object() => {
+            Err(ApiError::bad_request("the patch must be an object".to_owned()))
+        }
+        Style::Strategic | Style::Apply => {
+            strategic::apply(value, patch);
+            Ok(())
+        }
+    }
+}
+
+fn options(target: &Target, bytes: &Bytes) -> Result<DeleteOptions, ApiError> {
+    // kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
+    let sent = if bytes.is_empty() { Value::Null } else { json(bytes)? };
+    let text = |name: &str| {
+        let sent = sent.get(name).and_then(Value::as_str);
+        sent.or_else(|| target.query.get(name)).map(str::to_owned)
+    };
+    let propagation = match text("propagationPolicy").as_deref() {
+        None | Some("Background") => Propagation::Background,
+        Some("Foreground") => Propagation::Foreground,
+        Some("Orphan") => Propagation::Orphan,
+        Some(other) => {
+            return Err(ApiError::bad_request(format!("propagationPolicy {other:?} is none of Background, Foreground, Orphan")));
+        }
+    };
+    let propagation = if sent.get("orphanDependents") == Some(&Value::Bool(true)) { Propagation::Orphan } else { propagation };
+    let grace = sent.get("gracePeriodSeconds").and_then(Value::as_i64);
+    let precondition = |name: &str| sent.pointer(&format!("/preconditions/{name}")).and_then(Value::as_str).map(str::to_owned);
+    Ok(DeleteOptions {
+        propagation,
+        grace_seconds: grace.or_else(|| target.query.get("gracePeriodSeconds")?.parse().ok()),
+        uid: precondition("uid"),
+        resource_version: precondition("resourceVersion"),
+        is_dry: is_dry(target) || sent.get("dryRun").is_some_and(|dry| dry.as_array().is_some_and(|dry| !dry.is_empty())),
+    })
+}
+
+/// DELETE of one object.
+pub fn delete(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
+    let options = options(target, bytes)?;
+    let key = target.key();
+    let (object, is_gone) = cluster.with(|world| world.delete(target.resource, &key, &options))?;
+    if is_gone && target.resource != Resource::Pod {
+        let details = serde_json::json!({ "name": key.name, "group": target.resource.group(), "kind": target.resource.plural(), "uid": object.object.uid() });
+        let status = serde_json::json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details });
+        return Ok(answer::ok(&status));
+    }
+    Ok(answer::json(StatusCode::OK, object.json()))
+}
+
+/// DELETE of all that are selected.
+pub fn delete_all(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
+    if target.resource == Resource::Namespace {
+        return Err(ApiError::not_allowed());
+    }
+    let (selection, options) = (Selection::of(target)?, options(target, bytes)?);
+    cluster.with(|world| {
+        let mut keys: Vec<Key> = Vec::new();
+        for object in world.store().list(target.resource, target.namespace.as_deref(), None) {
+            if selection.matches(object)? {
+                keys.push(object.object.key());
+            }
+        }
+        for key in keys {
+            world.delete(target.resource, &key, &options)?;
+        }
+        Ok::<_, ApiError>(())
+    })?;
+    Ok(answer::ok(&serde_json::json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success" })))
+}
