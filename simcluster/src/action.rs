@@ -1,1 +1,306 @@
-//! stub
+//! What people do to a Deployment, each with the kubectl command that does the same. The playground's buttons and stories use these,
+//! and so do tests that do the same to a real cluster.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
+use serde_json::{Value, json};
+
+use crate::controller::node;
+use crate::object::{Key, Kind, Object, Resource};
+use crate::world::{DeleteOptions, Write};
+use crate::{ApiError, World, meta};
+
+/// The quota that the playground has, and what it allows when it does not matter.
+pub const QUOTA: &str = "pods";
+/// Pods that the quota allows when it does not matter.
+pub const PLENTY: u32 = 100;
+
+/// Something that people do to a Deployment or to what belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Another image for its first container.
+    Image(String),
+    /// A pod is deleted.
+    KillPod(String),
+    /// A pod loses the label that it is selected by.
+    Unlabel(String),
+    /// A pod gets it back.
+    Label(String),
+    /// A ReplicaSet is deleted.
+    DeleteReplicaSet(String),
+    /// Another size.
+    Scale(i32),
+    /// Rolling out stops.
+    Pause,
+    /// Rolling out goes on.
+    Resume,
+    /// Back to a revision, or to the one before.
+    Undo(Option<i64>),
+    /// The same image in new pods; the text is the time, which makes the template another one.
+    Restart(String),
+    /// How many pods the namespace may have.
+    Quota(u32),
+    /// A node is gone.
+    LoseNode(String),
+    /// A node comes, or comes back.
+    AddNode(String),
+}
+
+/// The label that tells which pods are of a Deployment: the first one of its selector.
+fn label(deployment: &Deployment) -> Option<(String, String)> {
+    let labels = deployment.spec.as_ref()?.selector.match_labels.as_ref()?;
+    labels.iter().next().map(|(name, value)| (name.clone(), value.clone()))
+}
+
+/// A quota on the number of pods.
+#[must_use]
+pub fn quota(namespace: &str, pods: u32) -> Value {
+    json!({ "metadata": { "name": QUOTA, "namespace": namespace }, "spec": { "hard": { "pods": pods.to_string() } } })
+}
+
+/// Words of a command, quoted for a shell where that is needed.
+fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,".contains(&byte);
+    if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{text}'") }
+}
+
+impl Action {
+    /// The kubectl command that does the same; the namespace is named unless it is "default".
+    #[must_use]
+    pub fn command(&self, world: &World, of: &Key) -> String {
+        let arguments = self.arguments(world, of);
+        let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+        format!("kubectl {}", words.join(" "))
+    }
+
+    /// The arguments of that command.
+    #[must_use]
+    pub fn arguments(&self, world: &World, of: &Key) -> Vec<String> {
+        let name = format!("deployment/{}", of.name);
+        let deployment = world.get::<Deployment>(of).unwrap_or_default();
+        let (label, value) = label(&deployment).unwrap_or_default();
+        let container = deployment.spec.and_then(|spec| spec.template.spec?.containers.into_iter().next()).map(|container| container.name);
+        let mut words: Vec<String> = match self {
+            Self::Image(image) => vec!["set".into(), "image".into(), name, format!("{}={image}", container.unwrap_or_default())],
+            Self::KillPod(pod) => vec!["delete".into(), "pod".into(), pod.clone()],
+            Self::Unlabel(pod) => vec!["label".into(), "pod".into(), pod.clone(), format!("{label}-")],
+            Self::Label(pod) => vec!["label".into(), "pod".into(), pod.clone(), format!("{label}={value}")],
+            Self::DeleteReplicaSet(set) => vec!["delete".into(), "replicaset".into(), set.clone()],
+            Self::Scale(replicas) => vec!["scale".into(), name, format!("--replicas={replicas}")],
+            Self::Pause => vec!["rollout".into(), "pause".into(), name],
+            Self::Resume => vec!["rollout".into(), "resume".into(), name],
+            Self::Undo(None) => vec!["rollout".into(), "undo".into(), name],
+            Self::Undo(Some(revision)) => vec!["rollout".into(), "undo".into(), name, format!("--to-revision={revision}")],
+            Self::Restart(_) => vec!["rollout".into(), "restart".into(), name],
+            Self::Quota(pods) => {
+                let patch = json!({ "spec": { "hard": { "pods": pods.to_string() } } });
+                vec!["patch".into(), "resourcequota".into(), QUOTA.into(), "--type=merge".into(), "-p".into(), patch.to_string()]
+            }
+            Self::LoseNode(node) => vec!["delete".into(), "node".into(), node.clone()],
+            Self::AddNode(node) => vec!["apply".into(), "-f".into(), format!("{node}.yaml")],
+        };
+        let is_of_cluster = matches!(self, Self::LoseNode(_) | Self::AddNode(_));
+        if of.namespace != "default" && !is_of_cluster {
+            words.extend(["--namespace".to_owned(), of.namespace.clone()]);
+        }
+        words
+    }
+
+    /// Does it, as the command would.
+    ///
+    /// # Errors
+    /// What the API server answers.
+    pub fn perform(&self, world: &mut World, of: &Key) -> Result<(), ApiError> {
+        let usual = DeleteOptions::default();
+        match self {
+            Self::Image(image) => edit(world, of, |deployment| {
+                let containers = deployment.spec.as_mut().and_then(|spec| spec.template.spec.as_mut()).map(|spec| &mut spec.containers);
+                if let Some(container) = containers.and_then(|containers| containers.first_mut()) {
+                    container.image = Some(image.clone());
+                }
+            }),
+            Self::KillPod(pod) => world.delete(Resource::Pod, &Key::new(&of.namespace, pod), &usual).map(|_| ()),
+            Self::DeleteReplicaSet(set) => {
+                world.delete(Resource::ReplicaSet, &Key::new(&of.namespace, set), &usual).map(|_| ())
+            }
+            Self::LoseNode(node) => world.delete(Resource::Node, &Key::new("", node), &usual).map(|_| ()),
+            Self::Unlabel(pod) | Self::Label(pod) => {
+                let (label, value) = label(&deployment(world, of)?).unwrap_or_default();
+                let key = Key::new(&of.namespace, pod);
+                let mut pod = world.get::<Pod>(&key).ok_or_else(|| ApiError::not_found(Resource::Pod, &key.name))?;
+                let labels = pod.metadata.labels.get_or_insert_default();
+                if matches!(self, Self::Label(_)) {
+                    labels.insert(label, value);
+                } else {
+                    labels.remove(&label);
+                }
+                world.update(pod.into_object(), Write::Spec, false).map(|_| ())
+            }
+            Self::Scale(replicas) => edit(world, of, |deployment| {
+                deployment.spec.get_or_insert_default().replicas = Some(*replicas);
+            }),
+            Self::Pause => edit(world, of, |deployment| deployment.spec.get_or_insert_default().paused = Some(true)),
+            Self::Resume => edit(world, of, |deployment| deployment.spec.get_or_insert_default().paused = None),
+            Self::Undo(revision) => undo(world, of, *revision),
+            Self::Restart(time) => edit(world, of, |deployment| {
+                let template = &mut deployment.spec.get_or_insert_default().template;
+                let annotations = template.metadata.get_or_insert_default().annotations.get_or_insert_default();
+                annotations.insert("kubectl.kubernetes.io/restartedAt".to_owned(), time.clone());
+            }),
+            Self::Quota(pods) => {
+                let key = Key::new(&of.namespace, QUOTA);
+                let object = Object::read(Resource::ResourceQuota, quota(&of.namespace, *pods))?;
+                match world.get::<ResourceQuota>(&key) {
+                    Some(_) => world.update(object, Write::Spec, false).map(|_| ()),
+                    None => world.create(object, false).map(|_| ()),
+                }
+            }
+            Self::AddNode(name) => {
+                let object = Object::read(Resource::Node, json!({ "metadata": { "name": name } }))?;
+                world.create(object, false).map(|_| ())
+            }
+        }
+    }
+}
+
+fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
+    world.get::<Deployment>(of).ok_or_else(|| ApiError::not_found(Resource::Deployment, &of.name))
+}
+
+/// Changes what is asked of a Deployment.
+///
+/// # Errors
+/// What the API server answers.
+pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
+    let mut deployment = deployment(world, of)?;
+    change(&mut deployment);
+    world.update(deployment.into_object(), Write::Spec, false).map(|_| ())
+}
+
+/// ReplicaSets of a Deployment with their revisions, oldest first.
+#[must_use]
+pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
+    let uid = world.store().typed::<Deployment>(of).and_then(|deployment| deployment.metadata.uid.clone());
+    let sets = world.store().all::<ReplicaSet>(Some(&of.namespace));
+    let mine = sets.filter(|set| meta::is_controlled_by(&set.metadata, uid.as_deref()));
+    let revision = |set: &ReplicaSet| meta::annotation(&set.metadata, "deployment.kubernetes.io/revision")?.parse().ok();
+    let mut all: Vec<(i64, ReplicaSet)> = mine.filter_map(|set| Some((revision(set)?, set.clone()))).collect();
+    all.sort_by_key(|(revision, _)| *revision);
+    all
+}
+
+/// As `kubectl rollout undo` does it: the template of that revision's ReplicaSet, without the hash.
+fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiError> {
+    let deployment = deployment(world, of)?;
+    if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
+        let why = format!("you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again: {}", of.name);
+        return Err(ApiError::bad_request(why));
+    }
+    let all = revisions(world, of);
+    let wanted = match revision {
+        Some(wanted) => all.iter().find(|(revision, _)| *revision == wanted),
+        None => all.iter().rev().nth(1),
+    };
+    let Some((_, set)) = wanted else {
+        return Err(ApiError::bad_request(format!("no rollout history found for deployment {:?}", of.name)));
+    };
+    let mut template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
+    if let Some(labels) = template.metadata.as_mut().and_then(|meta| meta.labels.as_mut()) {
+        labels.remove("pod-template-hash");
+    }
+    edit(world, of, |deployment| deployment.spec.get_or_insert_default().template = template)
+}
+
+/// What can be chosen from now: pods, revisions, nodes.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Pods of the Deployment that nobody deletes, those that are ready first.
+    pub pods: Vec<String>,
+    /// Pods that were its, and no longer have the label.
+    pub out_of_rotation: Vec<String>,
+    /// The ReplicaSet of the newest revision.
+    pub newest: Option<String>,
+    /// Revisions to go back to.
+    pub revisions: Vec<i64>,
+    /// Nodes that are there.
+    pub nodes: Vec<String>,
+    /// Nodes that should be there and are not.
+    pub lost: Vec<String>,
+    /// Replicas that are asked for.
+    pub replicas: i32,
+    /// It is paused.
+    pub is_paused: bool,
+    /// The present image.
+    pub image: String,
+    /// What the quota allows.
+    pub quota: u32,
+    /// Pods in the namespace that the quota counts.
+    pub counted: u32,
+}
+
+impl Choice {
+    /// What there is now; `None` without the Deployment.
+    #[must_use]
+    pub fn of(world: &World, of: &Key) -> Option<Self> {
+        let deployment = world.store().typed::<Deployment>(of)?;
+        let spec = deployment.spec.clone().unwrap_or_default();
+        let all = revisions(world, of);
+        let mut pods: Vec<(bool, String)> = Vec::new();
+        for (_, set) in &all {
+            let uid = set.metadata.uid.clone().unwrap_or_default();
+            let mine = world.store().pods_of(&uid).filter_map(|stored| Pod::of(&stored.object).cloned());
+            pods.extend(mine.filter(meta::is_active).map(|pod| (!meta::is_ready(&pod), pod.metadata.name.unwrap_or_default())));
+        }
+        pods.sort();
+        let (label, _) = label(deployment).unwrap_or_default();
+        let prefix = format!("{}-", of.name);
+        let is_out = |pod: &&Pod| {
+            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            let is_his = name.starts_with(&prefix) && meta::labels(&pod.metadata).contains_key("pod-template-hash");
+            is_his && !meta::labels(&pod.metadata).contains_key(&label) && meta::is_active(pod)
+        };
+        let name = |pod: &Pod| pod.metadata.name.clone().unwrap_or_default();
+        let orphans = world.store().orphans(&of.namespace).filter_map(|stored| Pod::of(&stored.object));
+        let nodes: Vec<String> = world.store().all::<Node>(None).filter_map(|node| node.metadata.name.clone()).collect();
+        let quota = world.store().typed::<ResourceQuota>(&Key::new(&of.namespace, QUOTA));
+        let hard = quota.and_then(|quota| quota.spec.as_ref()?.hard.as_ref()?.get("pods")?.0.parse().ok());
+        let newest = all.last();
+        let containers = spec.template.spec.as_ref().map(|spec| &spec.containers[..]).unwrap_or_default();
+        let counted = world.store().all::<Pod>(Some(&of.namespace)).filter(|pod| !meta::is_finished(pod)).count();
+        Some(Self {
+            pods: pods.into_iter().map(|(_, name)| name).collect(),
+            out_of_rotation: orphans.filter(is_out).map(name).collect(),
+            newest: newest.and_then(|(_, set)| set.metadata.name.clone()),
+            revisions: all.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
+            lost: world.settings.nodes.iter().filter(|node| !nodes.contains(node)).cloned().collect(),
+            nodes: nodes.into_iter().filter(|name| world.store().typed::<Node>(&Key::new("", name)).is_some_and(node::is_ready)).collect(),
+            replicas: meta::desired(deployment),
+            is_paused: spec.paused == Some(true),
+            image: containers.first().and_then(|container| container.image.clone()).unwrap_or_default(),
+            quota: hard.unwrap_or(PLENTY),
+            counted: u32::try_from(counted).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// The next version of the present image, with a word that decides how its pods live: `web:v4`, `web:crash-v4`.
+    #[must_use]
+    pub fn next_image(&self, fate: &str) -> String {
+        let (name, tag) = self.image.rsplit_once(':').unwrap_or((&self.image, "v1"));
+        let number: u32 = tag.rsplit('v').next().and_then(|number| number.parse().ok()).unwrap_or(1);
+        let word = if fate.is_empty() { String::new() } else { format!("{fate}-") };
+        format!("{name}:{word}v{}", number + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_count_up_whatever_their_fate() {
+        let choice = |image: &str| Choice { image: image.to_owned(), ..Choice::default() };
+        assert_eq!(choice("web:v1").next_image(""), "web:v2");
+        assert_eq!(choice("web:crash-v9").next_image("never"), "web:never-v10");
+        assert_eq!(choice("web").next_image(""), "web:v2");
+    }
+}

@@ -1,1 +1,494 @@
-//! stub
+//! Stories: a Deployment is brought to do something, step by step, with a sentence of explanation at each. They play by themselves, one
+//! after another, for a first visit and for the wall.
+//!
+//! ```text
+//!   next story ─► step: say, act ─► until what it waits for is there, and it could be read ─► next step … ─► next story
+//! ```
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy};
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use crate::action::{self, Action, Choice, PLENTY};
+use crate::object::{Key, Kind};
+use crate::{World, meta, time};
+
+/// Milliseconds that a sentence stands at least.
+const READ_MILLIS: i64 = 4_000;
+/// A step that waits in vain gives up after this long.
+const PATIENCE_MILLIS: i64 = 180_000;
+
+/// A story.
+#[derive(Debug)]
+pub struct Story {
+    /// Its name in addresses.
+    pub name: &'static str,
+    /// What it answers.
+    pub title: &'static str,
+    /// What happens.
+    pub steps: &'static [Step],
+}
+
+/// A step of a story.
+#[derive(Debug)]
+pub struct Step {
+    /// The explanation.
+    pub say: &'static str,
+    /// What is done at its beginning.
+    does: Act,
+    /// When the next step may come.
+    until: Until,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    /// Nothing.
+    Look,
+    /// A healthy Deployment of this size, with this deadline and these seconds that pods must be ready.
+    Prepare { replicas: i32, deadline: i32, min_ready: i32, recreate: bool },
+    /// The next version, with a fate.
+    Version(&'static str),
+    KillPod,
+    Unlabel,
+    Label,
+    DeleteReplicaSet,
+    Scale(i32),
+    Pause,
+    Resume,
+    Undo,
+    Restart,
+    /// The quota allows as many pods as there are, or plenty.
+    Quota(bool),
+    LoseNode,
+    AddNodes,
+}
+
+/// What a step waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// Nothing but that it could be read.
+    Read,
+    /// The rollout is complete, and nothing is terminating.
+    Calm,
+    /// Every pod of the newest ReplicaSet was started; nothing more can happen.
+    Halted,
+    /// Half of the pods are of the newest revision.
+    Half,
+    /// The deadline has passed.
+    Deadline,
+    /// No pod is on a node that is gone.
+    WrittenOff,
+}
+
+const fn step(say: &'static str, does: Act, until: Until) -> Step {
+    Step { say, does, until }
+}
+
+const fn ready(replicas: i32) -> Act {
+    Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false }
+}
+
+/// Every story, in the order in which they are played.
+pub const STORIES: [Story; 15] = [
+    Story {
+        name: "rollout",
+        title: "What happens during a rollout?",
+        steps: &[
+            step("Four pods run one version. A Deployment asks for them, a ReplicaSet keeps them.", ready(4), Until::Calm),
+            step("Another image: a new ReplicaSet appears. One pod more is allowed (maxSurge 25 %), and one may be missing (maxUnavailable 25 %).", Act::Version(""), Until::Half),
+            step("Each new pod that becomes available lets an old one go. Old pods drain while their replacements run already.", Act::Look, Until::Calm),
+            step("Every pod is of the new revision. The old ReplicaSet stays, empty: it is what a rollback returns to.", Act::Look, Until::Read),
+        ],
+    },
+    Story {
+        name: "kill-pod",
+        title: "What if we kill a pod?",
+        steps: &[
+            step("Four pods are available.", ready(4), Until::Calm),
+            step("One is deleted. Its ReplicaSet makes another one at once; the old one is still draining. No template changed, so the revision stays.", Act::KillPod, Until::Calm),
+            step("Four of four again. To the Deployment nothing was rolled out.", Act::Look, Until::Read),
+        ],
+    },
+    Story {
+        name: "relabel",
+        title: "What if we change a pod's labels?",
+        steps: &[
+            step("A ReplicaSet knows its pods by their labels.", ready(3), Until::Calm),
+            step("One pod loses its label: the ReplicaSet lets go of it and makes another. The pod itself runs on, out of rotation: a way to look at a sick pod in peace.", Act::Unlabel, Until::Calm),
+            step("The label is back: the pod is adopted again. Now there is one too many, and the ReplicaSet deletes one, not necessarily this one.", Act::Label, Until::Calm),
+        ],
+    },
+    Story {
+        name: "failing-rollout",
+        title: "What if a new version never becomes ready?",
+        steps: &[
+            step("Four healthy pods.", ready(4), Until::Calm),
+            step("The new version starts and never becomes ready. The rollout goes as far as its budget allows, and stops there.", Act::Version("never"), Until::Halted),
+            step("Three old pods still serve: the floor holds. Kubernetes waits; it does not roll back by itself.", Act::Look, Until::Read),
+            step("Undone: the old ReplicaSet comes back under a new revision number.", Act::Undo, Until::Calm),
+        ],
+    },
+    Story {
+        name: "image-missing",
+        title: "What if the image does not exist?",
+        steps: &[
+            step("Three healthy pods.", ready(3), Until::Calm),
+            step("A tag that was never pushed. The kubelet tries, backs off, and tries again.", Act::Version("missing"), Until::Halted),
+            step("Nothing was lost but the new version: no old pod went away.", Act::Look, Until::Read),
+            step("The next version exists.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "rollover",
+        title: "What if we deploy again before it is done?",
+        steps: &[
+            step("Eight pods of one version.", ready(8), Until::Calm),
+            step("A version that takes its time to start.", Act::Version("slow"), Until::Half),
+            step("Another one overtakes it: three ReplicaSets at once. The unfinished one is an old one now, and goes first where it is not healthy.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "proportional-scaling",
+        title: "What if we scale in the middle of a rollout?",
+        steps: &[
+            step("Four pods.", ready(4), Until::Calm),
+            step("A rollout that gets stuck half-way.", Act::Version("never"), Until::Halted),
+            step("Scaled to eight: both ReplicaSets grow, in proportion to their size. Scaling is no rollout.", Act::Scale(8), Until::Halted),
+            step("A healthy version sets it free.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "pause",
+        title: "What does pausing do?",
+        steps: &[
+            step("Four pods.", ready(4), Until::Calm),
+            step("Paused: from here on changes are only noted.", Act::Pause, Until::Read),
+            step("Another image. Nothing moves.", Act::Version(""), Until::Read),
+            step("Scaling works all the same.", Act::Scale(6), Until::Calm),
+            step("And another image. Both edits will be one revision.", Act::Version(""), Until::Read),
+            step("Resumed: one rollout, with the last image.", Act::Resume, Until::Calm),
+        ],
+    },
+    Story {
+        name: "deadline",
+        title: "What if it takes too long?",
+        steps: &[
+            step("Three pods. This Deployment must make progress within ten seconds.", Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false }, Until::Calm),
+            step("The new version crashes, again and again.", Act::Version("crash"), Until::Deadline),
+            step("The deadline has passed. That is only said: nothing is undone, the controller keeps trying.", Act::Look, Until::Read),
+            step("A version that works. It recovers by itself.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "rollback",
+        title: "What does a rollback do?",
+        steps: &[
+            step("Three pods.", ready(3), Until::Calm),
+            step("A new version is rolled out.", Act::Version(""), Until::Calm),
+            step("Undone: the template of the revision before. Its ReplicaSet is still there and is used again, with the next number.", Act::Undo, Until::Calm),
+            step("A restart is a rollout as well: the same image, in new pods.", Act::Restart, Until::Calm),
+        ],
+    },
+    Story {
+        name: "replicaset-deleted",
+        title: "What if someone deletes the ReplicaSet?",
+        steps: &[
+            step("Four pods, kept by one ReplicaSet.", ready(4), Until::Calm),
+            step("It is deleted by hand. All its pods go with it; the Deployment makes it again, with the same name. Until the new pods are ready, nobody serves.", Act::DeleteReplicaSet, Until::Calm),
+        ],
+    },
+    Story {
+        name: "quota",
+        title: "What if no more pods are allowed?",
+        steps: &[
+            step("Three pods.", ready(3), Until::Calm),
+            step("A quota allows exactly the pods that there are.", Act::Quota(true), Until::Read),
+            step("A rollout needs one pod more for a moment, and may not have it.", Act::Version(""), Until::Halted),
+            step("The quota grows. The controller had been trying all the time.", Act::Quota(false), Until::Calm),
+        ],
+    },
+    Story {
+        name: "recreate",
+        title: "What if two versions must never run together?",
+        steps: &[
+            step("Three pods, with the strategy Recreate.", Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true }, Until::Calm),
+            step("Another image: every old pod goes first. Only then the new ReplicaSet appears. In between nobody serves.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "min-ready-seconds",
+        title: "What if a pod must prove itself?",
+        steps: &[
+            step("Three pods that count only after having been ready for five seconds.", Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false }, Until::Calm),
+            step("Each new pod is ready first, and available five seconds later. Only then an old one may go.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "node-lost",
+        title: "What if a node disappears?",
+        steps: &[
+            step("Eight pods on four nodes.", ready(8), Until::Calm),
+            step("A node is gone. Its pods still look as if they ran: nobody tells otherwise. Kubernetes waits before it writes them off.", Act::LoseNode, Until::WrittenOff),
+            step("Written off and replaced on the other nodes.", Act::Look, Until::Calm),
+            step("The node is back.", Act::AddNodes, Until::Calm),
+        ],
+    },
+];
+
+/// Where the autopilot is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Name of the story.
+    pub story: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// The explanation.
+    pub sentence: &'static str,
+    /// Which step, from 1.
+    pub step: usize,
+    /// How many there are.
+    pub steps: usize,
+    /// The command of this step, if it does something that has one.
+    pub command: String,
+    /// It goes on by itself.
+    pub is_playing: bool,
+}
+
+/// The autopilot of one Deployment.
+#[derive(Debug)]
+pub struct Player {
+    of: Key,
+    story: usize,
+    step: usize,
+    /// When the present step began; `None` before it did.
+    since_millis: Option<i64>,
+    command: String,
+    is_playing: bool,
+}
+
+impl Player {
+    /// One that begins with the first story.
+    #[must_use]
+    pub const fn new(of: Key) -> Self {
+        Self { of, story: 0, step: 0, since_millis: None, command: String::new(), is_playing: true }
+    }
+
+    fn current(&self) -> (&'static Story, &'static Step) {
+        let story = STORIES.get(self.story).unwrap_or(&STORIES[0]);
+        (story, story.steps.get(self.step).unwrap_or(&story.steps[0]))
+    }
+
+    /// What is told now.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        let (story, step) = self.current();
+        Told {
+            story: story.name,
+            title: story.title,
+            sentence: step.say,
+            step: self.step + 1,
+            steps: story.steps.len(),
+            command: self.command.clone(),
+            is_playing: self.is_playing,
+        }
+    }
+
+    /// Goes on by itself, or does not.
+    pub const fn set_playing(&mut self, is_playing: bool) {
+        self.is_playing = is_playing;
+    }
+
+    /// Begins a story; an unknown name changes nothing. Whether there is such a story.
+    pub fn choose(&mut self, name: &str) -> bool {
+        let Some(story) = STORIES.iter().position(|story| story.name == name) else { return false };
+        self.begin(story, 0);
+        self.is_playing = true;
+        true
+    }
+
+    /// Begins the next story.
+    pub fn next_story(&mut self) {
+        self.begin((self.story + 1) % STORIES.len(), 0);
+        self.is_playing = true;
+    }
+
+    fn begin(&mut self, story: usize, step: usize) {
+        (self.story, self.step, self.since_millis) = (story, step, None);
+        self.command.clear();
+    }
+
+    /// Looks at the world and does what is next. Call it again and again; it takes no time when nothing is to be done.
+    pub fn look(&mut self, world: &mut World) {
+        if !self.is_playing {
+            return;
+        }
+        let (story, step) = self.current();
+        let Some(since) = self.since_millis else {
+            self.command = act(world, &self.of, step.does);
+            self.since_millis = Some(world.now_millis());
+            return;
+        };
+        let passed = world.now_millis() - since;
+        if passed < READ_MILLIS || (passed < PATIENCE_MILLIS && !is_there(world, &self.of, step.until)) {
+            return;
+        }
+        if self.step + 1 < story.steps.len() {
+            self.begin(self.story, self.step + 1);
+        } else {
+            self.begin((self.story + 1) % STORIES.len(), 0);
+        }
+    }
+}
+
+/// Does it, and tells the command. What is refused is left: the next story prepares everything again.
+fn act(world: &mut World, of: &Key, act: Act) -> String {
+    if let Act::Prepare { replicas, deadline, min_ready, recreate } = act {
+        prepare(world, of, replicas, (deadline, min_ready, recreate));
+        return String::new();
+    }
+    let Some(choice) = Choice::of(world, of) else { return String::new() };
+    let Some(action) = action(world, &choice, act) else { return String::new() };
+    let command = action.command(world, of);
+    let _ = action.perform(world, of);
+    command
+}
+
+fn action(world: &World, choice: &Choice, act: Act) -> Option<Action> {
+    let now = || time::second(world.now_millis()).0.to_string();
+    Some(match act {
+        Act::Look | Act::Prepare { .. } => return None,
+        Act::Version(fate) => Action::Image(choice.next_image(fate)),
+        Act::KillPod => Action::KillPod(choice.pods.first()?.clone()),
+        Act::Unlabel => Action::Unlabel(choice.pods.first()?.clone()),
+        Act::Label => Action::Label(choice.out_of_rotation.first()?.clone()),
+        Act::DeleteReplicaSet => Action::DeleteReplicaSet(choice.newest.clone()?),
+        Act::Scale(replicas) => Action::Scale(replicas),
+        Act::Pause => Action::Pause,
+        Act::Resume => Action::Resume,
+        Act::Undo => Action::Undo(None),
+        Act::Restart => Action::Restart(now()),
+        Act::Quota(true) => Action::Quota(choice.counted),
+        Act::Quota(false) => Action::Quota(PLENTY),
+        Act::LoseNode => Action::LoseNode(choice.nodes.last()?.clone()),
+        Act::AddNodes => Action::AddNode(choice.lost.first()?.clone()),
+    })
+}
+
+/// Brings the Deployment to where a story begins: healthy, of this size, nothing paused, every node there, the quota out of the way.
+pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready, recreate): (i32, i32, bool)) {
+    let Some(choice) = Choice::of(world, of) else { return };
+    let mut before: Vec<Action> = choice.lost.iter().cloned().map(Action::AddNode).collect();
+    before.extend(choice.out_of_rotation.iter().cloned().map(Action::KillPod));
+    before.push(Action::Quota(PLENTY));
+    for action in before {
+        // A node or pod that is there or gone already is as good.
+        let _ = action.perform(world, of);
+    }
+    let image = choice.next_image("");
+    let is_sick = crate::kubelet::Fate::of_image(&choice.image) != crate::kubelet::Fate::Healthy;
+    let _ = action::edit(world, of, |deployment| {
+        let spec = deployment.spec.get_or_insert_default();
+        spec.replicas = Some(replicas);
+        spec.paused = None;
+        spec.progress_deadline_seconds = Some(deadline);
+        spec.min_ready_seconds = Some(min_ready);
+        spec.strategy = recreate.then(|| DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None });
+        if let Some(container) = spec.template.spec.as_mut().and_then(|spec| spec.containers.first_mut()).filter(|_| is_sick) {
+            container.image = Some(image);
+        }
+    });
+}
+
+/// A Deployment for the playground, as people write one.
+#[must_use]
+pub fn manifest(namespace: &str, name: &str, replicas: i32) -> Value {
+    let labels = json!({ "app": name });
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": name, "namespace": namespace, "labels": labels },
+        "spec": {
+            "replicas": replicas, "selector": { "matchLabels": labels },
+            "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": name, "image": format!("{name}:v1") }] } },
+        },
+    })
+}
+
+fn is_there(world: &World, of: &Key, until: Until) -> bool {
+    let Some(deployment) = world.store().typed::<Deployment>(of) else { return true };
+    let status = deployment.status.clone().unwrap_or_default();
+    let (n, number) = (meta::desired(deployment), |number: Option<i32>| number.unwrap_or_default());
+    let is_seen = status.observed_generation == deployment.metadata.generation;
+    let reason = |r#type: &str| status.conditions.iter().flatten().find(|of| of.type_ == r#type).and_then(|of| of.reason.clone());
+    match until {
+        Until::Read => true,
+        Until::Half => is_seen && number(status.updated_replicas) * 2 >= n,
+        Until::Deadline => reason("Progressing").as_deref() == Some("ProgressDeadlineExceeded"),
+        Until::Calm => {
+            let is_complete = if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
+                number(status.available_replicas) == n
+            } else {
+                number(status.updated_replicas) == n && number(status.available_replicas) == n && number(status.replicas) == n
+            };
+            is_seen && is_complete && number(status.terminating_replicas) == 0
+        }
+        Until::Halted => {
+            let is_refused = reason("ReplicaFailure").is_some();
+            let asked: i32 = action::revisions(world, of).iter().map(|(_, set)| meta::replicas_of(set)).sum();
+            let terminating = number(status.terminating_replicas);
+            let is_waiting = number(status.unavailable_replicas) > 0 && number(status.replicas) == asked;
+            is_seen && terminating == 0 && (is_refused || (is_waiting && no_pod_starts(world, of)))
+        }
+        Until::WrittenOff => {
+            let is_stray = |pod: &Pod| meta::node_of(pod).is_some_and(|node| world.store().get(crate::Resource::Node, &Key::new("", node)).is_none());
+            !world.store().all::<Pod>(Some(&of.namespace)).any(is_stray)
+        }
+    }
+}
+
+/// Every container was started, or could not be.
+fn no_pod_starts(world: &World, of: &Key) -> bool {
+    let sets = action::revisions(world, of);
+    let pods = sets.iter().flat_map(|(_, set)| world.store().pods_of(set.metadata.uid.as_deref().unwrap_or_default()));
+    let is_starting = |pod: &Pod| {
+        let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
+        let waiting = |of: &k8s_openapi::api::core::v1::ContainerStatus| {
+            of.state.as_ref().is_some_and(|state| state.waiting.as_ref().is_some_and(|waiting| waiting.reason.as_deref() == Some("ContainerCreating")))
+        };
+        statuses.is_none_or(|statuses| statuses.iter().any(waiting))
+    };
+    !pods.filter_map(|stored| Pod::of(&stored.object)).any(is_starting)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+    use crate::{Object, Resource, Settings};
+
+    #[test]
+    fn every_story_comes_to_its_end_by_itself() {
+        let of = Key::new("default", "web");
+        let mut world = World::new(1, 1_800_000_000_000, Settings::default());
+        world.create(Object::read(Resource::Deployment, manifest("default", "web", 4)).unwrap(), false).unwrap();
+        let mut player = Player::new(of);
+        let mut seen = Vec::new();
+        let end = world.now_millis() + 3_600_000;
+        while seen.len() < STORIES.len() * 2 {
+            assert!(world.now_millis() < end, "it hangs in {:?} after {seen:?}", player.told());
+            let next = world.now_millis() + 200;
+            world.advance_to(next);
+            player.look(&mut world);
+            let told = player.told();
+            if seen.last() != Some(&told.story) {
+                seen.push(told.story);
+            }
+            // Nothing may wait until its patience ends: then what it explains is not what is seen.
+            let waited = player.since_millis.map_or(0, |since| world.now_millis() - since);
+            assert!(waited < PATIENCE_MILLIS, "{told:?} waits in vain");
+        }
+        let expected: Vec<&str> = STORIES.iter().map(|story| story.name).collect();
+        assert_eq!(seen, [expected.clone(), expected].concat());
+    }
+}
