@@ -27,6 +27,8 @@ pub mod numbers;
 pub mod pages;
 pub mod payload;
 #[cfg(feature = "ssr")]
+pub mod playground;
+#[cfg(feature = "ssr")]
 pub mod preview;
 pub mod rows;
 pub mod scene;

@@ -78,6 +78,12 @@ pub fn title(badge: &str, namespace: &str, name: &str) -> String {
 }
 
 impl DeploymentPayload {
+    /// Address of its page.
+    #[must_use]
+    pub fn path(&self) -> String {
+        crate::address::deployment(&self.cluster, &self.namespace, &self.name)
+    }
+
     /// What is said at the moment that the link names.
     #[cfg(feature = "ssr")]
     fn view(&self) -> Option<&timeline::view::View> {
@@ -136,7 +142,7 @@ impl Payload {
         match self {
             Self::List(_) | Self::Wall(_) => None,
             Self::Deployment(page) => {
-                let path = crate::address::deployment(&page.cluster, &page.namespace, &page.name);
+                let path = page.path();
                 page.snapshot.deployment.map(|_| format!("{path}/preview.png"))
             }
         }

@@ -5,11 +5,12 @@ use leptos::prelude::*;
 use crate::components::header::Brand;
 use crate::pages::missing::{Missing, MissingProps};
 use crate::payload::{self, Payload};
+use crate::playground::{self, Playground};
 use crate::scene::token::DRAWINGS;
 
-/// The whole document of a page that lives.
+/// The whole document of a page that lives; in the playground with its strip.
 #[must_use]
-pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use<> {
+pub fn shell(payload: Payload, build: &str, origin: &str, playground: Option<&Playground>) -> impl IntoView + use<> {
     let versioned = |path: &str| format!("{path}?v={build}");
     let (text, name) = (payload.to_text(), payload.program().name());
     let image = payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
@@ -18,7 +19,13 @@ pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use
         Payload::Deployment(_) => Some("/notify.js"),
         Payload::Wall(_) => Some("/wall.js"),
     };
-    let beside = beside.map(|path| view! { <script type="module" src=versioned(path)></script> });
+    let beside = beside.into_iter().chain(playground.map(|_| "/playground.js"));
+    let beside = beside.map(|path| view! { <script type="module" src=versioned(path)></script> }).collect_view();
+    let strip = playground.map(|playground| match &payload {
+        // The strip is about one Deployment; elsewhere it only tells.
+        Payload::Deployment(of) if playground.page == of.path() => playground::strip(playground),
+        _ => playground::caption(playground),
+    });
     let program = view! {
         {image}
         <link rel="modulepreload" href=versioned(&format!("/pkg/{name}.js"))/>
@@ -28,7 +35,8 @@ pub fn shell(payload: Payload, build: &str, origin: &str) -> impl IntoView + use
         <script id=payload::ELEMENT type="application/octet-stream" data-program=name inner_html=text></script>
     };
     let (title, description) = (payload.title(), payload.description());
-    document(title, description, build, program.into_any(), crate::pages::page(payload))
+    let body = view! { {strip}{crate::pages::page(payload)} };
+    document(title, description, build, program.into_any(), body.into_any())
 }
 
 /// The whole document for an address that does not exist; no program runs in it.

@@ -25,6 +25,8 @@ pub enum Command {
     Serve(Serve),
     /// Serve the same pages, fed by recordings
     Replay(Replay),
+    /// A cluster in a box, to do things to and watch the controllers cope: needs no cluster, nothing leaves this machine
+    Demo(Demo),
     /// Write what is observed in a cluster as JSON lines to standard output, until interrupted
     Record(Record),
     /// Print the timeline document of a recording
@@ -136,6 +138,29 @@ pub struct Replay {
     /// Play this many seconds at once and stop there
     #[arg(long, env = "ROLLCAST_HOLD_AT", conflicts_with_all = ["loop", "speed"], value_name = "SECONDS")]
     pub hold_at: Option<f64>,
+    /// Where to serve.
+    #[command(flatten)]
+    pub listen: Listen,
+}
+
+/// `rollcast demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// What its chances follow from: the same seed gives the same cluster
+    #[arg(long, env = "ROLLCAST_SEED", default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// How many times as fast as usual time passes in it
+    #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = speed, value_name = "X")]
+    pub speed: f64,
+    /// Port of its Kubernetes API, on loopback; 0 for any that is free
+    #[arg(long, env = "ROLLCAST_API_PORT", default_value_t = 0, value_name = "PORT")]
+    pub api_port: u16,
+    /// Where to write its kubeconfig; without it, a file of its own in the folder for temporary files
+    #[arg(long, env = "ROLLCAST_WRITE_KUBECONFIG", value_name = "FILE")]
+    pub write_kubeconfig: Option<PathBuf>,
+    /// No stories: nothing happens but by you
+    #[arg(long, env = "ROLLCAST_NO_STORIES")]
+    pub no_stories: bool,
     /// Where to serve.
     #[command(flatten)]
     pub listen: Listen,

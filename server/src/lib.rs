@@ -15,6 +15,7 @@ pub mod http;
 pub mod hub;
 pub mod listing;
 pub mod odd;
+pub mod playground;
 pub mod recording;
 pub mod run;
 pub mod session;

@@ -12,9 +12,10 @@ use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use crate::cli::{Check, Cli, Command, Record, Replay, Report, Serve};
+use crate::cli::{Check, Cli, Clusters, Command, Demo, Record, Replay, Report, Serve};
 use crate::config::Config;
 use crate::hub::Handle;
+use crate::playground::Playground;
 use crate::source::kubeconfig::Target;
 use crate::source::{self, Counters, Health, Pace, SourceEvent, replay};
 use crate::state::Rollcast;
@@ -33,6 +34,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Trace(arguments) => terminal::trace(arguments).await,
         Command::Serve(arguments) => serve(arguments).await,
         Command::Replay(arguments) => self::replay(arguments).await,
+        Command::Demo(arguments) => demo(arguments).await,
         Command::Record(arguments) => record(arguments).await,
         Command::Report(arguments) => report(&arguments),
         Command::Check(arguments) => check(arguments).await,
@@ -52,7 +54,28 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let listener = listen(address).await?;
     let viewers = Arc::new(AtomicUsize::new(0));
     let hubs = wanted.into_iter().map(|cluster| cluster.watch(&WATCHED, retention, viewers.clone())).collect();
-    publish(hubs, viewers, listener, hosts).await
+    publish(hubs, viewers, listener, hosts, None).await
+}
+
+/// The playground: a cluster of our own, watched like any other.
+async fn demo(arguments: Demo) -> anyhow::Result<()> {
+    let playground = Playground::start(&arguments).await?;
+    let kubeconfig = playground.kubeconfig().to_path_buf();
+    let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
+    let wanted = clusters::wanted(&clusters, &[], &Config::default())?;
+    let (address, hosts) = arguments.listen.with(Config::default());
+    let listener = listen(address).await?;
+    let viewers = Arc::new(AtomicUsize::new(0));
+    let watch = |cluster: clusters::Wanted| cluster.watch(&WATCHED, Retention::default(), viewers.clone());
+    let hubs = wanted.into_iter().map(watch).collect();
+    let at = listener.local_addr()?;
+    println!("A simulated cluster is running; its kubeconfig is {}", kubeconfig.display());
+    println!("Do something to it:  kubectl --kubeconfig {} delete pod -l app=web", kubeconfig.display());
+    println!("A guided story:      http://{at}{}", playground.page());
+    println!("On a wall:           http://{at}/wall");
+    let ended = publish(hubs, viewers, listener, hosts, Some(playground)).await;
+    let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
+    ended
 }
 
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
@@ -74,7 +97,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         tokio::spawn(replay::play(hub.clone(), name, recording, style));
         hubs.push(hub);
     }
-    publish(hubs, Arc::default(), listener, hosts).await
+    publish(hubs, Arc::default(), listener, hosts, None).await
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
@@ -163,9 +186,10 @@ async fn publish(
     viewers: Arc<AtomicUsize>,
     listener: TcpListener,
     hosts: Vec<String>,
+    playground: Option<Arc<Playground>>,
 ) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
-    let rollcast = Rollcast::new(hubs, assets::build(), viewers, hosts);
+    let rollcast = Rollcast::new(hubs, assets::build(), viewers, hosts, playground);
     // The one line for people and scripts alike; logs go to standard error.
     println!("Rollcast is at http://{address}/");
     if !address.ip().is_loopback() {

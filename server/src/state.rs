@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::http::Drawn;
 use crate::hub::Handle;
 use crate::listing::{Clusters, Listings};
+use crate::playground::Playground;
 
 /// A running Rollcast.
 pub struct Rollcast {
@@ -24,6 +25,8 @@ pub struct Rollcast {
     pub allowed_hosts: Vec<String>,
     /// Previews that were drawn lately.
     pub drawn: Drawn,
+    /// The simulated cluster, if that is what is watched.
+    pub playground: Option<Arc<Playground>>,
 }
 
 impl Rollcast {
@@ -34,6 +37,7 @@ impl Rollcast {
         build: &'static str,
         viewers: Arc<AtomicUsize>,
         allowed_hosts: Vec<String>,
+        playground: Option<Arc<Playground>>,
     ) -> Arc<Self> {
         let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         let listings = Listings::new(Clusters::new(hubs));
@@ -45,6 +49,7 @@ impl Rollcast {
             listings,
             allowed_hosts,
             drawn: Drawn::default(),
+            playground,
         })
     }
 }

@@ -30,6 +30,7 @@ pub fn settings(pods: usize) -> Settings {
         nodes: (0..=pods / NODE).map(|number| format!("node-{number}")).collect(),
         history: 200_000,
         has_container_events: false,
+        ..Settings::default()
     }
 }
 

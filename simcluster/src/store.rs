@@ -30,11 +30,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty one that keeps this many changes per kind.
+    /// An empty one that keeps this many changes per kind, and counts on from a revision: nothing before it can be watched.
     #[must_use]
-    pub fn new(history: usize) -> Self {
-        let shelves = Resource::ALL.into_iter().map(|resource| (resource, Shelf::default())).collect();
-        Self { revision: 1, shelves, pods: BTreeMap::new(), history }
+    pub fn new(history: usize, revision: u64) -> Self {
+        let shelf = || Shelf { compacted: revision, ..Shelf::default() };
+        let shelves = Resource::ALL.into_iter().map(|resource| (resource, shelf())).collect();
+        Self { revision: revision.max(1), shelves, pods: BTreeMap::new(), history }
     }
 
     /// The newest resourceVersion.

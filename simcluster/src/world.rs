@@ -30,6 +30,8 @@ pub struct Settings {
     pub nodes: Vec<String>,
     /// Changes per kind that watches can go back.
     pub history: usize,
+    /// The resourceVersion to count on from: of a world that takes the place of another, the last one of that.
+    pub first_revision: u64,
     /// Whether kubelets write Events about images and containers, as real ones do.
     pub has_container_events: bool,
 }
@@ -37,7 +39,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let nodes = (1..=4).map(|number| format!("node-{number}")).collect();
-        Self { nodes, history: store::HISTORY, has_container_events: true }
+        Self { nodes, history: store::HISTORY, first_revision: 0, has_container_events: true }
     }
 }
 
@@ -56,6 +58,7 @@ pub struct World {
     pub(crate) settings: Settings,
     pub(crate) now_millis: i64,
     pub(crate) random: fastrand::Rng,
+    uids: fastrand::Rng,
     pub(crate) store: Store,
     pub(crate) agenda: Agenda,
     pub(crate) recorder: Recorder,
@@ -77,9 +80,11 @@ impl World {
     #[must_use]
     pub fn new(seed: u64, now_millis: i64, settings: Settings) -> Self {
         let mut world = Self {
-            store: Store::new(settings.history),
+            store: Store::new(settings.history, settings.first_revision),
             now_millis,
             random: fastrand::Rng::with_seed(seed),
+            // A world that begins again is the same, but not its UIDs: what is gone never returns.
+            uids: fastrand::Rng::with_seed(seed ^ settings.first_revision.rotate_left(32)),
             agenda: Agenda::default(),
             recorder: Recorder::default(),
             failures: BTreeMap::new(),
@@ -264,7 +269,7 @@ impl World {
     }
 
     fn put(&mut self, object: Object) {
-        let object = admit::named(object, self.now_millis, &mut self.random);
+        let object = self.named(object);
         let change = self.store.put(object);
         self.wake(&change);
     }

@@ -49,7 +49,7 @@ pub(super) fn policy(nonce: &str) -> String {
 }
 
 /// A browser's page of another site may not open the stream; programs without an Origin may.
-pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+pub(crate) fn is_same_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else {
         return true;
     };

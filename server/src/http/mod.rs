@@ -20,6 +20,7 @@ use axum::routing::get;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 
+pub(crate) use self::guard::is_same_origin;
 pub use self::preview::Drawn;
 use crate::state::Rollcast;
 
@@ -54,6 +55,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::metrics))
+        .merge(crate::playground::routes())
         .route("/{*path}", get(files::file_or_not_found))
         .layer(CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)))
         .layer(axum::middleware::from_fn_with_state(rollcast.clone(), guard::guard))

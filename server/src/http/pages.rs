@@ -249,9 +249,10 @@ pub(super) async fn plain(rollcast: &Rollcast, title: String, markup: String, re
 pub(super) async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
     let build = rollcast.build;
     let origin = origin(&request);
+    let strip = rollcast.playground.as_ref().map(|playground| playground.strip());
     let shell = move || {
         guard_page();
-        app::shell::shell(payload.clone(), build, &origin)
+        app::shell::shell(payload.clone(), build, &origin, strip.as_ref())
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
 }

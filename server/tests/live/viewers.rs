@@ -27,7 +27,7 @@ async fn site() -> Site {
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new());
+    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
     tokio::spawn(async move { axum::serve(listener, server::http::router(rollcast)).await });
     Site { address, api, watched }
 }

@@ -23,12 +23,12 @@ pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
         hubs.push(played(&name, &text).await);
     }
     let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
-    (Rollcast::new(hubs, "build", Arc::default(), Vec::new()), names)
+    (Rollcast::new(hubs, "build", Arc::default(), Vec::new(), None), names)
 }
 
 /// One recording, played to its end.
 pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
-    Rollcast::new(vec![played(name, text).await], "build", Arc::default(), Vec::new())
+    Rollcast::new(vec![played(name, text).await], "build", Arc::default(), Vec::new(), None)
 }
 
 async fn played(name: &str, text: &str) -> Handle {

@@ -10,24 +10,6 @@ use crate::controller::quota;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, defaults, hash, meta, time, validate};
 
-/// Gives a new object its identity: name, UID, time, generation.
-pub(super) fn named(mut object: Object, now_millis: i64, random: &mut fastrand::Rng) -> Object {
-    let has_generation = matches!(object.resource(), Resource::Deployment | Resource::ReplicaSet | Resource::Pod);
-    let meta = object.meta_mut();
-    if meta.name.as_ref().is_none_or(String::is_empty)
-        && let Some(prefix) = &meta.generate_name
-    {
-        meta.name = Some(format!("{prefix}{}", hash::suffix(random)));
-    }
-    meta.uid = Some(hash::uid(random));
-    meta.creation_timestamp = Some(time::second(now_millis));
-    meta.deletion_timestamp = None;
-    meta.deletion_grace_period_seconds = None;
-    meta.self_link = None;
-    meta.generation = has_generation.then_some(1);
-    object
-}
-
 /// Counts a change of what is asked for. Of a Deployment annotations count too (`registry/apps/deployment/strategy.go`).
 pub(super) fn count_generation(object: &mut Object, before: &Object) {
     let is_another = match (&*object, before) {
@@ -84,6 +66,24 @@ fn with_status_of(object: &mut Object, status: &Object) {
 }
 
 impl World {
+    /// Gives a new object its identity: name, UID, time, generation.
+    pub(super) fn named(&mut self, mut object: Object) -> Object {
+        let has_generation = matches!(object.resource(), Resource::Deployment | Resource::ReplicaSet | Resource::Pod);
+        let meta = object.meta_mut();
+        if meta.name.as_ref().is_none_or(String::is_empty)
+            && let Some(prefix) = &meta.generate_name
+        {
+            meta.name = Some(format!("{prefix}{}", hash::suffix(&mut self.random)));
+        }
+        meta.uid = Some(hash::uid(&mut self.uids));
+        meta.creation_timestamp = Some(time::second(self.now_millis));
+        meta.deletion_timestamp = None;
+        meta.deletion_grace_period_seconds = None;
+        meta.self_link = None;
+        meta.generation = has_generation.then_some(1);
+        object
+    }
+
     /// Creates an object.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl World {
         object.meta_mut().resource_version = None;
         without_status(&mut object);
         defaults::fill(&mut object);
-        let object = named(object, self.now_millis, &mut self.random);
+        let object = self.named(object);
         let key = object.key();
         if resource.is_namespaced() {
             self.expect_namespace(resource, &key)?;

@@ -1,0 +1,181 @@
+//! The strip above pages of the playground: the story that is told, and what can be done to the Deployment, each with its kubectl command.
+//!
+//! Rendered by the server; plain forms, so that it works without scripts. `public/playground.js` keeps its texts right. No program knows of it.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+/// Prefix of the ids.
+const PREFIX: &str = "play-";
+
+/// How the playground is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Playground {
+    /// Title of the story.
+    pub title: String,
+    /// Where in the story: "Step 2 of 4".
+    pub step: String,
+    /// The explanation of this step.
+    pub sentence: String,
+    /// The command of this step, if any.
+    pub command: String,
+    /// It goes on by itself.
+    pub is_playing: bool,
+    /// Stories to choose from: name and title.
+    pub stories: Vec<(String, String)>,
+    /// What can be done.
+    pub buttons: Vec<Button>,
+    /// Pods to do it to.
+    pub pods: Vec<String>,
+    /// Where the kubeconfig is.
+    pub kubeconfig: String,
+    /// How many times faster than real time passes there.
+    pub speed: String,
+    /// What the chances in it follow from.
+    pub seed: u64,
+    /// Why the last wish was refused; empty otherwise.
+    pub refused: String,
+    /// Address of the Deployment's page.
+    pub page: String,
+}
+
+/// Something that can be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Button {
+    /// Its heading.
+    pub group: &'static str,
+    /// Name in forms and ids.
+    pub action: &'static str,
+    /// What it says.
+    pub label: &'static str,
+    /// The kubectl command that does the same.
+    pub command: String,
+    /// Whether it makes sense now.
+    pub is_possible: bool,
+    /// A field beside it: name, label, present value.
+    pub field: Option<(&'static str, &'static str, String)>,
+}
+
+impl Playground {
+    /// What changes as text, by id.
+    #[must_use]
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        [
+            ("title", &self.title),
+            ("step", &self.step),
+            ("sentence", &self.sentence),
+            ("command", &self.command),
+            ("speed", &self.speed_said()),
+            ("refused", &self.refused),
+            ("pause", &if self.is_playing { "Stop the story" } else { "Go on" }.to_owned()),
+        ]
+        .into_iter()
+        .map(|(id, text)| (format!("{PREFIX}{id}"), text.clone()))
+        .collect()
+    }
+
+    /// The commands that buttons stand for, by their ids.
+    #[must_use]
+    pub fn commands(&self) -> BTreeMap<String, String> {
+        let command = |button: &Button| (format!("{PREFIX}{}", button.action), button.command.clone());
+        self.buttons.iter().map(command).collect()
+    }
+
+    /// Ids of buttons that make no sense now.
+    #[must_use]
+    pub fn off(&self) -> Vec<String> {
+        let off = self.buttons.iter().filter(|button| !button.is_possible);
+        off.map(|button| format!("{PREFIX}{}", button.action)).collect()
+    }
+
+    fn speed_said(&self) -> String {
+        match self.speed.as_str() {
+            "1" => String::new(),
+            speed => format!("Time in this cluster passes {speed} times as fast as yours: its own clock, ages and deadlines follow that."),
+        }
+    }
+
+    fn text(&self, id: &str) -> String {
+        self.texts().remove(&format!("{PREFIX}{id}")).unwrap_or_default()
+    }
+}
+
+/// The story alone, for pages that are looked at.
+fn tale(of: &Playground) -> AnyView {
+    let text = |id: &'static str| {
+        let content = of.text(id);
+        view! { <span id=format!("{PREFIX}{id}")>{content}</span> }
+    };
+    view! {
+        <p class="tale-head"><b class="tag">"Playground"</b><span class="tale-title">{text("title")}</span>{text("step")}</p>
+        <p class="tale-sentence" role="status">{text("sentence")}" "<code>{text("command")}</code></p>
+    }
+    .into_any()
+}
+
+/// The strip of a page that shows many Deployments.
+#[must_use]
+pub fn caption(of: &Playground) -> AnyView {
+    view! {
+        <section id="playground" class="playground caption" aria-label="Playground" data-testid="playground">
+            {tale(of)}
+            <a class="choice" href=of.page.clone()>"Take part"</a>
+        </section>
+    }
+    .into_any()
+}
+
+/// The strip of the Deployment's page.
+#[must_use]
+pub fn strip(of: &Playground) -> AnyView {
+    let groups = ["Roll out", "Pods", "Size and pace", "Break things"];
+    let groups = groups.map(|group| {
+        let buttons = of.buttons.iter().filter(|button| button.group == group).map(button).collect_view();
+        view! { <div class="deeds" role="group" aria-label=group><span class="deeds-name" aria-hidden="true">{group}</span>{buttons}</div> }
+    });
+    let stories = of.stories.iter().map(|(name, title)| view! { <option value=name.clone()>{title.clone()}</option> });
+    let pods = of.pods.iter().map(|pod| view! { <option>{pod.clone()}</option> }).collect_view();
+    let speeds = ["0.25", "0.5", "1", "2", "4", "10"]
+        .map(|speed| view! { <option selected=speed == of.speed>{speed}</option> });
+    view! {
+        <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
+            {tale(of)}
+            <form class="tale-choice" method="post" action="/playground">
+                <button class="choice" id="play-pause" name="action" value="pause-story">{of.text("pause")}</button>
+                <button class="choice" name="action" value="next-story">"Next story"</button>
+                <label>"Story " <select name="story">{stories.collect_view()}</select></label>
+                <button class="choice" name="action" value="story">"Tell it"</button>
+            </form>
+            <form method="post" action="/playground" class="hands" aria-label="Do it yourself">
+                <div class="deeds" role="group" aria-label="Which pod"><label>"Pod "
+                    <select name="pod" id="play-pods"><option value="">"any"</option>{pods}</select></label></div>
+                {groups}
+                <div class="deeds" role="group" aria-label="This cluster">
+                    <button class="deed" name="action" value="speed" title="Lets time pass at this speed">"Speed"</button>
+                    <label class="aside" for="play-speeds">"Times as fast"</label>
+                    <select name="speed" id="play-speeds">{speeds}</select>
+                    <button class="deed" name="action" value="reset" title="A new cluster; this one is gone">"Begin again"</button>
+                    <label>"seed " <input name="seed" type="number" min="0" value=of.seed.to_string()/></label>
+                </div>
+            </form>
+            <p class="means"><code id="play-means">"Each button stands for a kubectl command: point at one to see it. In a terminal: export KUBECONFIG="{of.kubeconfig.clone()}</code>
+                <span id="play-refused" class="refused" role="status">{of.text("refused")}</span>
+                <span id="play-speed">{of.text("speed")}</span></p>
+        </section>
+    }
+    .into_any()
+}
+
+fn button(of: &Button) -> AnyView {
+    let id = format!("{PREFIX}{}", of.action);
+    let field = of.field.clone().map(|(name, label, value)| {
+        view! { <label class="aside" for=format!("{id}-field")>{label}</label>
+        <input id=format!("{id}-field") name=name type="number" min="0" max="50" value=value/> }
+    });
+    view! {
+        <button class="deed" id=id.clone() name="action" value=of.action title=of.command.clone() disabled=!of.is_possible>{of.label}</button>
+        {field}
+    }
+    .into_any()
+}

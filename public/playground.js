@@ -1,0 +1,52 @@
+// Keeps the playground's strip right, and sends what its buttons ask for without loading the page again.
+const strip = document.getElementById("playground");
+const pods = document.getElementById("play-pods");
+const means = document.getElementById("play-means");
+
+// Everything that is told changes texts and what is possible; nothing is built anew, so focus stays.
+function tell({ texts, commands, off, pods: names }) {
+  for (const [id, text] of Object.entries(texts)) {
+    const element = document.getElementById(id);
+    if (element && element.textContent !== text) element.textContent = text;
+  }
+  for (const [id, command] of Object.entries(commands)) {
+    const button = document.getElementById(id);
+    if (!button) return; // a strip that only tells
+    button.disabled = off.includes(id);
+    button.title = command;
+  }
+  if (document.activeElement === pods) return;
+  const known = [...pods.options].slice(1).map((option) => option.value);
+  if (known.join() === names.join()) return;
+  const chosen = pods.value;
+  pods.replaceChildren(pods.options[0], ...names.map((name) => new Option(name)));
+  pods.value = names.includes(chosen) ? chosen : "";
+}
+
+const events = new EventSource("/playground/events");
+events.addEventListener("message", (event) => tell(JSON.parse(event.data)));
+
+// Which command a button stands for, with what stands in the fields beside it.
+function explain(event) {
+  const button = event.target.closest?.(".deed");
+  if (!button?.title) return;
+  const field = document.getElementById(`${button.id}-field`);
+  let command = button.title;
+  if (field?.name === "replicas" && field.value) command = command.replace(/--replicas=\d+/, `--replicas=${field.value}`);
+  if (field?.name === "revision" && field.value) command += ` --to-revision=${field.value}`;
+  if (pods?.value && /^kubectl (delete|label) pod /.test(command)) command = command.replace(/( pod )\S+/, `$1${pods.value}`);
+  means.textContent = command;
+}
+strip.addEventListener("pointerover", explain);
+strip.addEventListener("focusin", explain);
+
+strip.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(event.target, event.submitter));
+  try {
+    const answer = await fetch("/playground", { method: "POST", body, headers: { accept: "application/json" } });
+    if (answer.ok) tell(await answer.json());
+  } catch {
+    // The server is gone; the page says so itself.
+  }
+});

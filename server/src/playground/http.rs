@@ -1,0 +1,124 @@
+//! The strip over HTTP: what it tells, and what its buttons ask for. Pages of other sites may not ask for anything.
+
+use std::sync::Arc;
+
+use axum::extract::{Form, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use futures::stream::Stream;
+use serde_json::Value;
+use simcluster::action::Choice;
+use simcluster::api::Cluster;
+use timeline::words::safe;
+
+use super::{Playground, controls};
+use crate::http::is_same_origin;
+use crate::state::Rollcast;
+
+/// The fastest that time passes, and the slowest.
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
+/// The most pods of one Deployment that the page's button asks for.
+const MOST: i32 = 50;
+
+/// The routes of the playground; without one they are not found.
+pub fn routes() -> Router<Arc<Rollcast>> {
+    Router::new().route("/playground", get(enter).post(act)).route("/playground/events", get(events))
+}
+
+async fn enter(State(rollcast): State<Arc<Rollcast>>) -> Response {
+    match &rollcast.playground {
+        Some(playground) => Redirect::to(&playground.page()).into_response(),
+        None => nothing(),
+    }
+}
+
+fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "This Rollcast watches real clusters: there is no playground, and nothing can be changed.\n").into_response()
+}
+
+async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
+    let Some(playground) = rollcast.playground.clone() else { return nothing() };
+    Sse::new(stream(&playground)).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// What the strip tells, from now on.
+fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
+    let mut told = playground.told.subscribe();
+    told.mark_changed();
+    let playground = playground.clone();
+    futures::stream::unfold((told, playground), |(mut told, playground)| async move {
+        loop {
+            told.changed().await.ok()?;
+            let text = told.borrow_and_update().clone();
+            let text = if text.is_empty() { playground.told_now() } else { text.to_string() };
+            return Some((Ok(Event::default().data(text)), (told, playground)));
+        }
+    })
+}
+
+async fn act(
+    State(rollcast): State<Arc<Rollcast>>,
+    headers: HeaderMap,
+    Form(form): Form<controls::Form>,
+) -> Response {
+    let Some(playground) = rollcast.playground.clone() else { return nothing() };
+    if !is_same_origin(&headers) {
+        return (StatusCode::FORBIDDEN, "Only the pages of this server may ask for this.\n").into_response();
+    }
+    playground.ask(&form);
+    playground.tell();
+    let takes_json = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == b"application/json");
+    if takes_json {
+        return Json(serde_json::from_str::<Value>(&playground.told_now()).unwrap_or_default()).into_response();
+    }
+    Redirect::to(&playground.page()).into_response()
+}
+
+impl Playground {
+    /// Does what a form asks for; what is refused is told.
+    fn ask(&self, form: &controls::Form) {
+        let said = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
+        let mut state = self.lock();
+        state.refused.clear();
+        let is_playing = state.player.told().is_playing;
+        match said("action") {
+            "pause-story" => state.player.set_playing(!is_playing),
+            "next-story" => state.player.next_story(),
+            "story" => {
+                if !state.player.choose(said("story")) {
+                    state.refused = format!("There is no story {:?}.", safe(said("story")));
+                }
+            }
+            "speed" => match said("speed").parse::<f64>() {
+                Ok(speed) if SPEEDS.contains(&speed) => self.cluster.set_speed(speed),
+                _ => state.refused = format!("A speed is a number from {} to {}.", SPEEDS.start(), SPEEDS.end()),
+            },
+            "reset" => match said("seed").parse() {
+                Ok(seed) => self.reset(&mut state, seed),
+                Err(_) => "A seed is a whole number.".clone_into(&mut state.refused),
+            },
+            name => {
+                // Whoever does something has taken over.
+                state.player.set_playing(false);
+                state.refused = perform(&self.cluster, &self.of, name, form).err().unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// Does what a button means.
+fn perform(cluster: &Cluster, of: &simcluster::Key, name: &str, form: &controls::Form) -> Result<(), String> {
+    cluster.with(|world| {
+        let choice = Choice::of(world, of).ok_or_else(|| format!("There is no Deployment {} any more: begin again.", of.name))?;
+        let action = controls::action(name, &choice, form).ok_or("That makes no sense now.")?;
+        if let simcluster::action::Action::Scale(replicas) = action
+            && replicas > MOST
+        {
+            return Err(format!("At most {MOST} pods here; kubectl has no such limit."));
+        }
+        action.perform(world, of).map_err(|error| safe(&error.message))
+    })
+}

@@ -1,0 +1,220 @@
+//! The playground: a simulated cluster on loopback, watched like any other, and what its page's strip shows and does.
+//!
+//! Owns the cluster and the autopilot. What the pages show of the cluster comes through the watch loop alone; this module only
+//! acts on it, as kubectl would.
+
+mod controls;
+mod http;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use app::playground::Playground as Strip;
+use serde_json::json;
+use simcluster::action::{self, Choice, PLENTY};
+use simcluster::api::{self, Cluster};
+use simcluster::story::{self, Player, STORIES};
+use simcluster::{Key, Object, Resource, Settings, World};
+use tokio::sync::watch;
+
+pub use self::http::routes;
+
+/// Name of the cluster in pages and addresses.
+pub const NAME: &str = "playground";
+/// How often the autopilot looks.
+const LOOK: Duration = Duration::from_millis(200);
+/// Deployments besides the one that stories are about, so that lists and walls have something to show.
+const NEIGHBOURS: [(&str, &str, i32); 4] = [("shop", "cart", 3), ("shop", "checkout", 5), ("shop", "catalogue", 4), ("search", "api", 6)];
+/// One of them gets a new version about this often.
+const NEIGHBOUR_MILLIS: i64 = 45_000;
+
+struct State {
+    player: Player,
+    seed: u64,
+    refused: String,
+    /// When the next neighbour gets a new version, and which.
+    neighbour: (i64, usize),
+}
+
+/// A running playground.
+pub struct Playground {
+    cluster: Cluster,
+    of: Key,
+    kubeconfig: PathBuf,
+    has_stories: bool,
+    state: Mutex<State>,
+    /// What the strip tells, as JSON; only made while somebody listens.
+    told: watch::Sender<Arc<str>>,
+}
+
+impl Playground {
+    /// Starts the cluster, its API and the autopilot, and writes the kubeconfig.
+    ///
+    /// # Errors
+    /// When the port is taken or the kubeconfig cannot be written.
+    pub async fn start(arguments: &crate::cli::Demo) -> anyhow::Result<Arc<Self>> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let world = world(arguments.seed, i64::try_from(now).unwrap_or_default(), 0, !arguments.no_stories)?;
+        let cluster = Cluster::new(world);
+        cluster.set_speed(arguments.speed);
+        let listener = api::listen(arguments.api_port)
+            .await
+            .with_context(|| format!("cannot serve the playground's API on port {}", arguments.api_port))?;
+        let address = listener.local_addr()?;
+        let kubeconfig = write_kubeconfig(arguments.write_kubeconfig.as_deref(), address)?;
+        let of = Key::new("default", "web");
+        let mut player = Player::new(of.clone());
+        player.set_playing(!arguments.no_stories);
+        let state = State { player, seed: arguments.seed, refused: String::new(), neighbour: (0, 0) };
+        let playground = Arc::new(Self {
+            cluster: cluster.clone(),
+            of,
+            kubeconfig,
+            has_stories: !arguments.no_stories,
+            state: Mutex::new(state),
+            told: watch::Sender::new("".into()),
+        });
+        tokio::spawn(cluster.clone().run());
+        tokio::spawn(cluster.serve(listener));
+        tokio::spawn(playground.clone().play());
+        Ok(playground)
+    }
+
+    /// Where the kubeconfig is.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Address of the page of the Deployment that stories are about.
+    #[must_use]
+    pub fn page(&self) -> String {
+        app::address::deployment(NAME, &self.of.namespace, &self.of.name)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn play(self: Arc<Self>) {
+        let mut tick = tokio::time::interval(LOOK);
+        loop {
+            tick.tick().await;
+            self.look();
+            if self.told.receiver_count() > 0 {
+                self.tell();
+            }
+        }
+    }
+
+    fn look(&self) {
+        let mut state = self.lock();
+        self.cluster.with(|world| {
+            state.player.look(world);
+            if self.has_stories {
+                visit(world, &mut state.neighbour);
+            }
+        });
+    }
+
+    /// Tells those who listen, if anything is another.
+    fn tell(&self) {
+        let told: Arc<str> = self.told_now().into();
+        self.told.send_if_modified(|known| {
+            let is_news = *known != told;
+            *known = told;
+            is_news
+        });
+    }
+
+    fn told_now(&self) -> String {
+        let strip = self.strip();
+        json!({ "texts": strip.texts(), "commands": strip.commands(), "off": strip.off(), "pods": strip.pods }).to_string()
+    }
+
+    /// What the strip shows now.
+    #[must_use]
+    pub fn strip(&self) -> Strip {
+        let state = self.lock();
+        let told = state.player.told();
+        let buttons = self.cluster.with(|world| {
+            let choice = Choice::of(world, &self.of).unwrap_or_default();
+            (controls::buttons(world, &self.of, &choice), [choice.pods, choice.out_of_rotation].concat())
+        });
+        Strip {
+            title: told.title.to_owned(),
+            step: format!("Step {} of {}", told.step, told.steps),
+            sentence: told.sentence.to_owned(),
+            command: told.command,
+            is_playing: told.is_playing,
+            stories: STORIES.iter().map(|story| (story.name.to_owned(), story.title.to_owned())).collect(),
+            buttons: buttons.0,
+            pods: buttons.1,
+            kubeconfig: self.kubeconfig.display().to_string(),
+            speed: self.cluster.speed().to_string(),
+            seed: state.seed,
+            refused: state.refused.clone(),
+            page: self.page(),
+        }
+    }
+
+    /// Begins again, with another seed if that is wanted.
+    fn reset(&self, state: &mut State, seed: u64) {
+        state.seed = seed;
+        state.player = Player::new(self.of.clone());
+        state.player.set_playing(self.has_stories);
+        let has_stories = self.has_stories;
+        self.cluster.replace(|now, revision| {
+            // Its manifests are ours; a world that cannot be filled is an empty one.
+            world(seed, now, revision, has_stories).unwrap_or_else(|_| World::new(seed, now, Settings::default()))
+        });
+    }
+}
+
+/// A cluster as the playground begins.
+fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) -> anyhow::Result<World> {
+    let mut world = World::new(seed, now_millis, Settings { first_revision, ..Settings::default() });
+    let quota = Object::read(Resource::ResourceQuota, action::quota("default", PLENTY))?;
+    world.create(quota, false)?;
+    let neighbours = NEIGHBOURS.iter().filter(|_| has_neighbours);
+    let all = [("default", "web", 4)];
+    for (namespace, name, replicas) in all.iter().chain(neighbours) {
+        if world.store().get(Resource::Namespace, &Key::new("", namespace)).is_none() {
+            world.create(Object::read(Resource::Namespace, json!({ "metadata": { "name": namespace } }))?, false)?;
+        }
+        world.create(Object::read(Resource::Deployment, story::manifest(namespace, name, *replicas))?, false)?;
+    }
+    Ok(world)
+}
+
+/// From time to time a neighbour gets a new version.
+fn visit(world: &mut World, (next_millis, index): &mut (i64, usize)) {
+    if *next_millis == 0 {
+        *next_millis = world.now_millis() + NEIGHBOUR_MILLIS / 3;
+    }
+    if world.now_millis() < *next_millis {
+        return;
+    }
+    if let Some((namespace, name, _)) = NEIGHBOURS.get(*index) {
+        let of = Key::new(namespace, name);
+        let fate = if *index == 1 { "slow" } else { "" };
+        if let Some(choice) = Choice::of(world, &of) {
+            // Somebody may have deleted it.
+            let _ = action::Action::Image(choice.next_image(fate)).perform(world, &of);
+        }
+    }
+    *index = (*index + 1) % NEIGHBOURS.len();
+    *next_millis = world.now_millis() + NEIGHBOUR_MILLIS;
+}
+
+/// Writes the kubeconfig for whoever wants to use kubectl.
+fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Result<PathBuf> {
+    let usual = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
+    let path = wanted.map_or_else(usual, Path::to_path_buf);
+    let path = std::path::absolute(&path)?;
+    std::fs::write(&path, api::kubeconfig(NAME, address)).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
