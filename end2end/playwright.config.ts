@@ -1,6 +1,7 @@
 import { defineConfig } from "@playwright/test";
 
-/// Two projects: `page` needs recordings only, `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG).
+/// Three projects: `page` needs recordings only, `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG), `faithful` compares
+/// the simulated cluster with what `cluster` left.
 export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
@@ -24,5 +25,6 @@ export default defineConfig({
   projects: [
     { name: "page", testMatch: "page/*.spec.ts" },
     { name: "cluster", testMatch: "cluster/*.spec.ts" },
+    { name: "faithful", testMatch: "faithful/*.spec.ts", dependencies: ["cluster"] },
   ],
 });

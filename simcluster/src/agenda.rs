@@ -22,6 +22,8 @@ pub enum Task {
     Collect(Resource, Key),
     /// The pod garbage collector looks around.
     CollectPods,
+    /// A pod of a node that is gone is written off.
+    WriteOff(Key),
     /// The node controller looks around.
     Nodes,
     /// A node's kubelet reports for the first time.

@@ -162,6 +162,7 @@ impl World {
             Task::Kubelet(key, number) => kubelet::act(self, &key, number),
             Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
             Task::CollectPods => controller::node::collect_pods(self),
+            Task::WriteOff(key) => controller::node::write_off(self, &key),
             Task::Nodes => controller::node::round(self),
             Task::NodeReports(key) => controller::node::report(self, &key),
             Task::Quota(namespace) => controller::quota::count(self, &namespace),
@@ -186,10 +187,14 @@ impl World {
         }
     }
 
-    /// A task soon: what a watch event and a work queue take.
+    /// A controller's work soon: what a watch event, a work queue and the writes of the round before take. A ReplicaSet's
+    /// rounds write several objects, so the Deployment controller usually sees what stands between two of them.
     pub(crate) fn soon(&mut self, task: Task) {
-        let at = self.now_millis + self.random.i64(2..=9);
-        self.agenda.add(at, task);
+        let wait = match task {
+            Task::ReplicaSet(_) => self.random.i64(5..=14),
+            _ => self.random.i64(1..=4),
+        };
+        self.agenda.add(self.now_millis + wait, task);
     }
 
     /// A task after some time, picked between two.

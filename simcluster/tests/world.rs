@@ -81,17 +81,18 @@ fn sets(world: &World) -> Vec<(i64, i32)> {
     sets
 }
 
-/// Sizes as the ScalingReplicaSet Events tell them.
+/// Every change of a ReplicaSet's size, in order.
 fn steps(world: &World) -> Vec<String> {
-    let is_step = |event: &&Event| event.reason.as_deref() == Some("ScalingReplicaSet");
-    let mut events: Vec<&Event> = world.store().all::<Event>(None).filter(is_step).collect();
-    events.sort_by_key(|event| event.metadata.name.clone());
-    let word = |event: &Event| {
-        let message = event.message.clone().unwrap();
-        let words: Vec<&str> = message.split(' ').collect();
-        format!("{} {}→{}", words[1], words[words.len() - 3], words[words.len() - 1])
+    let size = |object: &Object| match object {
+        Object::ReplicaSet(set) => set.spec.as_ref().unwrap().replicas.unwrap(),
+        _ => 0,
     };
-    events.into_iter().map(word).collect()
+    let changes = world.store().since(Resource::ReplicaSet, 0).unwrap();
+    let step = |change: &simcluster::change::Change| {
+        let (from, to) = (change.before.as_ref().map_or(0, |before| size(&before.object)), size(&change.object.object));
+        (from != to).then(|| format!("{} {from}→{to}", if from < to { "up" } else { "down" }))
+    };
+    changes.filter_map(step).collect()
 }
 
 fn deployed(seed: u64, replicas: i32, spec: Value) -> World {

@@ -1,13 +1,10 @@
 //! Building and starting the product.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::{page, sh};
-
-/// Recordings that are played when there is no cluster.
-const DEMO: &str = "server/demo";
 
 /// Builds page and server; returns the path of the development binary.
 pub fn build() -> Result<PathBuf> {
@@ -23,30 +20,44 @@ pub fn release() -> Result<PathBuf> {
     Ok(sh::at("target/release/rollcast"))
 }
 
-/// Starts rollcast: on the current context, or on the demo recordings when there is none.
+/// Starts rollcast: on the current context, or on a simulated cluster when there is none.
 pub fn run(arguments: &[String]) -> Result<()> {
     let rollcast = build()?;
-    let mut command = sh::command(&rollcast, &[]);
     let reachable =
         !arguments.is_empty() || sh::output(&mut sh::command(&rollcast, &["check"])).inspect_err(why_not).is_ok();
-    if !reachable {
-        command.args(["replay", "--loop"]).args(demo_recordings()?);
-    } else {
-        command.arg("serve").args(arguments);
+    if reachable {
+        return sh::run(sh::command(&rollcast, &["serve"]).args(arguments));
     }
-    sh::run(&mut command)
+    playground(&rollcast, &[])
 }
 
-/// The bundled recordings, in the order of their names.
-pub fn demo_recordings() -> Result<Vec<PathBuf>> {
-    let mut recordings: Vec<PathBuf> =
-        std::fs::read_dir(sh::at(DEMO))?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    recordings.sort();
-    Ok(recordings)
+/// Builds everything and starts the playground.
+pub fn demo(arguments: &[String]) -> Result<()> {
+    playground(&build()?, arguments)
+}
+
+fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {
+    let kubeconfig = sh::at("target/playground.kubeconfig");
+    let mut command = sh::command(rollcast, &["demo"]);
+    if !arguments.iter().any(|argument| argument.starts_with("--write-kubeconfig")) {
+        command.arg("--write-kubeconfig").arg(kubeconfig);
+    }
+    sh::run(command.args(arguments))
+}
+
+/// A simulated cluster of many pods that change, optimised.
+pub fn load(pods: u32, rate: u32, seed: u64) -> Result<()> {
+    let mut command = sh::command(
+        "cargo",
+        &["run", "--release", "--package", "simcluster", "--features", "api", "--example", "load", "--"],
+    );
+    let (pods, rate, seed) = (pods.to_string(), rate.to_string(), seed.to_string());
+    command.args(["--pods", &pods, "--rate", &rate, "--seed", &seed, "--kubeconfig"]);
+    sh::run(command.arg(sh::at("target/load.kubeconfig")))
 }
 
 fn why_not(error: &anyhow::Error) {
     let text = error.to_string();
     let why = text.rsplit("rollcast: ").next().unwrap_or(&text);
-    sh::say(&format!("playing recordings of real rollouts in a loop, because {why}"));
+    sh::say(&format!("starting a simulated cluster to play with, because {why}"));
 }

@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | test | cluster | lint | size | bench | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | load | test | cluster | lint | size | bench | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -30,11 +30,29 @@ struct Arguments {
 enum Command {
     /// Install what is missing on this machine: wasm target, page tools, browser, control plane
     Setup,
-    /// Build server and page and start rollcast: on the current kubeconfig context, or on recordings if there is none
+    /// Build server and page and start rollcast: on the current kubeconfig context, or the playground if there is none
     Run {
         /// Arguments for `rollcast serve`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Build server and page and start the playground: a simulated cluster to do things to
+    Demo {
+        /// Arguments for `rollcast demo`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Serve a simulated cluster of many pods that change all the time
+    Load {
+        /// Pods, up to 100,000
+        #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        pods: u32,
+        /// Changes per second, up to 20,000
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=20_000))]
+        rate: u32,
+        /// What its chances follow from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
     /// Build page and server; with --release one file with everything embedded
     Build {
@@ -80,6 +98,8 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::everything(),
         Command::Run { arguments } => build::run(&arguments),
+        Command::Demo { arguments } => build::demo(&arguments),
+        Command::Load { pods, rate, seed } => build::load(pods, rate, seed),
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Test { only } => test::run(&only),

@@ -6,7 +6,9 @@ import type { Page } from "@playwright/test";
 import { cluster, expect, isLive, test } from "../../fixtures/test.ts";
 import type { Oracle } from "../../fixtures/oracle.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
-import { expectations, type Expectation } from "../../fixtures/expectation.ts";
+import { kubeconfig } from "../../fixtures/environment.ts";
+import { essence } from "../../fixtures/essence.ts";
+import { deploymentOf, expectations, keep, type Expectation } from "../../fixtures/expectation.ts";
 
 type Deployment = Document["deployments"][number];
 
@@ -107,13 +109,14 @@ const LASTING_MILLIS = 2_000;
 const folder = new URL("../../cluster/stories/", import.meta.url);
 for (const file of readdirSync(folder).sort()) {
   const name = file.replace(/\.toml$/, "");
-  test(`story ${name}`, async ({ page, serve, tell, consult }) => {
+  test(`story ${name}`, async ({ page, serve, tell, record, consult }) => {
     test.setTimeout(300_000);
     const server = await serve(Server.watching);
     const story = tell(name);
     const oracle = await consult(story.namespace);
     const expected = expectations(new URL(file, folder));
-    const deployment = ["rollout", "kill-pod", "relabel-pod"].includes(name) ? "nginx" : name === "rolling-one-by-one" ? "basic" : "web";
+    const deployment = deploymentOf(name);
+    const recorder = record(kubeconfig(), story.namespace);
     await page.goto(server.page(cluster, story.namespace, deployment));
     await isLive(page);
     await look(page);
@@ -126,6 +129,7 @@ for (const file of readdirSync(folder).sort()) {
       pictured(last, await shown(page));
       await expect(page.getByTestId("verdict")).toContainText(/is live|available/, { timeout: 1_000 });
       if (oracle) await agrees(document, oracle);
+      keep(name, essence(last, recorder.lines));
     }).toPass({ timeout: 20_000 });
   });
 }

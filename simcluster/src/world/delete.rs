@@ -81,6 +81,9 @@ impl World {
         let finalizer = finalizer.filter(|_| has_dependents);
         let is_held = finalizer.is_some() || known.finalizers.as_ref().is_some_and(|all| !all.is_empty());
         if resource != Resource::Namespace && grace == 0 && !is_held {
+            if resource == Resource::Pod {
+                self.mark(before.object.clone(), 0, None);
+            }
             self.remove(resource, key);
             return Ok((before, true));
         }
@@ -88,25 +91,30 @@ impl World {
         if meta::is_deleting(known) && !is_shorter {
             return Ok((before, false));
         }
-        let mut object = before.object.clone();
+        let marked = self.mark(before.object.clone(), grace, finalizer);
+        if finalizer.is_some() {
+            self.later(20, 120, Task::Collect(resource, key.clone()));
+        }
+        Ok((marked, false))
+    }
+
+    /// Marks an object as being deleted. Even a pod without a grace period is marked for a moment.
+    fn mark(&mut self, mut object: Object, grace: i64, finalizer: Option<&str>) -> Arc<Stored> {
         let meta = object.meta_mut();
         meta.deletion_timestamp = Some(time::after(self.now_millis, grace));
         meta.deletion_grace_period_seconds = Some(grace);
         if let Some(finalizer) = finalizer {
             meta.finalizers.get_or_insert_default().push(finalizer.to_owned());
         }
+        if let Some(generation) = &mut meta.generation {
+            *generation += 1;
+        }
         if let Object::Namespace(namespace) = &mut object {
             namespace.status.get_or_insert_default().phase = Some("Terminating".to_owned());
         }
-        if let Some(generation) = &mut object.meta_mut().generation {
-            *generation += 1;
-        }
         let change = self.store.put(object);
         self.wake(&change);
-        if finalizer.is_some() {
-            self.later(20, 120, Task::Collect(resource, key.clone()));
-        }
-        Ok((change.object, false))
+        change.object
     }
 }
 
