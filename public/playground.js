@@ -45,7 +45,10 @@ strip.addEventListener("submit", async (event) => {
   const body = new URLSearchParams(new FormData(event.target, event.submitter));
   try {
     const answer = await fetch("/playground", { method: "POST", body, headers: { accept: "application/json" } });
-    if (answer.ok) tell(await answer.json());
+    if (!answer.ok) return;
+    const told = await answer.json();
+    if (told.isNew) location.assign("/playground");
+    else tell(told);
   } catch {
     // The server is gone; the page says so itself.
   }

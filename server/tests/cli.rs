@@ -44,6 +44,7 @@ fn help_says_everything() {
     for command in [
         &["--help"][..],
         &["serve", "--help"],
+        &["demo", "--help"],
         &["replay", "--help"],
         &["record", "--help"],
         &["report", "--help"],

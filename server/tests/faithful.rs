@@ -116,6 +116,15 @@ fn standing(pod: &Value) -> Option<&'static str> {
     }
 }
 
+/// Whether the first pods of a revision are progress depends on whether its status was written before they were counted
+/// (`progress.go` compares with what was written last); on the real control plane that differs from run to run.
+fn reason(condition: &Value) -> &str {
+    match text(condition, "/reason") {
+        "NewReplicaSetCreated" | "ReplicaSetUpdated" => "under way",
+        other => other,
+    }
+}
+
 impl Seen {
     /// Pods of the newest revision, by name; those first that are its own.
     fn mine(&self) -> Vec<&Value> {
@@ -143,7 +152,9 @@ impl Seen {
         for set in &self.sets {
             let asked = number(set, "/spec/replicas");
             let is_seen = number(set, "/metadata/generation") == number(set, "/status/observedGeneration");
-            if !is_seen || asked != number(set, "/status/replicas") || is_deleting(set) {
+            // What is ready and does not count yet will.
+            let is_counted = number(set, "/status/readyReplicas") == number(set, "/status/availableReplicas");
+            if !is_seen || !is_counted || asked != number(set, "/status/replicas") || is_deleting(set) {
                 return None;
             }
             owners.insert(text(set, "/metadata/uid"), revision(set).to_string());
@@ -165,7 +176,7 @@ impl Seen {
             .as_array()
             .into_iter()
             .flatten()
-            .map(|of| (text(of, "/type"), format!("{} {}", text(of, "/status"), text(of, "/reason"))))
+            .map(|of| (text(of, "/type"), format!("{} {}", text(of, "/status"), reason(of))))
             .collect();
         let counts = ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "terminatingReplicas"].map(|name| number(status, &format!("/{name}")));
         Some(json!({
@@ -258,6 +269,9 @@ impl Side {
             Action::Undo(index) => {
                 let mut sets: Vec<&Value> = seen.sets.iter().collect();
                 sets.sort_by_key(|set| revision(set));
+                if sets.is_empty() {
+                    return Ok(()); // deleted while paused: nobody makes it again
+                }
                 let mut template = sets[index % sets.len()]["spec"]["template"].clone();
                 template["metadata"]["labels"].as_object_mut().unwrap().remove("pod-template-hash");
                 let patch = json!([{ "op": "replace", "path": "/spec/template", "value": template }]);

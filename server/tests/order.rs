@@ -9,6 +9,8 @@
 )]
 
 mod common;
+#[path = "common/simulated.rs"]
+mod simulated;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +22,8 @@ use timeline::{Fact, Timeline, Uid, document};
 
 /// Seeds tried per recording.
 const SEEDS: u64 = 12;
+/// Simulated clusters whose steps are predicted.
+const SIMULATED: u64 = 40;
 /// How far streams overtake each other, in milliseconds.
 const APART_MILLIS: i64 = 50;
 
@@ -184,10 +188,24 @@ fn in_list(fact: &Fact) -> Fact {
 /// the budget allows.
 #[test]
 fn the_arithmetic_predicts_the_controllers_steps() {
+    hold_arithmetic_to(recordings());
+}
+
+/// The simulated controllers take the steps that the same arithmetic allows, in hundreds of rollouts of all kinds.
+#[test]
+fn the_arithmetic_predicts_the_simulated_controllers_steps() {
+    let played = (0..SIMULATED).map(|seed| {
+        let text = simulated::recording(seed, 20);
+        (format!("seed {seed}"), Recording::read(&text).observed)
+    });
+    hold_arithmetic_to(played);
+}
+
+fn hold_arithmetic_to(played: impl Iterator<Item = (String, Vec<Observed>)>) {
     use timeline::budget::{self, Next, Sums};
     use timeline::model::ScaleCause;
     let (mut predicted, mut ups, mut downs) = (0, 0, 0);
-    for (name, observed) in recordings() {
+    for (name, observed) in played {
         let mut timeline = Timeline::new();
         for Observed { at_millis, fact } in observed {
             let Some(fact) = fact else { continue };

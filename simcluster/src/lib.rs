@@ -12,8 +12,8 @@
 //! in order of their time, and by the calls of people, which are the same ones that controllers use. The same seed and the same calls at the same times give the same objects.
 //!
 //! # What it does not simulate
-//! - Caches: controllers read the store itself, so nothing is ever stale, no update conflicts, no expectation is awaited. What that does
-//!   (a sync more or less) does not change what is decided.
+//! - Caches: controllers read the store itself, so nothing is ever stale and no expectation is awaited (a round that writes a status twice is refused, as
+//!   with caches). What that does (a round more or less) does not change what is decided.
 //! - Other kinds than [`Resource`], admission plugins other than defaulting, `DefaultTolerationSeconds` and `ResourceQuota` on counts of
 //!   pods, authentication, authorisation, field ownership (server-side apply merges, it never conflicts), `kubectl logs`, `exec`.
 //! - Services: EndpointSlices can be stored and watched, nothing fills them.

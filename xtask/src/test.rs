@@ -1,4 +1,5 @@
-//! Every test: Rust, then the browser on recordings, then the browser on a real control plane.
+//! Every test: Rust, then the browser on recordings and on the playground, then kubectl, then the real control plane: stories in the browser, and the
+//! simulated cluster beside it.
 
 use anyhow::{Result, bail, ensure};
 
@@ -36,9 +37,12 @@ pub fn run(only: &[String]) -> Result<()> {
     }
     let mut running = None;
     if wants("cluster") {
+        kubectl(is_ci)?;
         match kubeconfig(&mut running)? {
             Some(kubeconfig) => {
-                command.arg("--project=cluster").env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
+                let test = ["test", "--package", "server", "--test", "faithful", "--", "--ignored"];
+                sh::run(sh::command("cargo", &test).env("ROLLCAST_TEST_KUBECONFIG", &kubeconfig))?;
+                command.args(["--project=cluster", "--project=faithful"]).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
                 if sh::has("go") {
                     command.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
                 } else {
@@ -54,6 +58,22 @@ pub fn run(only: &[String]) -> Result<()> {
         }
     }
     sh::run(&mut command)
+}
+
+/// kubectl on the simulated cluster.
+fn kubectl(is_ci: bool) -> Result<()> {
+    let program = if sh::has("go") {
+        format!("{} kubectl", setup::ensure_binaries()?.kubernetes.display())
+    } else if sh::has("kubectl") {
+        "kubectl".to_owned()
+    } else if is_ci {
+        bail!("the tests of kubectl need Go or kubectl; with CI=true they may not be left out");
+    } else {
+        sh::say("LEFT OUT: kubectl on the simulated cluster (neither Go nor kubectl here)");
+        return Ok(());
+    };
+    let test = ["test", "--package", "simcluster", "--features", "api", "--test", "kubectl", "--", "--ignored"];
+    sh::run(sh::command("cargo", &test).env("ROLLCAST_KUBECTL", program))
 }
 
 /// Kubeconfig of the cluster to test on: a given one, or one that is started for this run.

@@ -1,6 +1,7 @@
 //! The strip over HTTP: what it tells, and what its buttons ask for. Pages of other sites may not ask for anything.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Form, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -20,6 +21,8 @@ use crate::state::Rollcast;
 
 /// The fastest that time passes, and the slowest.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
+/// How long a new cluster may take to be seen.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The most pods of one Deployment that the page's button asks for.
 const MOST: i32 = 50;
 
@@ -70,11 +73,31 @@ async fn act(
     }
     playground.ask(&form);
     playground.tell();
+    let is_new = form.get("action").is_some_and(|action| action == "reset");
+    if is_new {
+        follow(&rollcast, &playground).await;
+    }
     let takes_json = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == b"application/json");
     if takes_json {
-        return Json(serde_json::from_str::<Value>(&playground.told_now()).unwrap_or_default()).into_response();
+        let mut told = serde_json::from_str::<Value>(&playground.told_now()).unwrap_or_default();
+        if let Some(told) = told.as_object_mut() {
+            // The page is of a Deployment that is gone.
+            told.insert("isNew".to_owned(), is_new.into());
+        }
+        return Json(told).into_response();
     }
     Redirect::to(&playground.page()).into_response()
+}
+
+/// Waits until the new Deployment was seen as every other one is: then its page can be shown.
+async fn follow(rollcast: &Rollcast, playground: &Playground) {
+    let uid = playground.cluster.with(|world| world.store().get(simcluster::Resource::Deployment, &playground.of).map(|stored| stored.object.uid().to_owned()));
+    let uid = uid.and_then(|uid| uid.parse::<timeline::Uid>().ok());
+    let (Some(hub), Some(uid)) = (rollcast.clusters.get(super::NAME), uid) else { return };
+    let mut list = hub.list();
+    let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
+    // A page that comes too early says that the old one is gone.
+    let _ = tokio::time::timeout(PATIENCE, is_there).await;
 }
 
 impl Playground {

@@ -13,4 +13,5 @@ mod api;
 mod common;
 mod links;
 mod lists;
+mod playground;
 mod site;

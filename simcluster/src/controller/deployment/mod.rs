@@ -11,7 +11,7 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStatus, R
 use k8s_openapi::api::core::v1::Pod;
 
 use crate::events::Note;
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Resource};
 use crate::selector::Labels;
 use crate::strategy::strategy;
 use crate::world::Write;
@@ -24,6 +24,9 @@ struct Round<'a> {
     world: &'a mut World,
     key: Key,
     deployment: Deployment,
+    /// The status was written in this round. The next write would carry the resourceVersion of before: as in Kubernetes it is refused, and
+    /// what it said is lost; the next round says what is right then.
+    is_written: bool,
 }
 
 /// Looks at a Deployment and does the next thing.
@@ -32,12 +35,12 @@ struct Round<'a> {
 /// When something it writes is refused; it is called again.
 pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     let Some(deployment) = world.get::<Deployment>(key) else { return Ok(()) };
-    let mut round = Round { world, key: key.clone(), deployment };
+    let mut round = Round { world, key: key.clone(), deployment, is_written: false };
     let sets = round.claim();
     if meta::is_deleting(&round.deployment.metadata) {
         return round.sync_status_only(&sets);
     }
-    round.note_pause();
+    round.note_pause()?;
     if round.spec().paused == Some(true) || round.is_scaling(&sets)? {
         return round.scale_and_report(&sets);
     }
@@ -113,14 +116,17 @@ impl Round<'_> {
     }
 
     /// Writes the status, and the annotations that the controller keeps, if they differ.
-    fn write_status(&mut self) {
+    fn write_status(&mut self) -> Result<(), ApiError> {
+        if self.is_written {
+            return Err(ApiError::conflict(Resource::Deployment, &self.key.name, "the object has been modified"));
+        }
         let (status, annotations) = (self.deployment.status.clone(), self.deployment.metadata.annotations.clone());
         let written = self.world.modify::<Deployment>(&self.key, Write::Status, |deployment| {
             deployment.status = status;
             deployment.metadata.annotations = annotations;
         });
-        if let Some(written) = written {
-            self.deployment.metadata.resource_version = written.metadata.resource_version;
-        }
+        self.is_written =
+            written.is_some_and(|written| written.metadata.resource_version != self.deployment.metadata.resource_version);
+        Ok(())
     }
 }

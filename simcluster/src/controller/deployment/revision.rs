@@ -33,7 +33,7 @@ impl Round<'_> {
         let (new, old) = sets::split(&self.deployment, sets);
         let revision = old.iter().map(sets::revision).max().unwrap_or_default() + 1;
         let new = match new {
-            Some(new) => Some(self.keep(new, revision)),
+            Some(new) => Some(self.keep(new, revision)?),
             None if may_make => Some(self.make(&old, revision)?),
             None => None,
         };
@@ -41,7 +41,7 @@ impl Round<'_> {
     }
 
     /// The ReplicaSet is there: its number and annotations are brought up to date, then the Deployment's number.
-    fn keep(&mut self, set: ReplicaSet, revision: i64) -> ReplicaSet {
+    fn keep(&mut self, set: ReplicaSet, revision: i64) -> Result<ReplicaSet, ApiError> {
         let mut wanted = set.clone();
         annotate(&self.deployment, &mut wanted, revision, true);
         let min_ready = self.spec().min_ready_seconds;
@@ -54,7 +54,7 @@ impl Round<'_> {
                 set.metadata.annotations.clone_from(&wanted.metadata.annotations);
                 set.spec.clone_from(&wanted.spec);
             });
-            return written.unwrap_or(wanted);
+            return Ok(written.unwrap_or(wanted));
         }
         let number = sets::revision(&set).to_string();
         let mut is_news = self.number(&number);
@@ -64,9 +64,9 @@ impl Round<'_> {
             is_news = true;
         }
         if is_news {
-            self.write_status();
+            self.write_status()?;
         }
-        set
+        Ok(set)
     }
 
     /// The ReplicaSet is not there: it is made, with its first replicas.
@@ -107,7 +107,7 @@ impl Round<'_> {
                 let message = format!("Failed to create new replica set {name:?}: {error}");
                 if self.has_deadline() {
                     self.set_progressing("False", "ReplicaSetCreateError", message.clone());
-                    self.write_status();
+                    self.write_status()?;
                 }
                 self.note("ReplicaSetCreateError", message);
                 return Err(error);
@@ -122,7 +122,7 @@ impl Round<'_> {
             is_news = true;
         }
         if is_news {
-            self.write_status();
+            self.write_status()?;
         }
         Ok(made)
     }
@@ -131,8 +131,7 @@ impl Round<'_> {
     fn collide(&mut self, error: ApiError) -> ApiError {
         let status = self.deployment.status.get_or_insert_default();
         status.collision_count = Some(status.collision_count.unwrap_or_default() + 1);
-        self.write_status();
-        error
+        self.write_status().err().unwrap_or(error)
     }
 
     /// Replicas that the new ReplicaSet may have now (`NewRSNewReplicas`).

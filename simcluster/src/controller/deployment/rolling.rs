@@ -19,8 +19,7 @@ impl Round<'_> {
         }
         old.push(new);
         let new = old.last().cloned();
-        self.report_rollout(&old, new.as_ref());
-        Ok(())
+        self.report_rollout(&old, new.as_ref())
     }
 
     /// Gives the new ReplicaSet what the ceiling allows; whether anything changed.

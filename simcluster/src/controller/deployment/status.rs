@@ -67,19 +67,20 @@ impl Round<'_> {
     }
 
     /// Pausing stops the clock of the deadline, resuming starts it anew.
-    pub(super) fn note_pause(&mut self) {
+    pub(super) fn note_pause(&mut self) -> Result<(), ApiError> {
         let reason = self.progressing().and_then(|condition| condition.reason);
         if !self.has_deadline() || reason.as_deref() == Some(TIMED_OUT) {
-            return;
+            return Ok(());
         }
         let (is_paused, is_noted) = (self.spec().paused == Some(true), reason.as_deref() == Some("DeploymentPaused"));
         if is_paused && !is_noted {
             self.set_progressing("Unknown", "DeploymentPaused", "Deployment is paused".to_owned());
-            self.write_status();
+            self.write_status()?;
         } else if !is_paused && is_noted {
             self.set_progressing("Unknown", "DeploymentResumed", "Deployment is resumed".to_owned());
-            self.write_status();
+            self.write_status()?;
         }
+        Ok(())
     }
 
     fn calculated(&self, all: &[ReplicaSet], new: Option<&ReplicaSet>) -> DeploymentStatus {
@@ -143,7 +144,7 @@ impl Round<'_> {
     }
 
     /// Reports a rollout: counts, how it goes, and failures of its ReplicaSets.
-    pub(super) fn report_rollout(&mut self, all: &[ReplicaSet], new: Option<&ReplicaSet>) {
+    pub(super) fn report_rollout(&mut self, all: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
         let mut status = self.calculated(all, new);
         let current = self.progressing();
         if !self.has_deadline() {
@@ -160,9 +161,10 @@ impl Round<'_> {
         }
         if self.deployment.status.as_ref() == Some(&status) {
             self.look_again_at_deadline(&status);
+            Ok(())
         } else {
             self.deployment.status = Some(status);
-            self.write_status();
+            self.write_status()
         }
     }
 
@@ -204,16 +206,19 @@ impl Round<'_> {
     }
 
     /// Reports counts alone: scaled, paused.
-    pub(super) fn report(&mut self, all: &[ReplicaSet], new: Option<&ReplicaSet>) {
-        self.deployment.status = Some(self.calculated(all, new));
-        self.write_status();
+    pub(super) fn report(&mut self, all: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
+        let status = self.calculated(all, new);
+        if self.deployment.status.as_ref() == Some(&status) {
+            return Ok(());
+        }
+        self.deployment.status = Some(status);
+        self.write_status()
     }
 
     /// A Deployment that is being deleted still reports.
     pub(super) fn sync_status_only(&mut self, mine: &[ReplicaSet]) -> Result<(), ApiError> {
         let (new, old) = self.new_and_old(mine, false)?;
-        self.report(&sets::all(&old, new.as_ref()), new.as_ref());
-        Ok(())
+        self.report(&sets::all(&old, new.as_ref()), new.as_ref())
     }
 
     /// Lets go of the oldest empty ReplicaSets beyond the limit.

@@ -1,0 +1,75 @@
+//! Recordings of simulated clusters: seeded actions in virtual time, written as a watch would see them.
+
+use fastrand::Rng;
+use serde_json::json;
+use simcluster::action::{Action, Choice, edit};
+use simcluster::change::Verb;
+use simcluster::{Key, Object, Resource, Settings, World, story};
+
+const KINDS: [Resource; 4] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
+
+/// A recording of this many actions.
+pub fn recording(seed: u64, actions: usize) -> String {
+    let of = Key::new("default", "web");
+    let mut rng = Rng::with_seed(seed);
+    let mut world = World::new(seed, 1_800_000_000_000, Settings::default());
+    let mut lines: Vec<String> = Vec::new();
+    for kind in KINDS {
+        lines.push(json!({ "observedAtMillis": world.now_millis(), "kind": kind.kind(), "type": "LIST_DONE", "object": { "metadata": {} } }).to_string());
+    }
+    let mut told = world.store().revision();
+    let made = story::manifest("default", "web", rng.i32(1..=10));
+    world.create(Object::read(Resource::Deployment, made).unwrap(), false).unwrap();
+    for _ in 0..actions {
+        // Sometimes at rest, sometimes in the middle of what the action before began.
+        let until = world.now_millis() + rng.i64(200..=12_000);
+        while let Some(next) = world.next_millis().filter(|next| *next <= until) {
+            world.advance_to(next);
+            tell(&world, &mut told, &mut lines);
+        }
+        world.advance_to(until);
+        act(&mut world, &of, &mut rng);
+        tell(&world, &mut told, &mut lines);
+    }
+    lines.join("\n")
+}
+
+fn tell(world: &World, told: &mut u64, lines: &mut Vec<String>) {
+    let mut changes: Vec<_> = KINDS.iter().flat_map(|kind| world.store().since(*kind, *told).unwrap()).collect();
+    changes.sort_by_key(|change| change.object.revision);
+    for change in changes {
+        let verb = match change.verb {
+            Verb::Added => "ADDED",
+            Verb::Modified => "MODIFIED",
+            Verb::Deleted => "DELETED",
+        };
+        let object = &change.object.object;
+        let line = json!({ "observedAtMillis": world.now_millis(), "kind": object.resource().kind(), "type": verb, "object": object.to_value() });
+        lines.push(line.to_string());
+    }
+    *told = world.store().revision();
+}
+
+fn act(world: &mut World, of: &Key, rng: &mut Rng) {
+    let Some(choice) = Choice::of(world, of) else { return };
+    let action = match rng.u8(..12) {
+        0..=4 => Action::Image(choice.next_image(["", "", "slow", "never", "crash"][rng.usize(..5)])),
+        5 | 6 => Action::Scale(rng.i32(0..=12)),
+        7 => Action::Undo(None),
+        8 if choice.is_paused => Action::Resume,
+        8 => Action::Pause,
+        9 => match choice.pods.first() {
+            Some(pod) => Action::KillPod(pod.clone()),
+            None => return,
+        },
+        _ => {
+            let amounts = [(json!(1), json!(0)), (json!("25%"), json!("25%")), (json!(0), json!(1)), (json!(3), json!(2)), (json!("100%"), json!(0))];
+            let (surge, unavailable) = amounts[rng.usize(..amounts.len())].clone();
+            let rolling = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": surge, "maxUnavailable": unavailable } });
+            edit(world, of, |deployment| deployment.spec.as_mut().unwrap().strategy = Some(serde_json::from_value(rolling).unwrap())).unwrap();
+            return;
+        }
+    };
+    // What makes no sense now is refused, as kubectl would.
+    let _ = action.perform(world, of);
+}

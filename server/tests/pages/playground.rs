@@ -1,0 +1,106 @@
+//! The playground's strip over HTTP: only where there is one, only for its own pages, and what is refused is told.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use server::cli::{Demo, Listen};
+use server::http::router;
+use server::playground::Playground;
+use server::state::Rollcast;
+use tower::ServiceExt;
+
+use crate::{common, site};
+
+async fn playground(name: &str) -> Arc<Rollcast> {
+    let kubeconfig = std::env::temp_dir().join(format!("rollcast-playground-{}-{name}", std::process::id()));
+    let arguments = Demo {
+        seed: 7,
+        speed: 1.0,
+        api_port: 0,
+        write_kubeconfig: Some(kubeconfig.clone()),
+        no_stories: true,
+        listen: Listen { listen: None, allow_host: Vec::new() },
+    };
+    let playground = Playground::start(&arguments).await.unwrap();
+    let config = std::fs::read_to_string(&kubeconfig).unwrap();
+    std::fs::remove_file(kubeconfig).unwrap();
+    assert!(config.contains("http://127.0.0.1:"), "it listens on loopback only: {config}");
+    Rollcast::new(Vec::new(), "build", Arc::default(), Vec::new(), Some(playground))
+}
+
+async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderName, &str)]) -> Response {
+    let mut request = Request::post("/playground")
+        .header(header::HOST, "127.0.0.1:7440")
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    for (name, value) in headers {
+        request = request.header(name, *value);
+    }
+    router(rollcast.clone()).oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap()
+}
+
+/// What the strip tells after a form.
+async fn told(rollcast: &Arc<Rollcast>, form: &str) -> serde_json::Value {
+    let response = post(rollcast, form, &[(header::ACCEPT, "application/json")]).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+}
+
+#[tokio::test]
+async fn real_clusters_have_no_playground() {
+    let (name, text) = common::recordings().swap_remove(0);
+    let rollcast = site::held(&name, &text).await;
+    assert_eq!(post(&rollcast, "action=kill", &[]).await.status(), StatusCode::NOT_FOUND);
+    for path in ["/playground", "/playground/events"] {
+        let request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
+        assert_eq!(router(rollcast.clone()).oneshot(request).await.unwrap().status(), StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn only_pages_of_this_server_may_ask_for_anything() {
+    let rollcast = playground("origin").await;
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:7441"] {
+        let response = post(&rollcast, "action=scale&replicas=9", &[(header::ORIGIN, origin)]).await;
+        assert_eq!(response.status(), StatusCode::FORBIDDEN, "{origin}");
+    }
+    let commands = told(&rollcast, "action=pause-story").await["commands"].clone();
+    assert_eq!(commands["play-scale"], "kubectl scale deployment/web --replicas=6");
+}
+
+#[tokio::test]
+async fn buttons_do_what_they_say_and_refusals_are_told() {
+    let rollcast = playground("buttons").await;
+    let after = told(&rollcast, "action=never").await;
+    assert_eq!(after["texts"]["play-refused"], "");
+    assert_eq!(after["commands"]["play-version"], "kubectl set image deployment/web web=web:v3");
+    assert_eq!(told(&rollcast, "action=scale&replicas=7").await["commands"]["play-scale"], "kubectl scale deployment/web --replicas=9");
+    let is_off = |told: &serde_json::Value, id: &str| told["off"].as_array().unwrap().iter().any(|off| off == id);
+    let paused = told(&rollcast, "action=pause").await;
+    assert!(is_off(&paused, "play-pause") && !is_off(&paused, "play-resume"));
+    for (form, words) in [
+        ("action=undo", "That makes no sense now."),
+        ("action=scale&replicas=many", "That makes no sense now."),
+        ("action=scale&replicas=51", "At most 50 pods here; kubectl has no such limit."),
+        ("action=kill&pod=nobody", "That makes no sense now."),
+        ("action=%3Cscript%3E", "That makes no sense now."),
+        ("action=speed&speed=NaN", "A speed is a number from 0.1 to 20."),
+        ("action=reset&seed=x", "A seed is a whole number."),
+        ("action=story&story=none", "There is no story \"none\"."),
+    ] {
+        assert_eq!(told(&rollcast, form).await["texts"]["play-refused"], words, "{form}");
+    }
+    told(&rollcast, "action=speed&speed=4").await;
+    let again = told(&rollcast, "action=reset&seed=9").await;
+    assert_eq!(again["commands"]["play-version"], "kubectl set image deployment/web web=web:v2");
+}
+
+#[tokio::test]
+async fn forms_work_without_scripts() {
+    let rollcast = playground("forms").await;
+    let response = post(&rollcast, "action=version", &[]).await;
+    assert_eq!(response.status(), StatusCode::SEE_OTHER);
+    assert_eq!(response.headers()[header::LOCATION], "/clusters/playground/namespaces/default/deployments/web");
+}

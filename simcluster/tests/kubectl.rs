@@ -1,0 +1,236 @@
+//! kubectl itself against the simulated cluster: everything that people and stories type.
+//!
+//! `ROLLCAST_KUBECTL` names the program (and a first argument, if it needs one); `cargo xtask test` sets it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test ends where its assumptions do")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use simcluster::action::{Action, Choice};
+use simcluster::api::{self, Cluster};
+use simcluster::{Key, Object, Resource, Settings, World, story};
+
+struct Kubectl {
+    kubeconfig: PathBuf,
+    cluster: Cluster,
+}
+
+impl Kubectl {
+    async fn begin(name: &str) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let mut world = World::new(1, i64::try_from(now.as_millis()).unwrap(), Settings::default());
+        world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap(), false).unwrap();
+        let cluster = Cluster::new(world);
+        cluster.set_speed(5.0);
+        let listener = api::listen(0).await.unwrap();
+        let kubeconfig = std::env::temp_dir().join(format!("rollcast-kubectl-{}-{name}", std::process::id()));
+        std::fs::write(&kubeconfig, api::kubeconfig("sim", listener.local_addr().unwrap())).unwrap();
+        tokio::spawn(cluster.clone().run());
+        tokio::spawn(cluster.clone().serve(listener));
+        Self { kubeconfig, cluster }
+    }
+
+    /// Runs it; what it prints, and whether it succeeded.
+    fn output(&self, arguments: &[&str], input: &str, editor: &str) -> (bool, String) {
+        let program = std::env::var("ROLLCAST_KUBECTL").expect("ROLLCAST_KUBECTL names kubectl");
+        let mut words = program.split(' ');
+        let mut child = Command::new(words.next().unwrap())
+            .args(words)
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .args(arguments)
+            .env("EDITOR", editor)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Runs a line that must succeed.
+    fn run(&self, line: &str) -> String {
+        let (is_good, text) = self.output(&line.split(' ').collect::<Vec<_>>(), "", "true");
+        assert!(is_good, "kubectl {line}: {text}");
+        text
+    }
+
+    fn apply(&self, manifest: &str) -> (bool, String) {
+        self.output(&["apply", "-f", "-"], manifest, "true")
+    }
+
+    fn settle(&self) {
+        self.run("rollout status deployment/web --timeout=60s");
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.run(&format!("get {path}"))
+    }
+}
+
+impl Drop for Kubectl {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.kubeconfig);
+    }
+}
+
+const REPLICAS: &str = "deployment/web -o jsonpath={.spec.replicas}";
+const IMAGE: &str = "deployment/web -o jsonpath={.spec.template.spec.containers[0].image}";
+const POD: &str = "pods -l app=web -o jsonpath={.items[0].metadata.name}";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs kubectl; `cargo xtask test` brings it"]
+async fn people_look_at_it() {
+    let kubectl = Kubectl::begin("look").await;
+    kubectl.settle();
+    assert!(kubectl.get("deployments").contains("3/3"));
+    let wide = kubectl.get("deployments,replicasets,pods -o wide");
+    assert!(wide.contains("web:v1") && wide.contains("pod-template-hash="), "{wide}");
+    assert!(kubectl.get("nodes").contains("Ready"));
+    assert!(kubectl.get("namespaces").contains("kube-system"));
+    assert!(kubectl.get("events").contains("Scaled up replica set"));
+    assert!(kubectl.get("pods --field-selector=status.phase=Pending").contains("No resources found"));
+    assert_eq!(kubectl.get("pods -l app!=web -o name"), "");
+    assert_eq!(kubectl.get("pods --chunk-size=1 -o name").lines().count(), 3);
+    let watched = kubectl.output(&["get", "pods", "--watch", "--request-timeout=1s"], "", "true").1;
+    assert_eq!(watched.matches("Running").count(), 3, "{watched}");
+    let described = kubectl.run("describe deployment web");
+    assert!(described.contains("NewReplicaSetAvailable") && described.contains("ScalingReplicaSet"), "{described}");
+    assert!(kubectl.run(&format!("describe pod {}", kubectl.get(POD))).contains("Started"));
+    assert!(kubectl.run("describe node node-1").contains("Allocatable"));
+    assert!(kubectl.run("version").contains("simcluster"));
+    assert!(kubectl.run("api-resources").contains("endpointslices"));
+    for (line, words) in [
+        ("get secrets", "doesn't have a resource type"),
+        ("get deployment nothing", "deployments.apps \"nothing\" not found"),
+        ("create deployment x --image=x", "reads JSON only"),
+        ("get pods -l a(b", "unable to parse"),
+        ("get pods --field-selector=spec.nothing=x", "field label not supported"),
+    ] {
+        let (is_good, text) = kubectl.output(&line.split(' ').collect::<Vec<_>>(), "", "true");
+        assert!(!is_good && text.contains(words), "{line}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs kubectl; `cargo xtask test` brings it"]
+async fn people_change_it() {
+    let kubectl = Kubectl::begin("change").await;
+    let manifest = |replicas: i32, image: &str| {
+        let mut manifest = story::manifest("default", "web", replicas);
+        manifest["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
+        manifest.to_string()
+    };
+    kubectl.settle();
+    assert!(kubectl.apply(&manifest(2, "web:v2")).0);
+    kubectl.settle();
+    assert_eq!((kubectl.get(REPLICAS), kubectl.get(IMAGE)), ("2".to_owned(), "web:v2".to_owned()));
+    assert!(kubectl.apply(&manifest(2, "web:v2")).1.contains("unchanged"));
+    assert!(kubectl.output(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &manifest(3, "web:v2"), "true").0);
+    kubectl.run("set image deployment/web web=web:v3");
+    kubectl.run("set env deployment/web COLOUR=blue");
+    kubectl.settle();
+    assert!(kubectl.run("rollout history deployment/web").contains("REVISION"));
+    assert!(kubectl.run("rollout history deployment/web --revision=2").contains("web:v2"));
+    kubectl.run("rollout undo deployment/web --to-revision=2");
+    kubectl.settle();
+    assert_eq!(kubectl.get(IMAGE), "web:v2");
+    kubectl.run("rollout undo deployment/web");
+    kubectl.run("rollout restart deployment/web");
+    kubectl.settle();
+    kubectl.run("rollout pause deployment/web");
+    assert!(!kubectl.output(&["rollout", "undo", "deployment/web"], "", "true").0, "a paused one cannot be undone");
+    kubectl.run("rollout resume deployment/web");
+    kubectl.run("scale deployment/web --replicas=5");
+    kubectl.settle();
+    assert_eq!(kubectl.get(REPLICAS), "5");
+    let (is_good, text) = kubectl.output(&["edit", "deployment/web"], "", "sed -i s/replicas:\\ 5/replicas:\\ 4/");
+    assert!(is_good, "{text}");
+    assert_eq!(kubectl.get(REPLICAS), "4");
+    kubectl.run("annotate deployment/web kubernetes.io/change-cause=because");
+    let pod = kubectl.get(POD);
+    kubectl.run(&format!("label pod {pod} app-"));
+    kubectl.run(&format!("label pod {pod} app=web"));
+    kubectl.run(&format!("delete pod {pod} --timeout=60s"));
+    kubectl.settle();
+    kubectl.run("taint node node-1 a=b:NoSchedule");
+    kubectl.run("cordon node-2");
+    kubectl.run("delete deployment web --cascade=orphan --timeout=60s");
+    assert_ne!(kubectl.get("pods -o name"), "");
+    kubectl.run("delete replicaset --all --cascade=background --timeout=60s");
+    assert!(kubectl.apply(&manifest(1, "web:v9")).0);
+    kubectl.settle();
+    kubectl.run("delete deployment web --cascade=foreground --timeout=60s");
+    assert_eq!(kubectl.get("replicasets,pods -l pod-template-hash -o name"), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs kubectl; `cargo xtask test` brings it"]
+async fn wrong_manifests_are_refused_with_the_field() {
+    let kubectl = Kubectl::begin("wrong").await;
+    let wrong = |path: &str, value: serde_json::Value| {
+        let mut manifest = story::manifest("default", "wrong", 1);
+        *manifest.pointer_mut(path).unwrap() = value;
+        kubectl.apply(&manifest.to_string())
+    };
+    for (path, value, words) in [
+        ("/spec/replicas", (-1).into(), "spec.replicas: Invalid value: -1: must be greater than or equal to 0"),
+        ("/metadata/name", "Wrong_".into(), "metadata.name: Invalid value: \"Wrong_\": a lowercase RFC 1123 subdomain"),
+        ("/spec/template/spec/containers/0/image", "".into(), "spec.template.spec.containers[0].image: Required value"),
+        ("/spec/template/metadata/labels", serde_json::json!({ "app": "x" }), "`selector` does not match template `labels`"),
+        ("/spec/template", serde_json::json!({ "speck": 1 }), "unknown field \"spec.template.speck\""),
+        ("/metadata/namespace", "nowhere".into(), "namespaces \"nowhere\" not found"),
+    ] {
+        let (is_good, text) = wrong(path, value);
+        assert!(!is_good && text.contains(words), "{path}: {text}");
+    }
+}
+
+/// A command that a button shows does what the button does.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs kubectl; `cargo xtask test` brings it"]
+async fn commands_do_what_they_stand_for() {
+    let kubectl = Kubectl::begin("commands").await;
+    kubectl.settle();
+    let of = Key::new("default", "web");
+    let quota = simcluster::action::quota("default", 50);
+    kubectl.cluster.with(|world| world.create(Object::read(Resource::ResourceQuota, quota).unwrap(), false).unwrap());
+    let run = |action: &Action| {
+        let arguments = kubectl.cluster.with(|world| action.arguments(world, &of));
+        let (is_good, text) = kubectl.output(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "", "true");
+        assert!(is_good, "{arguments:?}: {text}");
+    };
+    let choice = || kubectl.cluster.with(|world| Choice::of(world, &of).unwrap());
+    run(&Action::Image(choice().next_image("")));
+    assert_eq!(choice().image, "web:v2");
+    kubectl.settle();
+    run(&Action::Scale(4));
+    assert_eq!(choice().replicas, 4);
+    run(&Action::Pause);
+    assert!(choice().is_paused);
+    run(&Action::Resume);
+    kubectl.settle();
+    run(&Action::Undo(Some(1)));
+    assert_eq!(choice().image, "web:v1");
+    run(&Action::Undo(None));
+    run(&Action::Restart(String::new()));
+    kubectl.settle();
+    let pod = choice().pods[0].clone();
+    run(&Action::Unlabel(pod.clone()));
+    assert_eq!(choice().out_of_rotation, [pod.clone()]);
+    run(&Action::Label(pod.clone()));
+    assert!(choice().out_of_rotation.is_empty());
+    let pod = choice().pods[0].clone();
+    run(&Action::KillPod(pod.clone()));
+    assert!(!choice().pods.contains(&pod));
+    run(&Action::DeleteReplicaSet(choice().newest.unwrap()));
+    run(&Action::Quota(7));
+    assert_eq!(choice().quota, 7);
+    run(&Action::LoseNode("node-4".to_owned()));
+    assert_eq!(choice().lost, ["node-4"]);
+}
