@@ -92,7 +92,9 @@ impl Playground {
     fn speed_said(&self) -> String {
         match self.speed.as_str() {
             "1" => String::new(),
-            speed => format!("Time in this cluster passes {speed} times as fast as yours: its own clock, ages and deadlines follow that."),
+            speed => format!(
+                "Time in this cluster passes {speed} times as fast as yours: its own clock, ages and deadlines follow that."
+            ),
         }
     }
 
@@ -136,8 +138,8 @@ pub fn strip(of: &Playground) -> AnyView {
     });
     let stories = of.stories.iter().map(|(name, title)| view! { <option value=name.clone()>{title.clone()}</option> });
     let pods = of.pods.iter().map(|pod| view! { <option>{pod.clone()}</option> }).collect_view();
-    let speeds = ["0.25", "0.5", "1", "2", "4", "10"]
-        .map(|speed| view! { <option selected=speed == of.speed>{speed}</option> });
+    let speeds =
+        ["0.25", "0.5", "1", "2", "4", "10"].map(|speed| view! { <option selected=speed == of.speed>{speed}</option> });
     view! {
         <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
             {tale(of)}

@@ -45,7 +45,14 @@ enum Action {
 }
 
 fn choose(rng: &mut Rng, is_paused: bool) -> Action {
-    let amounts = [(json!(1), json!(0)), (json!("25%"), json!("25%")), (json!(0), json!(1)), (json!(2), json!(2)), (json!("50%"), json!(0)), (json!("100%"), json!("40%"))];
+    let amounts = [
+        (json!(1), json!(0)),
+        (json!("25%"), json!("25%")),
+        (json!(0), json!(1)),
+        (json!(2), json!(2)),
+        (json!("50%"), json!(0)),
+        (json!("100%"), json!("40%")),
+    ];
     match rng.u8(..24) {
         0..=4 => Action::Image(["", "", "never-", "missing-", "slow-"][rng.usize(..5)]),
         5 | 6 => Action::Kill(rng.usize(..8)),
@@ -106,12 +113,18 @@ fn revision(set: &Value) -> i64 {
 
 /// How a pod stands when nothing happens to it any more.
 fn standing(pod: &Value) -> Option<&'static str> {
-    let ready = pod["status"]["conditions"].as_array().into_iter().flatten().any(|of| of["type"] == "Ready" && of["status"] == "True");
+    let ready = pod["status"]["conditions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|of| of["type"] == "Ready" && of["status"] == "True");
     let state = &pod["status"]["containerStatuses"][0]["state"];
     match text(state, "/waiting/reason") {
         "ErrImagePull" | "ImagePullBackOff" => Some("cannot be pulled"),
         _ if ready => Some("ready"),
-        _ if state["running"].is_object() && text(pod, "/spec/containers/0/image").contains("never") => Some("not ready"),
+        _ if state["running"].is_object() && text(pod, "/spec/containers/0/image").contains("never") => {
+            Some("not ready")
+        }
         _ => None,
     }
 }
@@ -129,7 +142,8 @@ impl Seen {
     /// Pods of the newest revision, by name; those first that are its own.
     fn mine(&self) -> Vec<&Value> {
         let newest = self.sets.iter().max_by_key(|set| revision(set)).map_or("", |set| text(set, "/metadata/uid"));
-        let mut pods: Vec<&Value> = self.pods.iter().filter(|pod| controller(pod) == newest && !is_deleting(pod)).collect();
+        let mut pods: Vec<&Value> =
+            self.pods.iter().filter(|pod| controller(pod) == newest && !is_deleting(pod)).collect();
         pods.sort_by_key(|pod| text(pod, "/metadata/name").to_owned());
         pods
     }
@@ -158,11 +172,19 @@ impl Seen {
                 return None;
             }
             owners.insert(text(set, "/metadata/uid"), revision(set).to_string());
-            let counts = ["replicas", "readyReplicas", "availableReplicas", "fullyLabeledReplicas"].map(|name| number(set, &format!("/status/{name}")));
-            sets.insert(revision(set), json!([
-                annotation(set, "revision-history"), annotation(set, "desired-replicas"), annotation(set, "max-replicas"), asked, counts,
-                text(set, "/spec/template/spec/containers/0/image"),
-            ]));
+            let counts = ["replicas", "readyReplicas", "availableReplicas", "fullyLabeledReplicas"]
+                .map(|name| number(set, &format!("/status/{name}")));
+            sets.insert(
+                revision(set),
+                json!([
+                    annotation(set, "revision-history"),
+                    annotation(set, "desired-replicas"),
+                    annotation(set, "max-replicas"),
+                    asked,
+                    counts,
+                    text(set, "/spec/template/spec/containers/0/image"),
+                ]),
+            );
         }
         let mut pods: BTreeMap<String, u32> = BTreeMap::new();
         for pod in &self.pods {
@@ -178,7 +200,15 @@ impl Seen {
             .flatten()
             .map(|of| (text(of, "/type"), format!("{} {}", text(of, "/status"), reason(of))))
             .collect();
-        let counts = ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "terminatingReplicas"].map(|name| number(status, &format!("/{name}")));
+        let counts = [
+            "replicas",
+            "updatedReplicas",
+            "readyReplicas",
+            "availableReplicas",
+            "unavailableReplicas",
+            "terminatingReplicas",
+        ]
+        .map(|name| number(status, &format!("/{name}")));
         Some(json!({
             "revision": annotation(&self.deployment, "revision"), "asked": spec["replicas"], "paused": spec["paused"] == true,
             "counts": counts, "conditions": conditions, "sets": sets, "pods": pods,
@@ -229,7 +259,13 @@ impl Side {
                 (Some(rest), Some(last)) if rest == last => return (rest.clone(), seen),
                 _ => last = rest,
             }
-            assert!(started.elapsed() < LIMIT, "{} does not come to rest: {:#} {:#?}", self.namespace, seen.deployment["status"], seen.pods.iter().map(|pod| &pod["status"]).collect::<Vec<_>>());
+            assert!(
+                started.elapsed() < LIMIT,
+                "{} does not come to rest: {:#} {:#?}",
+                self.namespace,
+                seen.deployment["status"],
+                seen.pods.iter().map(|pod| &pod["status"]).collect::<Vec<_>>()
+            );
         }
     }
 
@@ -264,7 +300,9 @@ impl Side {
                 }
                 None => return Ok(()),
             },
-            Action::Scale(replicas) => self.merge(&format!("{web}/scale"), json!({ "spec": { "replicas": replicas } })).await,
+            Action::Scale(replicas) => {
+                self.merge(&format!("{web}/scale"), json!({ "spec": { "replicas": replicas } })).await
+            }
             Action::Pause(is_paused) => self.merge(&web, json!({ "spec": { "paused": is_paused } })).await,
             Action::Undo(index) => {
                 let mut sets: Vec<&Value> = seen.sets.iter().collect();
@@ -279,14 +317,21 @@ impl Side {
             }
             Action::Restart => {
                 let annotations = json!({ "kubectl.kubernetes.io/restartedAt": format!("step {step}") });
-                self.merge(&web, json!({ "spec": { "template": { "metadata": { "annotations": annotations } } } })).await
+                self.merge(&web, json!({ "spec": { "template": { "metadata": { "annotations": annotations } } } }))
+                    .await
             }
             Action::Budget(surge, unavailable) => {
                 let rolling = json!({ "maxSurge": surge, "maxUnavailable": unavailable });
-                self.merge(&web, json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } } })).await
+                self.merge(
+                    &web,
+                    json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } } }),
+                )
+                .await
             }
             Action::HistoryLimit(limit) => self.merge(&web, json!({ "spec": { "revisionHistoryLimit": limit } })).await,
-            Action::MinReadySeconds(seconds) => self.merge(&web, json!({ "spec": { "minReadySeconds": seconds } })).await,
+            Action::MinReadySeconds(seconds) => {
+                self.merge(&web, json!({ "spec": { "minReadySeconds": seconds } })).await
+            }
         };
         done.map(drop)
     }
@@ -306,7 +351,9 @@ impl Side {
     }
 
     async fn end(&self) {
-        let _ = self.ask("DELETE", &format!("/api/v1/namespaces/{}", self.namespace), "application/json", &Value::Null).await;
+        let _ = self
+            .ask("DELETE", &format!("/api/v1/namespaces/{}", self.namespace), "application/json", &Value::Null)
+            .await;
     }
 }
 
@@ -322,7 +369,8 @@ async fn play(seed: u64, real: Side, simulated: Side) -> Result<(), String> {
             return Err(format!("seed {seed} after {}:\nreal      {a}\nsimulated {b}", done.join(", ")));
         }
         let action = choose(&mut rng, is_paused);
-        let (a, b) = tokio::join!(real.perform(&action, &seen_real, step), simulated.perform(&action, &seen_simulated, step));
+        let (a, b) =
+            tokio::join!(real.perform(&action, &seen_real, step), simulated.perform(&action, &seen_simulated, step));
         if a != b {
             return Err(format!("seed {seed}, {action:?} after {}: real {a:?}, simulated {b:?}", done.join(", ")));
         }
@@ -344,7 +392,8 @@ async fn client(kubeconfig: Kubeconfig) -> Client {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane; `cargo xtask test` starts one"]
 async fn fifty_sequences_of_twenty_actions_come_to_rest_alike() {
-    let path = std::env::var("ROLLCAST_TEST_KUBECONFIG").expect("ROLLCAST_TEST_KUBECONFIG names the real control plane");
+    let path =
+        std::env::var("ROLLCAST_TEST_KUBECONFIG").expect("ROLLCAST_TEST_KUBECONFIG names the real control plane");
     let real = client(Kubeconfig::read_from(path).unwrap()).await;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
     let cluster = Cluster::new(World::new(1, i64::try_from(now).unwrap(), Settings::default()));

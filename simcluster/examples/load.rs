@@ -10,7 +10,8 @@ use simcluster::{Settings, World};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let (mut pods, mut rate, mut seed, mut kubeconfig) = (1000_usize, 100_u32, 1_u64, "target/load-kubeconfig".to_owned());
+    let (mut pods, mut rate, mut seed, mut kubeconfig) =
+        (1000_usize, 100_u32, 1_u64, "target/load-kubeconfig".to_owned());
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         match name.as_str() {
@@ -18,7 +19,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--rate" => rate = value.parse()?,
             "--seed" => seed = value.parse()?,
             "--kubeconfig" => kubeconfig = value,
-            other => return Err(format!("there is no option {other}; there are --pods --rate --seed --kubeconfig").into()),
+            other => {
+                return Err(format!("there is no option {other}; there are --pods --rate --seed --kubeconfig").into());
+            }
         }
     }
     if pods > 100_000 || rate > 20_000 {
@@ -51,7 +54,11 @@ async fn serve(pods: usize, rate: u32, seed: u64, kubeconfig: &str) -> Result<()
         done += now;
         if started.elapsed().as_secs() > told {
             told = started.elapsed().as_secs();
-            println!("{told} s: {done} changes, {} behind, revision {}", due.saturating_sub(done), cluster.with(|world| world.store().revision()));
+            println!(
+                "{told} s: {done} changes, {} behind, revision {}",
+                due.saturating_sub(done),
+                cluster.with(|world| world.store().revision())
+            );
         }
     }
 }

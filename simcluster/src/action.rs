@@ -79,9 +79,14 @@ impl Action {
         let name = format!("deployment/{}", of.name);
         let deployment = world.get::<Deployment>(of).unwrap_or_default();
         let (label, value) = label(&deployment).unwrap_or_default();
-        let container = deployment.spec.and_then(|spec| spec.template.spec?.containers.into_iter().next()).map(|container| container.name);
+        let container = deployment
+            .spec
+            .and_then(|spec| spec.template.spec?.containers.into_iter().next())
+            .map(|container| container.name);
         let mut words: Vec<String> = match self {
-            Self::Image(image) => vec!["set".into(), "image".into(), name, format!("{}={image}", container.unwrap_or_default())],
+            Self::Image(image) => {
+                vec!["set".into(), "image".into(), name, format!("{}={image}", container.unwrap_or_default())]
+            }
             Self::KillPod(pod) => vec!["delete".into(), "pod".into(), pod.clone()],
             Self::Unlabel(pod) => vec!["label".into(), "pod".into(), pod.clone(), format!("{label}-")],
             Self::Label(pod) => vec!["label".into(), "pod".into(), pod.clone(), format!("{label}={value}")],
@@ -90,11 +95,20 @@ impl Action {
             Self::Pause => vec!["rollout".into(), "pause".into(), name],
             Self::Resume => vec!["rollout".into(), "resume".into(), name],
             Self::Undo(None) => vec!["rollout".into(), "undo".into(), name],
-            Self::Undo(Some(revision)) => vec!["rollout".into(), "undo".into(), name, format!("--to-revision={revision}")],
+            Self::Undo(Some(revision)) => {
+                vec!["rollout".into(), "undo".into(), name, format!("--to-revision={revision}")]
+            }
             Self::Restart(_) => vec!["rollout".into(), "restart".into(), name],
             Self::Quota(pods) => {
                 let patch = json!({ "spec": { "hard": { "pods": pods.to_string() } } });
-                vec!["patch".into(), "resourcequota".into(), QUOTA.into(), "--type=merge".into(), "-p".into(), patch.to_string()]
+                vec![
+                    "patch".into(),
+                    "resourcequota".into(),
+                    QUOTA.into(),
+                    "--type=merge".into(),
+                    "-p".into(),
+                    patch.to_string(),
+                ]
             }
             Self::LoseNode(node) => vec!["delete".into(), "node".into(), node.clone()],
             Self::AddNode(node) => vec!["apply".into(), "-f".into(), format!("{node}.yaml")],
@@ -114,7 +128,11 @@ impl Action {
         let usual = DeleteOptions::default();
         match self {
             Self::Image(image) => edit(world, of, |deployment| {
-                let containers = deployment.spec.as_mut().and_then(|spec| spec.template.spec.as_mut()).map(|spec| &mut spec.containers);
+                let containers = deployment
+                    .spec
+                    .as_mut()
+                    .and_then(|spec| spec.template.spec.as_mut())
+                    .map(|spec| &mut spec.containers);
                 if let Some(container) = containers.and_then(|containers| containers.first_mut()) {
                     container.image = Some(image.clone());
                 }
@@ -183,7 +201,8 @@ pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     let uid = world.store().typed::<Deployment>(of).and_then(|deployment| deployment.metadata.uid.clone());
     let sets = world.store().all::<ReplicaSet>(Some(&of.namespace));
     let mine = sets.filter(|set| meta::is_controlled_by(&set.metadata, uid.as_deref()));
-    let revision = |set: &ReplicaSet| meta::annotation(&set.metadata, "deployment.kubernetes.io/revision")?.parse().ok();
+    let revision =
+        |set: &ReplicaSet| meta::annotation(&set.metadata, "deployment.kubernetes.io/revision")?.parse().ok();
     let mut all: Vec<(i64, ReplicaSet)> = mine.filter_map(|set| Some((revision(set)?, set.clone()))).collect();
     all.sort_by_key(|(revision, _)| *revision);
     all
@@ -193,7 +212,10 @@ pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
 fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiError> {
     let deployment = deployment(world, of)?;
     if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
-        let why = format!("you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again: {}", of.name);
+        let why = format!(
+            "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again: {}",
+            of.name
+        );
         return Err(ApiError::bad_request(why));
     }
     let all = revisions(world, of);
@@ -249,7 +271,9 @@ impl Choice {
         for (_, set) in &all {
             let uid = set.metadata.uid.clone().unwrap_or_default();
             let mine = world.store().pods_of(&uid).filter_map(|stored| Pod::of(&stored.object).cloned());
-            pods.extend(mine.filter(meta::is_active).map(|pod| (!meta::is_ready(&pod), pod.metadata.name.unwrap_or_default())));
+            pods.extend(
+                mine.filter(meta::is_active).map(|pod| (!meta::is_ready(&pod), pod.metadata.name.unwrap_or_default())),
+            );
         }
         pods.sort();
         let (label, _) = label(deployment).unwrap_or_default();
@@ -261,7 +285,8 @@ impl Choice {
         };
         let name = |pod: &Pod| pod.metadata.name.clone().unwrap_or_default();
         let orphans = world.store().orphans(&of.namespace).filter_map(|stored| Pod::of(&stored.object));
-        let nodes: Vec<String> = world.store().all::<Node>(None).filter_map(|node| node.metadata.name.clone()).collect();
+        let nodes: Vec<String> =
+            world.store().all::<Node>(None).filter_map(|node| node.metadata.name.clone()).collect();
         let quota = world.store().typed::<ResourceQuota>(&Key::new(&of.namespace, QUOTA));
         let hard = quota.and_then(|quota| quota.spec.as_ref()?.hard.as_ref()?.get("pods")?.0.parse().ok());
         let newest = all.last();
@@ -273,7 +298,10 @@ impl Choice {
             newest: newest.and_then(|(_, set)| set.metadata.name.clone()),
             revisions: all.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
             lost: world.settings.nodes.iter().filter(|node| !nodes.contains(node)).cloned().collect(),
-            nodes: nodes.into_iter().filter(|name| world.store().typed::<Node>(&Key::new("", name)).is_some_and(node::is_ready)).collect(),
+            nodes: nodes
+                .into_iter()
+                .filter(|name| world.store().typed::<Node>(&Key::new("", name)).is_some_and(node::is_ready))
+                .collect(),
             replicas: meta::desired(deployment),
             is_paused: spec.paused == Some(true),
             image: containers.first().and_then(|container| container.image.clone()).unwrap_or_default(),

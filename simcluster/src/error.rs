@@ -36,7 +36,11 @@ impl Cause {
     /// A value that is not allowed.
     #[must_use]
     pub fn invalid(field: &str, value: &str, detail: &str) -> Self {
-        Self { reason: "FieldValueInvalid", field: field.to_owned(), message: format!("Invalid value: {value}: {detail}") }
+        Self {
+            reason: "FieldValueInvalid",
+            field: field.to_owned(),
+            message: format!("Invalid value: {value}: {detail}"),
+        }
     }
 
     /// A value that is missing.
@@ -180,7 +184,8 @@ impl ApiError {
             }
         }
         if !self.causes.is_empty() {
-            let cause = |cause: &Cause| json!({ "reason": cause.reason, "message": cause.message, "field": cause.field });
+            let cause =
+                |cause: &Cause| json!({ "reason": cause.reason, "message": cause.message, "field": cause.field });
             details.insert("causes".to_owned(), self.causes.iter().map(cause).collect());
         }
         if let Some(object) = status.as_object_mut().filter(|_| !details.is_empty()) {

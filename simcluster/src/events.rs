@@ -134,7 +134,10 @@ impl Recorder {
             note.message = format!("(combined from similar events): {}", note.message);
             identity.message = String::new();
         }
-        let tokens = self.tokens.entry((note.component, note.uid.clone())).or_insert(Tokens { left: BURST, since_millis: now_millis });
+        let tokens = self
+            .tokens
+            .entry((note.component, note.uid.clone()))
+            .or_insert(Tokens { left: BURST, since_millis: now_millis });
         let refilled = (now_millis - tokens.since_millis) as f64 / REFILL_MILLIS;
         tokens.left = (tokens.left + refilled).min(BURST);
         tokens.since_millis = now_millis;
@@ -146,7 +149,8 @@ impl Recorder {
             return Outcome::Again(key.clone(), note.message);
         }
         self.count += 1;
-        let name = format!("{}.{:x}", note.key.name, now_millis.wrapping_mul(1_000_000).wrapping_add(self.count as i64));
+        let name =
+            format!("{}.{:x}", note.key.name, now_millis.wrapping_mul(1_000_000).wrapping_add(self.count as i64));
         let key = Key { namespace, name };
         self.known.insert(identity, key.clone());
         self.ends.push_back((now_millis + LIFE_MILLIS, key.clone()));

@@ -11,8 +11,8 @@
 //! The delays are those of the KWOK stages in `end2end/cluster/stages.yaml`, so that both clusters can be compared.
 
 use k8s_openapi::api::core::v1::{
-    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod, PodCondition,
-    PodIP, PodStatus,
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
+    PodCondition, PodIP, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -216,7 +216,10 @@ fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str
         Step::Run => {
             let is_ready = matches!(fate(pod), Fate::Healthy | Fate::Slow | Fate::Flap | Fate::Linger);
             status.phase = Some("Running".to_owned());
-            let running = ContainerState { running: Some(ContainerStateRunning { started_at: Some(now.clone()) }), ..ContainerState::default() };
+            let running = ContainerState {
+                running: Some(ContainerStateRunning { started_at: Some(now.clone()) }),
+                ..ContainerState::default()
+            };
             let before = status.container_statuses.take().unwrap_or_default();
             status.container_statuses = Some(containers(pod, |container| {
                 let known = before.iter().find(|known| known.name == container.name);
@@ -256,8 +259,7 @@ fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str
         }
         Step::RefuseConfig => wait_for(status, "CreateContainerConfigError", "configmap \"settings\" not found"),
         Step::End => {
-            let (exit_code, reason) =
-                if fate(pod) == Fate::OutOfMemory { (137, "OOMKilled") } else { (1, "Error") };
+            let (exit_code, reason) = if fate(pod) == Fate::OutOfMemory { (137, "OOMKilled") } else { (1, "Error") };
             for container in status.container_statuses.iter_mut().flatten() {
                 let started_at = container.state.as_ref().and_then(|state| state.running.as_ref()?.started_at.clone());
                 let ended = ContainerStateTerminated {
@@ -342,17 +344,23 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
         Some(container) => (container.name.clone(), container.image.clone().unwrap_or_default()),
         None => return,
     };
-    let about = |reason, message: String| Note::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
+    let about =
+        |reason, message: String| Note::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
     match step {
         Step::Create => world.note(about("Pulling", format!("Pulling image \"{image}\""))),
         Step::Run if waiting(pod) == "ContainerCreating" => {
-            let message = format!("Successfully pulled image \"{image}\" in 812ms (812ms including waiting). Image size: 27194366 bytes.");
+            let message = format!(
+                "Successfully pulled image \"{image}\" in 812ms (812ms including waiting). Image size: 27194366 bytes."
+            );
             world.note(about("Pulled", message));
             world.note(about("Created", "Container created".to_owned()));
             world.note(about("Started", "Container started".to_owned()));
         }
         Step::Run => {
-            world.note(about("Pulled", format!("Container image \"{image}\" already present on machine and can be accessed by the pod")));
+            world.note(about(
+                "Pulled",
+                format!("Container image \"{image}\" already present on machine and can be accessed by the pod"),
+            ));
             world.note(about("Started", "Container started".to_owned()));
         }
         Step::FailPull => {
@@ -363,15 +371,21 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
             world.note(about("BackOff", format!("Back-off pulling image \"{image}\"")));
             world.note(about("Failed", "Error: ImagePullBackOff".to_owned()).warning());
         }
-        Step::RefuseConfig => world.note(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning()),
+        Step::RefuseConfig => {
+            world.note(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
+        }
         Step::End => {
             let key = Key::of(&pod.metadata);
             let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-            let message = format!("Back-off restarting failed container {name} in pod {}_{}({uid})", key.name, key.namespace);
+            let message =
+                format!("Back-off restarting failed container {name} in pod {}_{}({uid})", key.name, key.namespace);
             world.note(about("BackOff", message).warning());
         }
         Step::Flap if meta::is_ready(pod) => {
-            world.note(about("Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned()).warning());
+            world.note(
+                about("Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned())
+                    .warning(),
+            );
         }
         Step::Flap | Step::Gate | Step::Remove => {}
     }
@@ -380,7 +394,8 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
 /// A pod begins to go.
 pub fn killing(world: &mut World, pod: &Pod) {
     if world.settings.has_container_events && is_running(pod) {
-        let names: Vec<String> = pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
+        let names: Vec<String> =
+            pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
         for name in names {
             let note = Note::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
             world.note(note.of_container(&name));

@@ -143,5 +143,7 @@ pub fn set_condition(status: &mut PodStatus, mut wanted: PodCondition) -> bool {
 /// The kind an owner reference means, if the cluster holds it.
 #[must_use]
 pub fn resource_of(owner: &OwnerReference) -> Option<Resource> {
-    Resource::ALL.into_iter().find(|resource| resource.kind() == owner.kind && resource.api_version() == owner.api_version)
+    Resource::ALL
+        .into_iter()
+        .find(|resource| resource.kind() == owner.kind && resource.api_version() == owner.api_version)
 }

@@ -28,10 +28,7 @@ impl Key {
     /// Where this object is.
     #[must_use]
     pub fn of(meta: &ObjectMeta) -> Self {
-        Self {
-            namespace: meta.namespace.clone().unwrap_or_default(),
-            name: meta.name.clone().unwrap_or_default(),
-        }
+        Self { namespace: meta.namespace.clone().unwrap_or_default(), name: meta.name.clone().unwrap_or_default() }
     }
 }
 

@@ -67,7 +67,8 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
 /// CPU in thousandths, memory in bytes.
 fn quantity(quantity: &Quantity) -> i128 {
     let text = quantity.0.trim();
-    let split = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
+    let split =
+        text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let factor: f64 = match unit {
         "m" => 1.0,
@@ -86,7 +87,8 @@ fn quantity(quantity: &Quantity) -> i128 {
 
 fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
     ["cpu", "memory"].map(|name| {
-        let of = spec.containers.iter().filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get(name));
+        let of =
+            spec.containers.iter().filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get(name));
         (name, of.map(quantity).sum())
     })
 }
@@ -153,7 +155,9 @@ fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<String> {
     }
     let tolerations = spec.tolerations.as_deref().unwrap_or_default();
     let taints = node::taints(node).iter().filter(|taint| taint.effect != "PreferNoSchedule");
-    if let Some(taint) = taints.into_iter().find(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint))) {
+    if let Some(taint) =
+        taints.into_iter().find(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
+    {
         let value = taint.value.as_deref().unwrap_or_default();
         return vec![format!("node(s) had untolerated taint(s) {{{}: {value}}}", taint.key)];
     }
@@ -216,6 +220,7 @@ fn fits(term: &NodeSelectorTerm, node: &Node) -> bool {
 /// How much a pod wants to be on a node.
 fn preference(node: &Node, spec: &PodSpec) -> i32 {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let preferred = affinity.and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_ref());
+    let preferred =
+        affinity.and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_ref());
     preferred.into_iter().flatten().filter(|term| fits(&term.preference, node)).map(|term| term.weight).sum()
 }

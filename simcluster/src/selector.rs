@@ -151,9 +151,8 @@ impl Fields {
     /// 400 for a field that this kind cannot be selected by.
     pub fn matches(&self, object: &Object) -> Result<bool, ApiError> {
         for (field, is_equal, value) in &self.0 {
-            let found = selectable(object, field).ok_or_else(|| {
-                ApiError::bad_request(format!("field label not supported: {field}"))
-            })?;
+            let found = selectable(object, field)
+                .ok_or_else(|| ApiError::bad_request(format!("field label not supported: {field}")))?;
             if (found == *value) != *is_equal {
                 return Ok(false);
             }

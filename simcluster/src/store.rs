@@ -45,8 +45,7 @@ impl Store {
     }
 
     fn shelf(&self, resource: Resource) -> &Shelf {
-        static NONE: Shelf =
-            Shelf { objects: BTreeMap::new(), history: VecDeque::new(), compacted: 0 };
+        static NONE: Shelf = Shelf { objects: BTreeMap::new(), history: VecDeque::new(), compacted: 0 };
         self.shelves.get(&resource).unwrap_or(&NONE)
     }
 

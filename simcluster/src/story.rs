@@ -46,7 +46,12 @@ enum Act {
     /// Nothing.
     Look,
     /// A healthy Deployment of this size, with this deadline and these seconds that pods must be ready.
-    Prepare { replicas: i32, deadline: i32, min_ready: i32, recreate: bool },
+    Prepare {
+        replicas: i32,
+        deadline: i32,
+        min_ready: i32,
+        recreate: bool,
+    },
     /// The next version, with a fate.
     Version(&'static str),
     KillPod,
@@ -90,15 +95,31 @@ const fn ready(replicas: i32) -> Act {
 }
 
 /// Every story, in the order in which they are played.
-pub const STORIES: [Story; 15] = [
+pub static STORIES: [Story; 15] = [
     Story {
         name: "rollout",
         title: "What happens during a rollout?",
         steps: &[
-            step("Four pods run one version. A Deployment asks for them, a ReplicaSet keeps them.", ready(4), Until::Calm),
-            step("Another image: a new ReplicaSet appears. One pod more is allowed (maxSurge 25 %), and one may be missing (maxUnavailable 25 %).", Act::Version(""), Until::Half),
-            step("Each new pod that becomes available lets an old one go. Old pods drain while their replacements run already.", Act::Look, Until::Calm),
-            step("Every pod is of the new revision. The old ReplicaSet stays, empty: it is what a rollback returns to.", Act::Look, Until::Read),
+            step(
+                "Four pods run one version. A Deployment asks for them, a ReplicaSet keeps them.",
+                ready(4),
+                Until::Calm,
+            ),
+            step(
+                "Another image: a new ReplicaSet appears. One pod more is allowed (maxSurge 25 %), and one may be missing (maxUnavailable 25 %).",
+                Act::Version(""),
+                Until::Half,
+            ),
+            step(
+                "Each new pod that becomes available lets an old one go. Old pods drain while their replacements run already.",
+                Act::Look,
+                Until::Calm,
+            ),
+            step(
+                "Every pod is of the new revision. The old ReplicaSet stays, empty: it is what a rollback returns to.",
+                Act::Look,
+                Until::Read,
+            ),
         ],
     },
     Story {
@@ -106,7 +127,11 @@ pub const STORIES: [Story; 15] = [
         title: "What if we kill a pod?",
         steps: &[
             step("Four pods are available.", ready(4), Until::Calm),
-            step("One is deleted. Its ReplicaSet makes another one at once; the old one is still draining. No template changed, so the revision stays.", Act::KillPod, Until::Calm),
+            step(
+                "One is deleted. Its ReplicaSet makes another one at once; the old one is still draining. No template changed, so the revision stays.",
+                Act::KillPod,
+                Until::Calm,
+            ),
             step("Four of four again. To the Deployment nothing was rolled out.", Act::Look, Until::Read),
         ],
     },
@@ -115,8 +140,16 @@ pub const STORIES: [Story; 15] = [
         title: "What if we change a pod's labels?",
         steps: &[
             step("A ReplicaSet knows its pods by their labels.", ready(3), Until::Calm),
-            step("One pod loses its label: the ReplicaSet lets go of it and makes another. The pod itself runs on, out of rotation: a way to look at a sick pod in peace.", Act::Unlabel, Until::Calm),
-            step("The label is back: the pod is adopted again. Now there is one too many, and the ReplicaSet deletes one, not necessarily this one.", Act::Label, Until::Calm),
+            step(
+                "One pod loses its label: the ReplicaSet lets go of it and makes another. The pod itself runs on, out of rotation: a way to look at a sick pod in peace.",
+                Act::Unlabel,
+                Until::Calm,
+            ),
+            step(
+                "The label is back: the pod is adopted again. Now there is one too many, and the ReplicaSet deletes one, not necessarily this one.",
+                Act::Label,
+                Until::Calm,
+            ),
         ],
     },
     Story {
@@ -124,8 +157,16 @@ pub const STORIES: [Story; 15] = [
         title: "What if a new version never becomes ready?",
         steps: &[
             step("Four healthy pods.", ready(4), Until::Calm),
-            step("The new version starts and never becomes ready. The rollout goes as far as its budget allows, and stops there.", Act::Version("never"), Until::Halted),
-            step("Three old pods still serve: the floor holds. Kubernetes waits; it does not roll back by itself.", Act::Look, Until::Read),
+            step(
+                "The new version starts and never becomes ready. The rollout goes as far as its budget allows, and stops there.",
+                Act::Version("never"),
+                Until::Halted,
+            ),
+            step(
+                "Three old pods still serve: the floor holds. Kubernetes waits; it does not roll back by itself.",
+                Act::Look,
+                Until::Read,
+            ),
             step("Undone: the old ReplicaSet comes back under a new revision number.", Act::Undo, Until::Calm),
         ],
     },
@@ -134,7 +175,11 @@ pub const STORIES: [Story; 15] = [
         title: "What if the image does not exist?",
         steps: &[
             step("Three healthy pods.", ready(3), Until::Calm),
-            step("A tag that was never pushed. The kubelet tries, backs off, and tries again.", Act::Version("missing"), Until::Halted),
+            step(
+                "A tag that was never pushed. The kubelet tries, backs off, and tries again.",
+                Act::Version("missing"),
+                Until::Halted,
+            ),
             step("Nothing was lost but the new version: no old pod went away.", Act::Look, Until::Read),
             step("The next version exists.", Act::Version(""), Until::Calm),
         ],
@@ -145,7 +190,11 @@ pub const STORIES: [Story; 15] = [
         steps: &[
             step("Eight pods of one version.", ready(8), Until::Calm),
             step("A version that takes its time to start.", Act::Version("slow"), Until::Half),
-            step("Another one overtakes it: three ReplicaSets at once. The unfinished one is an old one now, and goes first where it is not healthy.", Act::Version(""), Until::Calm),
+            step(
+                "Another one overtakes it: three ReplicaSets at once. The unfinished one is an old one now, and goes first where it is not healthy.",
+                Act::Version(""),
+                Until::Calm,
+            ),
         ],
     },
     Story {
@@ -154,7 +203,11 @@ pub const STORIES: [Story; 15] = [
         steps: &[
             step("Four pods.", ready(4), Until::Calm),
             step("A rollout that gets stuck half-way.", Act::Version("never"), Until::Halted),
-            step("Scaled to eight: both ReplicaSets grow, in proportion to their size. Scaling is no rollout.", Act::Scale(8), Until::Halted),
+            step(
+                "Scaled to eight: both ReplicaSets grow, in proportion to their size. Scaling is no rollout.",
+                Act::Scale(8),
+                Until::Halted,
+            ),
             step("A healthy version sets it free.", Act::Version(""), Until::Calm),
         ],
     },
@@ -174,9 +227,17 @@ pub const STORIES: [Story; 15] = [
         name: "deadline",
         title: "What if it takes too long?",
         steps: &[
-            step("Three pods. This Deployment must make progress within ten seconds.", Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false }, Until::Calm),
+            step(
+                "Three pods. This Deployment must make progress within ten seconds.",
+                Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false },
+                Until::Calm,
+            ),
             step("The new version crashes, again and again.", Act::Version("crash"), Until::Deadline),
-            step("The deadline has passed. That is only said: nothing is undone, the controller keeps trying.", Act::Look, Until::Read),
+            step(
+                "The deadline has passed. That is only said: nothing is undone, the controller keeps trying.",
+                Act::Look,
+                Until::Read,
+            ),
             step("A version that works. It recovers by itself.", Act::Version(""), Until::Calm),
         ],
     },
@@ -186,7 +247,11 @@ pub const STORIES: [Story; 15] = [
         steps: &[
             step("Three pods.", ready(3), Until::Calm),
             step("A new version is rolled out.", Act::Version(""), Until::Calm),
-            step("Undone: the template of the revision before. Its ReplicaSet is still there and is used again, with the next number.", Act::Undo, Until::Calm),
+            step(
+                "Undone: the template of the revision before. Its ReplicaSet is still there and is used again, with the next number.",
+                Act::Undo,
+                Until::Calm,
+            ),
             step("A restart is a rollout as well: the same image, in new pods.", Act::Restart, Until::Calm),
         ],
     },
@@ -195,7 +260,11 @@ pub const STORIES: [Story; 15] = [
         title: "What if someone deletes the ReplicaSet?",
         steps: &[
             step("Four pods, kept by one ReplicaSet.", ready(4), Until::Calm),
-            step("It is deleted by hand. All its pods go with it; the Deployment makes it again, with the same name. Until the new pods are ready, nobody serves.", Act::DeleteReplicaSet, Until::Calm),
+            step(
+                "It is deleted by hand. All its pods go with it; the Deployment makes it again, with the same name. Until the new pods are ready, nobody serves.",
+                Act::DeleteReplicaSet,
+                Until::Calm,
+            ),
         ],
     },
     Story {
@@ -212,16 +281,32 @@ pub const STORIES: [Story; 15] = [
         name: "recreate",
         title: "What if two versions must never run together?",
         steps: &[
-            step("Three pods, with the strategy Recreate.", Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true }, Until::Calm),
-            step("Another image: every old pod goes first. Only then the new ReplicaSet appears. In between nobody serves.", Act::Version(""), Until::Calm),
+            step(
+                "Three pods, with the strategy Recreate.",
+                Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true },
+                Until::Calm,
+            ),
+            step(
+                "Another image: every old pod goes first. Only then the new ReplicaSet appears. In between nobody serves.",
+                Act::Version(""),
+                Until::Calm,
+            ),
         ],
     },
     Story {
         name: "min-ready-seconds",
         title: "What if a pod must prove itself?",
         steps: &[
-            step("Three pods that count only after having been ready for five seconds.", Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false }, Until::Calm),
-            step("Each new pod is ready first, and available five seconds later. Only then an old one may go.", Act::Version(""), Until::Calm),
+            step(
+                "Three pods that count only after having been ready for five seconds.",
+                Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false },
+                Until::Calm,
+            ),
+            step(
+                "Each new pod is ready first, and available five seconds later. Only then an old one may go.",
+                Act::Version(""),
+                Until::Calm,
+            ),
         ],
     },
     Story {
@@ -229,7 +314,11 @@ pub const STORIES: [Story; 15] = [
         title: "What if a node disappears?",
         steps: &[
             step("Eight pods on four nodes.", ready(8), Until::Calm),
-            step("A node is gone. Its pods still look as if they ran: nobody tells otherwise. Kubernetes waits before it writes them off.", Act::LoseNode, Until::WrittenOff),
+            step(
+                "A node is gone. Its pods still look as if they ran: nobody tells otherwise. Kubernetes waits before it writes them off.",
+                Act::LoseNode,
+                Until::WrittenOff,
+            ),
             step("Written off and replaced on the other nodes.", Act::Look, Until::Calm),
             step("The node is back.", Act::AddNodes, Until::Calm),
         ],
@@ -275,8 +364,10 @@ impl Player {
     }
 
     fn current(&self) -> (&'static Story, &'static Step) {
-        let story = STORIES.get(self.story).unwrap_or(&STORIES[0]);
-        (story, story.steps.get(self.step).unwrap_or(&story.steps[0]))
+        static NOTHING: Step = step("", Act::Look, Until::Read);
+        static NONE: Story = Story { name: "", title: "", steps: &[] };
+        let story = STORIES.get(self.story).unwrap_or(&NONE);
+        (story, story.steps.get(self.step).unwrap_or(&NOTHING))
     }
 
     /// What is told now.
@@ -393,8 +484,11 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
         spec.paused = None;
         spec.progress_deadline_seconds = Some(deadline);
         spec.min_ready_seconds = Some(min_ready);
-        spec.strategy = recreate.then(|| DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None });
-        if let Some(container) = spec.template.spec.as_mut().and_then(|spec| spec.containers.first_mut()).filter(|_| is_sick) {
+        spec.strategy =
+            recreate.then(|| DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None });
+        if let Some(container) =
+            spec.template.spec.as_mut().and_then(|spec| spec.containers.first_mut()).filter(|_| is_sick)
+        {
             container.image = Some(image);
         }
     });
@@ -419,7 +513,9 @@ fn is_there(world: &World, of: &Key, until: Until) -> bool {
     let status = deployment.status.clone().unwrap_or_default();
     let (n, number) = (meta::desired(deployment), |number: Option<i32>| number.unwrap_or_default());
     let is_seen = status.observed_generation == deployment.metadata.generation;
-    let reason = |r#type: &str| status.conditions.iter().flatten().find(|of| of.type_ == r#type).and_then(|of| of.reason.clone());
+    let reason = |r#type: &str| {
+        status.conditions.iter().flatten().find(|of| of.type_ == r#type).and_then(|of| of.reason.clone())
+    };
     match until {
         Until::Read => true,
         Until::Half => is_seen && number(status.updated_replicas) * 2 >= n,
@@ -428,7 +524,9 @@ fn is_there(world: &World, of: &Key, until: Until) -> bool {
             let is_complete = if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
                 number(status.available_replicas) == n
             } else {
-                number(status.updated_replicas) == n && number(status.available_replicas) == n && number(status.replicas) == n
+                number(status.updated_replicas) == n
+                    && number(status.available_replicas) == n
+                    && number(status.replicas) == n
             };
             is_seen && is_complete && number(status.terminating_replicas) == 0
         }
@@ -440,7 +538,10 @@ fn is_there(world: &World, of: &Key, until: Until) -> bool {
             is_seen && terminating == 0 && (is_refused || (is_waiting && no_pod_starts(world, of)))
         }
         Until::WrittenOff => {
-            let is_stray = |pod: &Pod| meta::node_of(pod).is_some_and(|node| world.store().get(crate::Resource::Node, &Key::new("", node)).is_none());
+            let is_stray = |pod: &Pod| {
+                meta::node_of(pod)
+                    .is_some_and(|node| world.store().get(crate::Resource::Node, &Key::new("", node)).is_none())
+            };
             !world.store().all::<Pod>(Some(&of.namespace)).any(is_stray)
         }
     }
@@ -453,7 +554,9 @@ fn no_pod_starts(world: &World, of: &Key) -> bool {
     let is_starting = |pod: &Pod| {
         let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
         let waiting = |of: &k8s_openapi::api::core::v1::ContainerStatus| {
-            of.state.as_ref().is_some_and(|state| state.waiting.as_ref().is_some_and(|waiting| waiting.reason.as_deref() == Some("ContainerCreating")))
+            of.state.as_ref().is_some_and(|state| {
+                state.waiting.as_ref().is_some_and(|waiting| waiting.reason.as_deref() == Some("ContainerCreating"))
+            })
         };
         statuses.is_none_or(|statuses| statuses.iter().any(waiting))
     };

@@ -13,7 +13,10 @@ enum Round {
 }
 
 fn percent(text: &str) -> Option<i32> {
-    text.strip_suffix('%').filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
+    text.strip_suffix('%')
+        .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?
+        .parse()
+        .ok()
 }
 
 /// Whether a text is a percentage.

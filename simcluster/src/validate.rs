@@ -46,13 +46,21 @@ fn checked(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
         (Object::Deployment(deployment), before) => {
             self::deployment(deployment, &mut causes);
             if let Some(Object::Deployment(before)) = before {
-                is_same_selector(&deployment.spec.as_ref().map(|spec| &spec.selector), &before.spec.as_ref().map(|spec| &spec.selector), &mut causes);
+                is_same_selector(
+                    &deployment.spec.as_ref().map(|spec| &spec.selector),
+                    &before.spec.as_ref().map(|spec| &spec.selector),
+                    &mut causes,
+                );
             }
         }
         (Object::ReplicaSet(set), before) => {
             replica_set(set, &mut causes);
             if let Some(Object::ReplicaSet(before)) = before {
-                is_same_selector(&set.spec.as_ref().map(|spec| &spec.selector), &before.spec.as_ref().map(|spec| &spec.selector), &mut causes);
+                is_same_selector(
+                    &set.spec.as_ref().map(|spec| &spec.selector),
+                    &before.spec.as_ref().map(|spec| &spec.selector),
+                    &mut causes,
+                );
             }
         }
         (Object::Pod(pod), before) => {
@@ -227,7 +235,11 @@ fn selector(selector: &LabelSelector, template: Option<&PodTemplateSpec>, causes
                 &format!("{field}.values"),
                 "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
             )),
-            other => causes.push(Cause::invalid(&format!("{field}.operator"), &format!("\"{other}\""), "not a valid selector operator")),
+            other => causes.push(Cause::invalid(
+                &format!("{field}.operator"),
+                &format!("\"{other}\""),
+                "not a valid selector operator",
+            )),
         }
     }
     let Some(template) = template else { return };
@@ -260,14 +272,22 @@ fn pod_spec(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
         causes.push(Cause::required(&format!("{field}.containers"), ""));
     }
     let mut names = BTreeSet::new();
-    let all = spec.containers.iter().enumerate().map(|(index, container)| (format!("{field}.containers[{index}]"), container));
+    let all = spec
+        .containers
+        .iter()
+        .enumerate()
+        .map(|(index, container)| (format!("{field}.containers[{index}]"), container));
     let init = spec.init_containers.iter().flatten().enumerate();
     let init = init.map(|(index, container)| (format!("{field}.initContainers[{index}]"), container));
     for (field, container) in all.chain(init) {
         self::container(container, &field, &mut names, causes);
     }
     if let Some(seconds) = spec.termination_grace_period_seconds.filter(|seconds| *seconds < 0) {
-        causes.push(Cause::invalid(&format!("{field}.terminationGracePeriodSeconds"), &seconds.to_string(), NOT_NEGATIVE));
+        causes.push(Cause::invalid(
+            &format!("{field}.terminationGracePeriodSeconds"),
+            &seconds.to_string(),
+            NOT_NEGATIVE,
+        ));
     }
 }
 

@@ -156,8 +156,12 @@ impl World {
 
     fn happen(&mut self, task: Task) {
         match task {
-            Task::Deployment(key) => self.work(Task::Deployment(key.clone()), |world| controller::deployment::sync(world, &key)),
-            Task::ReplicaSet(key) => self.work(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key)),
+            Task::Deployment(key) => {
+                self.work(Task::Deployment(key.clone()), |world| controller::deployment::sync(world, &key))
+            }
+            Task::ReplicaSet(key) => {
+                self.work(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key))
+            }
             Task::Schedule(key) => scheduler::schedule(self, &key),
             Task::Kubelet(key, number) => kubelet::act(self, &key, number),
             Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
@@ -210,7 +214,10 @@ impl World {
 
     fn write_event(&mut self, note: Note) {
         while let Some(key) = self.recorder.ended(self.now_millis) {
-            let last = self.store.typed::<k8s_openapi::api::core::v1::Event>(&key).and_then(|event| event.last_timestamp.as_ref().map(time::millis));
+            let last = self
+                .store
+                .typed::<k8s_openapi::api::core::v1::Event>(&key)
+                .and_then(|event| event.last_timestamp.as_ref().map(time::millis));
             match last {
                 Some(last) if last + 3_600_000 > self.now_millis => self.recorder.keep(key, last),
                 _ => self.remove(Resource::Event, &key),

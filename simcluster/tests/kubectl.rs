@@ -2,7 +2,12 @@
 //!
 //! `ROLLCAST_KUBECTL` names the program (and a first argument, if it needs one); `cargo xtask test` sets it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test ends where its assumptions do")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -131,7 +136,9 @@ async fn people_change_it() {
     kubectl.settle();
     assert_eq!((kubectl.get(REPLICAS), kubectl.get(IMAGE)), ("2".to_owned(), "web:v2".to_owned()));
     assert!(kubectl.apply(&manifest(2, "web:v2")).1.contains("unchanged"));
-    assert!(kubectl.output(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &manifest(3, "web:v2"), "true").0);
+    assert!(
+        kubectl.output(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &manifest(3, "web:v2"), "true").0
+    );
     kubectl.run("set image deployment/web web=web:v3");
     kubectl.run("set env deployment/web COLOUR=blue");
     kubectl.settle();
@@ -182,7 +189,11 @@ async fn wrong_manifests_are_refused_with_the_field() {
         ("/spec/replicas", (-1).into(), "spec.replicas: Invalid value: -1: must be greater than or equal to 0"),
         ("/metadata/name", "Wrong_".into(), "metadata.name: Invalid value: \"Wrong_\": a lowercase RFC 1123 subdomain"),
         ("/spec/template/spec/containers/0/image", "".into(), "spec.template.spec.containers[0].image: Required value"),
-        ("/spec/template/metadata/labels", serde_json::json!({ "app": "x" }), "`selector` does not match template `labels`"),
+        (
+            "/spec/template/metadata/labels",
+            serde_json::json!({ "app": "x" }),
+            "`selector` does not match template `labels`",
+        ),
         ("/spec/template", serde_json::json!({ "speck": 1 }), "unknown field \"spec.template.speck\""),
         ("/metadata/namespace", "nowhere".into(), "namespaces \"nowhere\" not found"),
     ] {
@@ -222,7 +233,7 @@ async fn commands_do_what_they_stand_for() {
     kubectl.settle();
     let pod = choice().pods[0].clone();
     run(&Action::Unlabel(pod.clone()));
-    assert_eq!(choice().out_of_rotation, [pod.clone()]);
+    assert_eq!(choice().out_of_rotation, std::slice::from_ref(&pod));
     run(&Action::Label(pod.clone()));
     assert!(choice().out_of_rotation.is_empty());
     let pod = choice().pods[0].clone();

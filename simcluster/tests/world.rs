@@ -1,6 +1,11 @@
 //! What a Deployment does in this cluster, played in virtual time.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test ends where its assumptions do")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Event, Pod};
@@ -126,7 +131,8 @@ fn the_same_seed_gives_the_same_history() {
 
 #[test]
 fn one_by_one_within_the_budget() {
-    let rolling = json!({ "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } } });
+    let rolling =
+        json!({ "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } } });
     let mut world = deployed(2, 3, rolling);
     set_image(&mut world, "web:v2");
     settle(&mut world);
@@ -197,7 +203,9 @@ fn the_deadline_passes_and_a_fix_recovers() {
     world.advance_to(world.now_millis() + 15_000);
     assert_eq!(condition(&world, "Progressing").unwrap(), ("False".to_owned(), "ProgressDeadlineExceeded".to_owned()));
     let restarts = |world: &World| {
-        let counts = world.store().all::<Pod>(None).filter_map(|pod| pod.status.as_ref()?.container_statuses.as_ref()?.first().map(|status| status.restart_count));
+        let counts = world.store().all::<Pod>(None).filter_map(|pod| {
+            pod.status.as_ref()?.container_statuses.as_ref()?.first().map(|status| status.restart_count)
+        });
         counts.max().unwrap()
     };
     assert!(restarts(&world) > 1, "it does not crash again and again");
@@ -211,7 +219,11 @@ fn the_deadline_passes_and_a_fix_recovers() {
 fn a_quota_refuses_pods_until_it_grows() {
     let mut world = world(8);
     let quota = |pods: &str| {
-        Object::read(Resource::ResourceQuota, json!({ "metadata": { "name": "q", "namespace": "default" }, "spec": { "hard": { "pods": pods } } })).unwrap()
+        Object::read(
+            Resource::ResourceQuota,
+            json!({ "metadata": { "name": "q", "namespace": "default" }, "spec": { "hard": { "pods": pods } } }),
+        )
+        .unwrap()
     };
     world.create(quota("3"), false).unwrap();
     settle(&mut world);
@@ -274,8 +286,9 @@ fn orphans_are_adopted_by_the_next_deployment() {
 fn deletion_cascades_in_the_background_and_in_the_foreground() {
     for propagation in [Propagation::Background, Propagation::Foreground] {
         let mut world = deployed(12, 2, json!({}));
-        let (_, is_gone) =
-            world.delete(Resource::Deployment, &web(), &DeleteOptions { propagation, ..DeleteOptions::default() }).unwrap();
+        let (_, is_gone) = world
+            .delete(Resource::Deployment, &web(), &DeleteOptions { propagation, ..DeleteOptions::default() })
+            .unwrap();
         assert_eq!(is_gone, propagation == Propagation::Background);
         settle(&mut world);
         for resource in [Resource::Deployment, Resource::ReplicaSet, Resource::Pod] {
@@ -348,7 +361,12 @@ fn what_no_node_can_hold_waits_and_says_so() {
     let pending = pods.iter().find(|pod| pod.status.as_ref().unwrap().phase.as_deref() == Some("Pending")).unwrap();
     let scheduled = pending.status.as_ref().unwrap().conditions.as_ref().unwrap()[0].clone();
     assert_eq!(scheduled.reason.as_deref(), Some("Unschedulable"));
-    assert_eq!(scheduled.message.as_deref(), Some("0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."));
+    assert_eq!(
+        scheduled.message.as_deref(),
+        Some(
+            "0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
+        )
+    );
 }
 
 #[test]
@@ -437,7 +455,18 @@ fn wrong_manifests_are_refused_with_the_field() {
     let mut world = deployed(22, 1, json!({}));
     let mut other = deployment(&world);
     other.spec.as_mut().unwrap().selector.match_labels.as_mut().unwrap().insert("more".to_owned(), "x".to_owned());
-    other.spec.as_mut().unwrap().template.metadata.as_mut().unwrap().labels.as_mut().unwrap().insert("more".to_owned(), "x".to_owned());
+    other
+        .spec
+        .as_mut()
+        .unwrap()
+        .template
+        .metadata
+        .as_mut()
+        .unwrap()
+        .labels
+        .as_mut()
+        .unwrap()
+        .insert("more".to_owned(), "x".to_owned());
     let error = world.update(other.into_object(), Write::Spec, false).unwrap_err();
     assert!(error.causes[0].message.ends_with("field is immutable"), "{error}");
 }

@@ -39,7 +39,11 @@ async fn enter(State(rollcast): State<Arc<Rollcast>>) -> Response {
 }
 
 fn nothing() -> Response {
-    (StatusCode::NOT_FOUND, "This Rollcast watches real clusters: there is no playground, and nothing can be changed.\n").into_response()
+    (
+        StatusCode::NOT_FOUND,
+        "This Rollcast watches real clusters: there is no playground, and nothing can be changed.\n",
+    )
+        .into_response()
 }
 
 async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
@@ -53,20 +57,14 @@ fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std:
     told.mark_changed();
     let playground = playground.clone();
     futures::stream::unfold((told, playground), |(mut told, playground)| async move {
-        loop {
-            told.changed().await.ok()?;
-            let text = told.borrow_and_update().clone();
-            let text = if text.is_empty() { playground.told_now() } else { text.to_string() };
-            return Some((Ok(Event::default().data(text)), (told, playground)));
-        }
+        told.changed().await.ok()?;
+        let text = told.borrow_and_update().clone();
+        let text = if text.is_empty() { playground.told_now() } else { text.to_string() };
+        Some((Ok(Event::default().data(text)), (told, playground)))
     })
 }
 
-async fn act(
-    State(rollcast): State<Arc<Rollcast>>,
-    headers: HeaderMap,
-    Form(form): Form<controls::Form>,
-) -> Response {
+async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(form): Form<controls::Form>) -> Response {
     let Some(playground) = rollcast.playground.clone() else { return nothing() };
     if !is_same_origin(&headers) {
         return (StatusCode::FORBIDDEN, "Only the pages of this server may ask for this.\n").into_response();
@@ -91,7 +89,9 @@ async fn act(
 
 /// Waits until the new Deployment was seen as every other one is: then its page can be shown.
 async fn follow(rollcast: &Rollcast, playground: &Playground) {
-    let uid = playground.cluster.with(|world| world.store().get(simcluster::Resource::Deployment, &playground.of).map(|stored| stored.object.uid().to_owned()));
+    let uid = playground.cluster.with(|world| {
+        world.store().get(simcluster::Resource::Deployment, &playground.of).map(|stored| stored.object.uid().to_owned())
+    });
     let uid = uid.and_then(|uid| uid.parse::<timeline::Uid>().ok());
     let (Some(hub), Some(uid)) = (rollcast.clusters.get(super::NAME), uid) else { return };
     let mut list = hub.list();
@@ -135,7 +135,8 @@ impl Playground {
 /// Does what a button means.
 fn perform(cluster: &Cluster, of: &simcluster::Key, name: &str, form: &controls::Form) -> Result<(), String> {
     cluster.with(|world| {
-        let choice = Choice::of(world, of).ok_or_else(|| format!("There is no Deployment {} any more: begin again.", of.name))?;
+        let choice = Choice::of(world, of)
+            .ok_or_else(|| format!("There is no Deployment {} any more: begin again.", of.name))?;
         let action = controls::action(name, &choice, form).ok_or("That makes no sense now.")?;
         if let simcluster::action::Action::Scale(replicas) = action
             && replicas > MOST

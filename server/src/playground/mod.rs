@@ -27,7 +27,8 @@ pub const NAME: &str = "playground";
 /// How often the autopilot looks.
 const LOOK: Duration = Duration::from_millis(200);
 /// Deployments besides the one that stories are about, so that lists and walls have something to show.
-const NEIGHBOURS: [(&str, &str, i32); 4] = [("shop", "cart", 3), ("shop", "checkout", 5), ("shop", "catalogue", 4), ("search", "api", 6)];
+const NEIGHBOURS: [(&str, &str, i32); 4] =
+    [("shop", "cart", 3), ("shop", "checkout", 5), ("shop", "catalogue", 4), ("search", "api", 6)];
 /// One of them gets a new version about this often.
 const NEIGHBOUR_MILLIS: i64 = 45_000;
 
@@ -132,7 +133,8 @@ impl Playground {
 
     fn told_now(&self) -> String {
         let strip = self.strip();
-        json!({ "texts": strip.texts(), "commands": strip.commands(), "off": strip.off(), "pods": strip.pods }).to_string()
+        json!({ "texts": strip.texts(), "commands": strip.commands(), "off": strip.off(), "pods": strip.pods })
+            .to_string()
     }
 
     /// What the strip shows now.
@@ -215,6 +217,7 @@ fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Resul
     let usual = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
     let path = wanted.map_or_else(usual, Path::to_path_buf);
     let path = std::path::absolute(&path)?;
-    std::fs::write(&path, api::kubeconfig(NAME, address)).with_context(|| format!("cannot write {}", path.display()))?;
+    std::fs::write(&path, api::kubeconfig(NAME, address))
+        .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }

@@ -63,10 +63,19 @@ fn act(world: &mut World, of: &Key, rng: &mut Rng) {
             None => return,
         },
         _ => {
-            let amounts = [(json!(1), json!(0)), (json!("25%"), json!("25%")), (json!(0), json!(1)), (json!(3), json!(2)), (json!("100%"), json!(0))];
+            let amounts = [
+                (json!(1), json!(0)),
+                (json!("25%"), json!("25%")),
+                (json!(0), json!(1)),
+                (json!(3), json!(2)),
+                (json!("100%"), json!(0)),
+            ];
             let (surge, unavailable) = amounts[rng.usize(..amounts.len())].clone();
             let rolling = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": surge, "maxUnavailable": unavailable } });
-            edit(world, of, |deployment| deployment.spec.as_mut().unwrap().strategy = Some(serde_json::from_value(rolling).unwrap())).unwrap();
+            edit(world, of, |deployment| {
+                deployment.spec.as_mut().unwrap().strategy = Some(serde_json::from_value(rolling).unwrap())
+            })
+            .unwrap();
             return;
         }
     };

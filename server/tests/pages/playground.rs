@@ -76,7 +76,10 @@ async fn buttons_do_what_they_say_and_refusals_are_told() {
     let after = told(&rollcast, "action=never").await;
     assert_eq!(after["texts"]["play-refused"], "");
     assert_eq!(after["commands"]["play-version"], "kubectl set image deployment/web web=web:v3");
-    assert_eq!(told(&rollcast, "action=scale&replicas=7").await["commands"]["play-scale"], "kubectl scale deployment/web --replicas=9");
+    assert_eq!(
+        told(&rollcast, "action=scale&replicas=7").await["commands"]["play-scale"],
+        "kubectl scale deployment/web --replicas=9"
+    );
     let is_off = |told: &serde_json::Value, id: &str| told["off"].as_array().unwrap().iter().any(|off| off == id);
     let paused = told(&rollcast, "action=pause").await;
     assert!(is_off(&paused, "play-pause") && !is_off(&paused, "play-resume"));

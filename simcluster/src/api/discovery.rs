@@ -86,7 +86,10 @@ fn index() -> Value {
     let mut paths = json!({ "api/v1": { "serverRelativeURL": "/openapi/v3/api/v1" } });
     if let Some(paths) = paths.as_object_mut() {
         for group in GROUPS {
-            paths.insert(format!("apis/{group}/v1"), json!({ "serverRelativeURL": format!("/openapi/v3/apis/{group}/v1") }));
+            paths.insert(
+                format!("apis/{group}/v1"),
+                json!({ "serverRelativeURL": format!("/openapi/v3/apis/{group}/v1") }),
+            );
         }
     }
     json!({ "paths": paths })

@@ -113,7 +113,9 @@ impl Cluster {
         loop {
             let wait = self.with(|world| world.next_millis().map(|next| next - world.now_millis()));
             let speed = self.speed();
-            let wait = wait.map_or(Duration::from_secs(1), |millis| Duration::from_secs_f64(millis.max(1) as f64 / 1000.0 / speed));
+            let wait = wait.map_or(Duration::from_secs(1), |millis| {
+                Duration::from_secs_f64(millis.max(1) as f64 / 1000.0 / speed)
+            });
             tokio::select! {
                 () = tokio::time::sleep(wait.min(Duration::from_secs(1))) => {}
                 () = self.written.notified() => {}

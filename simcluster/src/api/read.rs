@@ -75,7 +75,11 @@ pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
         return Ok(answer::ok(&table));
     }
     let resource = target.resource;
-    let head = format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{meta},\"items\":[", resource.kind(), resource.api_version());
+    let head = format!(
+        "{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{meta},\"items\":[",
+        resource.kind(),
+        resource.api_version()
+    );
     let mut body = BytesMut::from(head.as_bytes());
     for (index, object) in page.objects.iter().enumerate() {
         if index > 0 {
@@ -99,7 +103,8 @@ fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize)
             None => store.revision(),
         };
         let mut objects = Vec::new();
-        let mut all = store.list(target.resource, target.namespace.as_deref(), after.as_ref().map(|(_, key)| key)).peekable();
+        let mut all =
+            store.list(target.resource, target.namespace.as_deref(), after.as_ref().map(|(_, key)| key)).peekable();
         while let Some(object) = all.next() {
             if selection.matches(object)? {
                 objects.push(object.clone());

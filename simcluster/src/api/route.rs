@@ -115,7 +115,9 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
     };
     let body = match Limited::new(body, LONGEST).collect().await {
         Ok(body) => body.to_bytes(),
-        Err(_) => return ApiError::bad_request("the body is longer than 3 MiB, or was cut off".to_owned()).into_response(),
+        Err(_) => {
+            return ApiError::bad_request("the body is longer than 3 MiB, or was cut off".to_owned()).into_response();
+        }
     };
     match dispatch(&cluster, &parts.method, target, &parts.headers, &body) {
         Ok(response) => response,
@@ -151,21 +153,31 @@ fn target(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Target
         [] => (None, Part::Whole),
         [name] => (Some(*name), Part::Whole),
         [name, "status"] => (Some(*name), Part::Status),
-        [name, "scale"] if matches!(resource, Resource::Deployment | Resource::ReplicaSet) => (Some(*name), Part::Scale),
+        [name, "scale"] if matches!(resource, Resource::Deployment | Resource::ReplicaSet) => {
+            (Some(*name), Part::Scale)
+        }
         _ => return None,
     };
     let owned = |text: Option<&str>| text.map(str::to_owned);
     Some(Target { resource, namespace: owned(namespace), name: owned(name), part, query, accept })
 }
 
-fn dispatch(cluster: &Cluster, method: &Method, target: Target, headers: &HeaderMap, body: &Bytes) -> Result<Response, ApiError> {
+fn dispatch(
+    cluster: &Cluster,
+    method: &Method,
+    target: Target,
+    headers: &HeaderMap,
+    body: &Bytes,
+) -> Result<Response, ApiError> {
     let is_one = target.name.is_some();
     if is_one && target.resource.is_namespaced() && target.namespace.is_none() {
         return Err(ApiError::no_such_path());
     }
     match (method, is_one) {
         (&Method::GET, false) if target.query.is("watch") => watch::watch(cluster, target),
-        (&Method::GET, true) if target.query.is("watch") => Err(ApiError::bad_request("watch a list with a field selector instead".to_owned())),
+        (&Method::GET, true) if target.query.is("watch") => {
+            Err(ApiError::bad_request("watch a list with a field selector instead".to_owned()))
+        }
         (&Method::GET, false) => read::list(cluster, &target),
         (&Method::GET, true) if target.part == Part::Scale => scale::get(cluster, &target),
         (&Method::GET, true) => read::get(cluster, &target),
@@ -179,7 +191,12 @@ fn dispatch(cluster: &Cluster, method: &Method, target: Target, headers: &Header
 }
 
 /// An object, or its row if the client prefers tables.
-pub fn shown(cluster: &Cluster, target: &Target, status: StatusCode, object: &std::sync::Arc<crate::change::Stored>) -> Response {
+pub fn shown(
+    cluster: &Cluster,
+    target: &Target,
+    status: StatusCode,
+    object: &std::sync::Arc<crate::change::Stored>,
+) -> Response {
     if super::table::is_wanted(&target.accept) {
         let now = cluster.with(|world| world.now_millis());
         let table = super::table::table(target, std::slice::from_ref(object), now, true);

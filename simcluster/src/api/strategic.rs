@@ -39,7 +39,11 @@ pub fn apply(target: &mut Value, patch: &Value) {
 
 fn merge(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
     if patch.get("$patch").and_then(Value::as_str) == Some("replace") {
-        *into = patch.iter().filter(|(name, _)| *name != "$patch").map(|(name, value)| (name.clone(), value.clone())).collect();
+        *into = patch
+            .iter()
+            .filter(|(name, _)| *name != "$patch")
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         return;
     }
     if let Some(Value::Array(kept)) = patch.get("$retainKeys") {
@@ -86,7 +90,8 @@ fn merge(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
 }
 
 fn merge_list(known: &mut Value, items: &[Value], key: &str) {
-    let is_replaced = |item: &Value| item.get("$patch").and_then(Value::as_str) == Some("replace") && item.get(key).is_none();
+    let is_replaced =
+        |item: &Value| item.get("$patch").and_then(Value::as_str) == Some("replace") && item.get(key).is_none();
     if items.iter().any(is_replaced) {
         *known = items.iter().filter(|item| !is_replaced(item)).cloned().collect();
         return;
@@ -160,7 +165,8 @@ mod tests {
 
     #[test]
     fn null_removes_and_other_lists_are_replaced() {
-        let before = json!({ "tolerations": [1, 2], "paused": true, "metadata": { "annotations": { "a": "1", "b": "2" } } });
+        let before =
+            json!({ "tolerations": [1, 2], "paused": true, "metadata": { "annotations": { "a": "1", "b": "2" } } });
         let patch = json!({ "tolerations": [3], "paused": null, "metadata": { "annotations": { "a": null } } });
         assert_eq!(patched(before, patch), json!({ "tolerations": [3], "metadata": { "annotations": { "b": "2" } } }));
     }

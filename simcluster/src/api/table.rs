@@ -18,12 +18,15 @@ pub fn is_wanted(accept: &str) -> bool {
 /// Columns of a kind; those behind the bar are wide.
 const fn columns(resource: Resource) -> (&'static [&'static str], &'static [&'static str]) {
     match resource {
-        Resource::Deployment => (&["Name", "Ready", "Up-to-date", "Available", "Age"], &["Containers", "Images", "Selector"]),
-        Resource::ReplicaSet => (&["Name", "Desired", "Current", "Ready", "Age"], &["Containers", "Images", "Selector"]),
-        Resource::Pod => (
-            &["Name", "Ready", "Status", "Restarts", "Age"],
-            &["IP", "Node", "Nominated Node", "Readiness Gates"],
-        ),
+        Resource::Deployment => {
+            (&["Name", "Ready", "Up-to-date", "Available", "Age"], &["Containers", "Images", "Selector"])
+        }
+        Resource::ReplicaSet => {
+            (&["Name", "Desired", "Current", "Ready", "Age"], &["Containers", "Images", "Selector"])
+        }
+        Resource::Pod => {
+            (&["Name", "Ready", "Status", "Restarts", "Age"], &["IP", "Node", "Nominated Node", "Readiness Gates"])
+        }
         Resource::Event => (
             &["Last Seen", "Type", "Reason", "Object", "Message"],
             &["Subobject", "Source", "First Seen", "Count", "Name"],
@@ -49,7 +52,8 @@ pub fn table(target: &Target, objects: &[Arc<Stored>], now_millis: i64, has_colu
             "format": if *name == "Name" { "name" } else { "" }, "description": "", "priority": priority,
         })
     };
-    let columns: Vec<Value> = narrow.iter().map(|name| column(name, 0)).chain(wide.iter().map(|name| column(name, 1))).collect();
+    let columns: Vec<Value> =
+        narrow.iter().map(|name| column(name, 0)).chain(wide.iter().map(|name| column(name, 1))).collect();
     let rows: Vec<Value> = objects.iter().map(|object| row(target, object, now_millis)).collect();
     let revision = objects.last().map(|object| object.revision.to_string());
     json!({
@@ -62,7 +66,9 @@ fn row(target: &Target, stored: &Stored, now_millis: i64) -> Value {
     let object = match target.query.get("includeObject") {
         Some("None") => Value::Null,
         Some("Object") => stored.object.to_value(),
-        _ => json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": stored.object.meta() }),
+        _ => {
+            json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": stored.object.meta() })
+        }
     };
     json!({ "cells": cells::cells(&stored.object, now_millis), "object": object })
 }

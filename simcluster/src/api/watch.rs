@@ -113,7 +113,12 @@ impl Watch {
         let Some(after) = self.initial.take() else { return };
         let cluster = self.cluster.clone();
         let objects: Vec<Arc<Stored>> = cluster.with(|world| {
-            world.store().list(self.target.resource, self.target.namespace.as_deref(), after.as_ref()).take(200).cloned().collect()
+            world
+                .store()
+                .list(self.target.resource, self.target.namespace.as_deref(), after.as_ref())
+                .take(200)
+                .cloned()
+                .collect()
         });
         self.initial = objects.last().map(|object| Some(object.object.key()));
         for object in &objects {

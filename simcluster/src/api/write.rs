@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::read::Selection;
 use super::route::{Part, Target, shown};
 use super::{Cluster, answer, scale, strategic, unknown};
+use crate::ApiError;
 use crate::change::Stored;
 use crate::object::{Key, Object, Resource};
 use crate::world::{DeleteOptions, Propagation, World, Write};
-use crate::ApiError;
 
 const PROTOBUF: &str = "this cluster reads JSON only, and the request carries protobuf, as `kubectl create deployment` sends it. Use `kubectl apply -f`, or `kubectl create deployment … --dry-run=client -o json | kubectl apply -f -`";
 
@@ -27,7 +27,9 @@ fn body(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
         "application/json" => {}
         "application/vnd.kubernetes.protobuf" => return Err(ApiError::unsupported_media_type(PROTOBUF.to_owned())),
         other => {
-            let message = format!("the body of the request was in an unknown format ({other:?}); accepted media types: application/json");
+            let message = format!(
+                "the body of the request was in an unknown format ({other:?}); accepted media types: application/json"
+            );
             return Err(ApiError::unsupported_media_type(message));
         }
     }
@@ -46,7 +48,10 @@ fn is_dry(target: &Target) -> bool {
 fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError> {
     let version = value.get("apiVersion").and_then(Value::as_str);
     if let Some(version) = version.filter(|version| *version != target.resource.api_version()) {
-        let message = format!("the API version in the data ({version}) does not match the expected API version ({})", target.resource.api_version());
+        let message = format!(
+            "the API version in the data ({version}) does not match the expected API version ({})",
+            target.resource.api_version()
+        );
         return Err(ApiError::bad_request(message));
     }
     let validation = target.query.get("fieldValidation").unwrap_or("Warn");
@@ -56,7 +61,13 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
     if validation == "Strict" && !strange.is_empty() {
         let all: Vec<String> = strange.iter().map(|field| format!("unknown field \"{field}\"")).collect();
         let name = object.key().name;
-        let message = format!("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", target.resource.kind(), target.resource.version(), target.resource.kind(), all.join(", "));
+        let message = format!(
+            "{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+            target.resource.kind(),
+            target.resource.version(),
+            target.resource.kind(),
+            all.join(", ")
+        );
         return Err(ApiError::bad_request(if name.is_empty() { message } else { message.clone() }));
     }
     Ok((object, strange))
@@ -78,7 +89,9 @@ fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
         let asked = target.namespace.clone().unwrap_or_default();
         match meta.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
             Some(namespace) if namespace != asked => {
-                return Err(ApiError::bad_request("the namespace of the provided object does not match the namespace sent on the request".to_owned()));
+                return Err(ApiError::bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request".to_owned(),
+                ));
             }
             _ => meta.namespace = Some(asked),
         }
@@ -159,7 +172,9 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     let style = Style::of(headers)?;
     let patch = match style {
         // kubectl sends JSON, which is YAML as well.
-        Style::Apply => serde_json::from_slice(bytes).map_err(|_| ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML".to_owned()))?,
+        Style::Apply => serde_json::from_slice(bytes).map_err(|_| {
+            ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML".to_owned())
+        })?,
         _ => json(bytes)?,
     };
     let (written, status, strange) = cluster.with(|world| {
@@ -225,18 +240,23 @@ fn options(target: &Target, bytes: &Bytes) -> Result<DeleteOptions, ApiError> {
         Some("Foreground") => Propagation::Foreground,
         Some("Orphan") => Propagation::Orphan,
         Some(other) => {
-            return Err(ApiError::bad_request(format!("propagationPolicy {other:?} is none of Background, Foreground, Orphan")));
+            return Err(ApiError::bad_request(format!(
+                "propagationPolicy {other:?} is none of Background, Foreground, Orphan"
+            )));
         }
     };
-    let propagation = if sent.get("orphanDependents") == Some(&Value::Bool(true)) { Propagation::Orphan } else { propagation };
+    let propagation =
+        if sent.get("orphanDependents") == Some(&Value::Bool(true)) { Propagation::Orphan } else { propagation };
     let grace = sent.get("gracePeriodSeconds").and_then(Value::as_i64);
-    let precondition = |name: &str| sent.pointer(&format!("/preconditions/{name}")).and_then(Value::as_str).map(str::to_owned);
+    let precondition =
+        |name: &str| sent.pointer(&format!("/preconditions/{name}")).and_then(Value::as_str).map(str::to_owned);
     Ok(DeleteOptions {
         propagation,
         grace_seconds: grace.or_else(|| target.query.get("gracePeriodSeconds")?.parse().ok()),
         uid: precondition("uid"),
         resource_version: precondition("resourceVersion"),
-        is_dry: is_dry(target) || sent.get("dryRun").is_some_and(|dry| dry.as_array().is_some_and(|dry| !dry.is_empty())),
+        is_dry: is_dry(target)
+            || sent.get("dryRun").is_some_and(|dry| dry.as_array().is_some_and(|dry| !dry.is_empty())),
     })
 }
 

@@ -33,15 +33,16 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
         return;
     }
     let owners = meta.owner_references.clone().unwrap_or_default();
-    let is_there = |owner: &k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference| match meta::resource_of(owner) {
-        // A kind that this cluster does not hold may exist elsewhere.
-        None => true,
-        Some(resource) => {
-            let namespace = if resource.is_namespaced() { key.namespace.as_str() } else { "" };
-            let found = world.store.get(resource, &Key::new(namespace, &owner.name));
-            found.is_some_and(|found| found.object.uid() == owner.uid)
-        }
-    };
+    let is_there =
+        |owner: &k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference| match meta::resource_of(owner) {
+            // A kind that this cluster does not hold may exist elsewhere.
+            None => true,
+            Some(resource) => {
+                let namespace = if resource.is_namespaced() { key.namespace.as_str() } else { "" };
+                let found = world.store.get(resource, &Key::new(namespace, &owner.name));
+                found.is_some_and(|found| found.object.uid() == owner.uid)
+            }
+        };
     if !owners.is_empty() && !owners.iter().any(is_there) {
         let _ = world.delete(resource, key, &DeleteOptions::default());
     }
@@ -54,7 +55,8 @@ fn dependents(world: &World, resource: Resource, key: &Key, uid: &str) -> Vec<(R
         _ => return Vec::new(),
     };
     let all = world.store.list(kind, Some(&key.namespace), None);
-    let mine = all.filter(|stored| stored.object.meta().owner_references.iter().flatten().any(|owner| owner.uid == uid));
+    let mine =
+        all.filter(|stored| stored.object.meta().owner_references.iter().flatten().any(|owner| owner.uid == uid));
     mine.map(|stored| (kind, stored.object.key())).collect()
 }
 

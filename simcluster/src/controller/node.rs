@@ -54,7 +54,8 @@ pub fn report(world: &mut World, key: &Key) {
                 reason: Some(reason.to_owned()),
                 message: Some(message.to_owned()),
                 last_heartbeat_time: Some(now.clone()),
-                last_transition_time: before.map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
+                last_transition_time: before
+                    .map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
             }
         });
         status.phase = Some("Running".to_owned());
@@ -74,7 +75,8 @@ pub fn report(world: &mut World, key: &Key) {
             }
         });
     }
-    let mut pods: Vec<Pod> = world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
+    let mut pods: Vec<Pod> =
+        world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
     pods.drain(..).for_each(|pod| crate::kubelet::plan(world, &pod));
 }
 
@@ -136,7 +138,8 @@ fn lose(world: &mut World, key: &Key) {
         let message = format!("Node {} status is now: NodeNotReady", key.name);
         world.note(Note::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
     }
-    let pods: Vec<Pod> = world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
+    let pods: Vec<Pod> =
+        world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
     for pod in pods {
         let of = Key::of(&pod.metadata);
         world.modify::<Pod>(&of, Write::Status, |pod| {
@@ -147,7 +150,10 @@ fn lose(world: &mut World, key: &Key) {
                 }
             }
         });
-        world.note(Note::about::<Pod>(&pod.metadata, "node-controller", "NodeNotReady", "Node is not ready".to_owned()).warning());
+        world.note(
+            Note::about::<Pod>(&pod.metadata, "node-controller", "NodeNotReady", "Node is not ready".to_owned())
+                .warning(),
+        );
         if let Some(seconds) = patience(&pod) {
             let uid = pod.metadata.uid.clone().unwrap_or_default();
             world.agenda.add(world.now_millis + seconds * 1000, Task::TaintEviction(of, uid));
@@ -175,7 +181,7 @@ fn patience(pod: &Pod) -> Option<i64> {
 pub fn evict(world: &mut World, key: &Key, uid: &str) {
     let Some(pod) = world.get::<Pod>(key).filter(|pod| pod.metadata.uid.as_deref() == Some(uid)) else { return };
     let node = Key::new("", meta::node_of(&pod).unwrap_or_default());
-    if world.store.typed::<Node>(&node).is_none_or(|node| is_ready(node)) || meta::is_deleting(&pod.metadata) {
+    if world.store.typed::<Node>(&node).is_none_or(is_ready) || meta::is_deleting(&pod.metadata) {
         return;
     }
     let message = format!("Marking for deletion Pod {}/{}", key.namespace, key.name);

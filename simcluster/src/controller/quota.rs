@@ -31,7 +31,9 @@ pub fn admit(world: &mut World, pod: &Pod, is_dry: bool) -> Result<(), ApiError>
             let used = amount(status.used.as_ref(), name).unwrap_or_default();
             if used + 1 > hard {
                 let quota = quota.metadata.name.as_deref().unwrap_or_default();
-                let why = format!("exceeded quota: {quota}, requested: {name}=1, used: {name}={used}, limited: {name}={hard}");
+                let why = format!(
+                    "exceeded quota: {quota}, requested: {name}=1, used: {name}={used}, limited: {name}={hard}"
+                );
                 return Err(ApiError::forbidden(Resource::Pod, &key.name, &why));
             }
         }
@@ -59,7 +61,8 @@ pub fn count(world: &mut World, namespace: &str) {
         ("count/deployments.apps".to_owned(), all(Resource::Deployment)),
     ]
     .into();
-    let keys: Vec<Key> = world.store.all::<ResourceQuota>(Some(namespace)).map(|quota| Key::of(&quota.metadata)).collect();
+    let keys: Vec<Key> =
+        world.store.all::<ResourceQuota>(Some(namespace)).map(|quota| Key::of(&quota.metadata)).collect();
     for key in keys {
         world.modify::<ResourceQuota>(&key, Write::Status, |quota| {
             let hard = quota.spec.as_ref().and_then(|spec| spec.hard.clone()).unwrap_or_default();

@@ -92,7 +92,8 @@ fn manage(world: &mut World, set: &ReplicaSet, active: &Pods) -> Result<(), ApiE
         }
     } else if there > wanted {
         let related = related(world, set);
-        let (active, related): (Vec<&Pod>, Vec<&Pod>) = (active.iter().collect(), related.iter().flat_map(Pods::iter).collect());
+        let (active, related): (Vec<&Pod>, Vec<&Pod>) =
+            (active.iter().collect(), related.iter().flat_map(Pods::iter).collect());
         let count = (there - wanted).min(BURST);
         for key in rank::first_to_go(&active, &related, count, world.now_millis()) {
             if world.delete(Resource::Pod, &key, &DeleteOptions::default()).is_ok() {
@@ -167,7 +168,8 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods,
     let (now, key) = (world.now_millis(), Key::of(&set.metadata));
     let spec = set.spec.clone().unwrap_or_default();
     let min_ready = spec.min_ready_seconds.unwrap_or_default();
-    let template = spec.template.and_then(|template| template.metadata).and_then(|meta| meta.labels).unwrap_or_default();
+    let template =
+        spec.template.and_then(|template| template.metadata).and_then(|meta| meta.labels).unwrap_or_default();
     let is_whole = |pod: &&Pod| {
         let labels = meta::labels(&pod.metadata);
         template.iter().all(|(name, value)| labels.get(name) == Some(value))
@@ -191,7 +193,7 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods,
     if min_ready > 0 && ready.len() != available {
         let wait = i64::from(min_ready) * 1000;
         let since = |pod: &&Pod| meta::condition(pod, "Ready")?.last_transition_time.as_ref().map(time::millis);
-        let next = ready.iter().filter_map(|pod| since(pod)).map(|since| since + wait).filter(|at| *at > now).min();
+        let next = ready.iter().filter_map(since).map(|since| since + wait).filter(|at| *at > now).min();
         world.agenda.add(next.unwrap_or(now + wait), Task::ReplicaSet(key));
     }
 }

@@ -62,11 +62,19 @@ impl World {
         let before = self.store.get(resource, key).cloned().ok_or_else(|| ApiError::not_found(resource, &key.name))?;
         let known = before.object.meta();
         if options.uid.as_ref().is_some_and(|uid| Some(uid) != known.uid.as_ref()) {
-            let why = format!("the UID in the precondition ({}) does not match the UID in record ({})", options.uid.as_deref().unwrap_or_default(), known.uid.as_deref().unwrap_or_default());
+            let why = format!(
+                "the UID in the precondition ({}) does not match the UID in record ({})",
+                options.uid.as_deref().unwrap_or_default(),
+                known.uid.as_deref().unwrap_or_default()
+            );
             return Err(ApiError::conflict(resource, &key.name, &why));
         }
         if options.resource_version.as_ref().is_some_and(|version| Some(version) != known.resource_version.as_ref()) {
-            return Err(ApiError::conflict(resource, &key.name, "the ResourceVersion in the precondition does not match the ResourceVersion in record"));
+            return Err(ApiError::conflict(
+                resource,
+                &key.name,
+                "the ResourceVersion in the precondition does not match the ResourceVersion in record",
+            ));
         }
         if options.is_dry {
             return Ok((before, true));

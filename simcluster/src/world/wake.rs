@@ -92,13 +92,13 @@ impl World {
             self.wake_set_of(before.meta());
         }
         let was_changed = before.is_none_or(|before| {
-            before.meta().labels != pod.metadata.labels || before.meta().owner_references != pod.metadata.owner_references
+            before.meta().labels != pod.metadata.labels
+                || before.meta().owner_references != pod.metadata.owner_references
         });
         if set.is_none() && was_changed && verb != Verb::Deleted {
             let labels = meta::labels(&pod.metadata).clone();
-            let fits = |set: &&ReplicaSet| {
-                set.spec.as_ref().is_some_and(|spec| Labels::of(&spec.selector).matches(&labels))
-            };
+            let fits =
+                |set: &&ReplicaSet| set.spec.as_ref().is_some_and(|spec| Labels::of(&spec.selector).matches(&labels));
             let found: Vec<Key> = self
                 .store
                 .all::<ReplicaSet>(Some(&key.namespace))
@@ -111,7 +111,10 @@ impl World {
             // A Recreate rollout waits for the last pod to be gone.
             let owner = set.as_ref().and_then(|set| meta::controller(&self.store.typed::<ReplicaSet>(set)?.metadata));
             if let Some(deployment) = owner.map(|owner| Key::new(&key.namespace, &owner.name))
-                && self.store.typed::<Deployment>(&deployment).is_some_and(|deployment| strategy::strategy(deployment) == "Recreate")
+                && self
+                    .store
+                    .typed::<Deployment>(&deployment)
+                    .is_some_and(|deployment| strategy::strategy(deployment) == "Recreate")
             {
                 self.soon(Task::Deployment(deployment));
             }

@@ -55,16 +55,35 @@ pub fn cells(object: &Object, now_millis: i64) -> Value {
     let old = since(meta.creation_timestamp.as_ref(), now_millis);
     match object {
         Object::Deployment(deployment) => {
-            let (spec, status) = (deployment.spec.clone().unwrap_or_default(), deployment.status.clone().unwrap_or_default());
+            let (spec, status) =
+                (deployment.spec.clone().unwrap_or_default(), deployment.status.clone().unwrap_or_default());
             let ready = format!("{}/{}", status.ready_replicas.unwrap_or_default(), meta::desired(deployment));
             let (names, images) = containers(Some(&spec.template));
-            json!([name, ready, status.updated_replicas.unwrap_or_default(), status.available_replicas.unwrap_or_default(), old, names, images, selector(Some(&spec.selector))])
+            json!([
+                name,
+                ready,
+                status.updated_replicas.unwrap_or_default(),
+                status.available_replicas.unwrap_or_default(),
+                old,
+                names,
+                images,
+                selector(Some(&spec.selector))
+            ])
         }
         Object::ReplicaSet(set) => {
             let status = set.status.clone().unwrap_or_default();
             let spec = set.spec.as_ref();
             let (names, images) = containers(spec.and_then(|spec| spec.template.as_ref()));
-            json!([name, meta::replicas_of(set), status.replicas, status.ready_replicas.unwrap_or_default(), old, names, images, selector(spec.map(|spec| &spec.selector))])
+            json!([
+                name,
+                meta::replicas_of(set),
+                status.replicas,
+                status.ready_replicas.unwrap_or_default(),
+                old,
+                names,
+                images,
+                selector(spec.map(|spec| &spec.selector))
+            ])
         }
         Object::Pod(pod) => pod_cells(pod, name, &old, now_millis),
         Object::Event(event) => event_cells(event, name, now_millis),
@@ -74,8 +93,10 @@ pub fn cells(object: &Object, now_millis: i64) -> Value {
         }
         Object::ResourceQuota(quota) => json!([name, used(quota), "", old]),
         Object::EndpointSlice(slice) => {
-            let ports: Vec<String> = slice.ports.iter().flatten().filter_map(|port| port.port).map(|port| port.to_string()).collect();
-            let addresses: Vec<&str> = slice.endpoints.iter().flatten().flat_map(|endpoint| &endpoint.addresses).map(String::as_str).collect();
+            let ports: Vec<String> =
+                slice.ports.iter().flatten().filter_map(|port| port.port).map(|port| port.to_string()).collect();
+            let addresses: Vec<&str> =
+                slice.endpoints.iter().flatten().flat_map(|endpoint| &endpoint.addresses).map(String::as_str).collect();
             let shown = |all: String| if all.is_empty() { "<unset>".to_owned() } else { all };
             json!([name, slice.address_type, shown(ports.join(",")), shown(addresses.join(",")), old])
         }
@@ -103,10 +124,16 @@ fn reason_of(state: Option<&ContainerState>) -> Option<String> {
 fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
     let status = pod.status.clone().unwrap_or_default();
     let containers = status.container_statuses.as_deref().unwrap_or_default();
-    let ready = containers.iter().filter(|container| container.ready && container.state.as_ref().is_some_and(|state| state.running.is_some())).count();
+    let ready = containers
+        .iter()
+        .filter(|container| container.ready && container.state.as_ref().is_some_and(|state| state.running.is_some()))
+        .count();
     let count = pod.spec.as_ref().map_or(0, |spec| spec.containers.len());
     let restarts: i32 = containers.iter().map(|container| container.restart_count).sum();
-    let last = containers.iter().filter_map(|container| container.last_state.as_ref()?.terminated.as_ref()?.finished_at.clone()).max();
+    let last = containers
+        .iter()
+        .filter_map(|container| container.last_state.as_ref()?.terminated.as_ref()?.finished_at.clone())
+        .max();
     let restarts = match last {
         Some(last) if restarts > 0 => format!("{restarts} ({} ago)", since(Some(&last), now_millis)),
         _ => restarts.to_string(),
@@ -119,16 +146,35 @@ fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
         word = "Terminating".to_owned();
     }
     let gates = pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref());
-    let gates = gates.map_or_else(|| "<none>".to_owned(), |gates| {
-        let open = gates.iter().filter(|gate| meta::condition(pod, &gate.condition_type).is_some_and(|condition| condition.status == "True"));
-        format!("{}/{}", open.count(), gates.len())
-    });
-    json!([name, format!("{ready}/{count}"), word, restarts, old, or_none(status.pod_ip.as_deref()), or_none(meta::node_of(pod)), "<none>", gates])
+    let gates = gates.map_or_else(
+        || "<none>".to_owned(),
+        |gates| {
+            let open = gates.iter().filter(|gate| {
+                meta::condition(pod, &gate.condition_type).is_some_and(|condition| condition.status == "True")
+            });
+            format!("{}/{}", open.count(), gates.len())
+        },
+    );
+    json!([
+        name,
+        format!("{ready}/{count}"),
+        word,
+        restarts,
+        old,
+        or_none(status.pod_ip.as_deref()),
+        or_none(meta::node_of(pod)),
+        "<none>",
+        gates
+    ])
 }
 
 fn event_cells(event: &Event, name: &str, now_millis: i64) -> Value {
     let about = &event.involved_object;
-    let object = format!("{}/{}", about.kind.as_deref().unwrap_or_default().to_ascii_lowercase(), about.name.as_deref().unwrap_or_default());
+    let object = format!(
+        "{}/{}",
+        about.kind.as_deref().unwrap_or_default().to_ascii_lowercase(),
+        about.name.as_deref().unwrap_or_default()
+    );
     let made = event.event_time.as_ref().map(|time| age(now_millis - time.0.as_millisecond()));
     let last = event.last_timestamp.as_ref().map(|time| since(Some(time), now_millis)).or_else(|| made.clone());
     let first = event.first_timestamp.as_ref().map(|time| since(Some(time), now_millis)).or(made);
@@ -138,8 +184,20 @@ fn event_cells(event: &Event, name: &str, now_millis: i64) -> Value {
         (Some(last), _) => last.clone(),
         _ => "<unknown>".to_owned(),
     };
-    let source = event.source.as_ref().and_then(|source| source.component.clone()).or_else(|| event.reporting_component.clone());
-    json!([seen, event.type_, event.reason, object, event.message, about.field_path.clone().unwrap_or_default(), source, first, count, name])
+    let source =
+        event.source.as_ref().and_then(|source| source.component.clone()).or_else(|| event.reporting_component.clone());
+    json!([
+        seen,
+        event.type_,
+        event.reason,
+        object,
+        event.message,
+        about.field_path.clone().unwrap_or_default(),
+        source,
+        first,
+        count,
+        name
+    ])
 }
 
 fn node_cells(node: &Node, name: &str, old: &str) -> Value {
@@ -149,7 +207,18 @@ fn node_cells(node: &Node, name: &str, old: &str) -> Value {
     }
     let info = node.status.as_ref().and_then(|status| status.node_info.clone()).unwrap_or_default();
     let or_unknown = |text: String| if text.is_empty() { "<unknown>".to_owned() } else { text };
-    json!([name, word, "<none>", old, info.kubelet_version, "<none>", "<none>", or_unknown(info.os_image), or_unknown(info.kernel_version), or_unknown(info.container_runtime_version)])
+    json!([
+        name,
+        word,
+        "<none>",
+        old,
+        info.kubelet_version,
+        "<none>",
+        "<none>",
+        or_unknown(info.os_image),
+        or_unknown(info.kernel_version),
+        or_unknown(info.container_runtime_version)
+    ])
 }
 
 #[cfg(test)]
@@ -158,7 +227,18 @@ mod tests {
 
     #[test]
     fn ages_are_kubectls() {
-        for (seconds, expected) in [(-3, "0s"), (0, "0s"), (119, "119s"), (120, "2m"), (125, "2m5s"), (700, "11m"), (10_860, "3h1m"), (90_000, "25h"), (180_000, "2d2h"), (900_000, "10d")] {
+        for (seconds, expected) in [
+            (-3, "0s"),
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (125, "2m5s"),
+            (700, "11m"),
+            (10_860, "3h1m"),
+            (90_000, "25h"),
+            (180_000, "2d2h"),
+            (900_000, "10d"),
+        ] {
             assert_eq!(age(seconds * 1000), expected);
         }
     }

@@ -125,8 +125,8 @@ impl Round<'_> {
             deployment.status = status;
             deployment.metadata.annotations = annotations;
         });
-        self.is_written =
-            written.is_some_and(|written| written.metadata.resource_version != self.deployment.metadata.resource_version);
+        self.is_written = written
+            .is_some_and(|written| written.metadata.resource_version != self.deployment.metadata.resource_version);
         Ok(())
     }
 }

@@ -197,7 +197,8 @@ pub(super) fn annotate_sizes(annotations: &mut Map, deployment: &Deployment) -> 
     let n = desired(deployment);
     let mut is_news = false;
     for (name, number) in [(DESIRED, n), (MAXIMUM, n + max_surge(deployment))] {
-        is_news |= annotations.insert(name.to_owned(), number.to_string()).is_none_or(|known| known != number.to_string());
+        is_news |=
+            annotations.insert(name.to_owned(), number.to_string()).is_none_or(|known| known != number.to_string());
     }
     is_news
 }

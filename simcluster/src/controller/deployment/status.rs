@@ -168,7 +168,12 @@ impl Round<'_> {
         }
     }
 
-    fn report_progress(&self, status: &mut DeploymentStatus, current: Option<&DeploymentCondition>, new: Option<&ReplicaSet>) {
+    fn report_progress(
+        &self,
+        status: &mut DeploymentStatus,
+        current: Option<&DeploymentCondition>,
+        new: Option<&ReplicaSet>,
+    ) {
         let who = match new.and_then(|new| new.metadata.name.as_deref()) {
             Some(name) => format!("ReplicaSet {name:?}"),
             None => format!("Deployment {:?}", self.name()),
@@ -177,7 +182,8 @@ impl Round<'_> {
             let message = format!("{who} has successfully progressed.");
             set(status, self.condition(PROGRESSING, "True", COMPLETE, message));
         } else if self.is_progress(status) {
-            let mut condition = self.condition(PROGRESSING, "True", "ReplicaSetUpdated", format!("{who} is progressing."));
+            let mut condition =
+                self.condition(PROGRESSING, "True", "ReplicaSetUpdated", format!("{who} is progressing."));
             if let Some(current) = current {
                 if current.status == "True" {
                     condition.last_transition_time.clone_from(&current.last_transition_time);

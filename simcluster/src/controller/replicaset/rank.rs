@@ -101,8 +101,14 @@ mod tests {
     fn the_order_of_kubernetes() {
         let usual = pod("usual", "a", true, json!({}));
         let now = time::millis(meta::created(&usual.metadata).unwrap()) + 100_000;
-        let cheap = pod("cheap", "a", true, json!({ "/metadata": { "name": "cheap", "uid": "cheap", "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": { "controller.kubernetes.io/pod-deletion-cost": "-5" } } }));
-        let young = pod("young", "b", true, json!({ "/status/conditions/0/lastTransitionTime": "2026-01-01T00:01:30Z" }));
+        let cheap = pod(
+            "cheap",
+            "a",
+            true,
+            json!({ "/metadata": { "name": "cheap", "uid": "cheap", "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": { "controller.kubernetes.io/pod-deletion-cost": "-5" } } }),
+        );
+        let young =
+            pod("young", "b", true, json!({ "/status/conditions/0/lastTransitionTime": "2026-01-01T00:01:30Z" }));
         let unready = pod("unready", "b", false, json!({}));
         let pending = pod("pending", "b", false, json!({ "/status/phase": "Pending" }));
         let homeless = pod("homeless", "", false, json!({ "/status/phase": "Pending" }));
