@@ -44,21 +44,18 @@ async fn serve(pods: usize, rate: u32, seed: u64, kubeconfig: &str) -> Result<()
     tokio::spawn(cluster.clone().run());
     tokio::spawn(cluster.clone().serve(listener));
     let (started, mut done, mut told) = (Instant::now(), 0_u64, 0_u64);
-    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    let mut tick = tokio::time::interval(Duration::from_millis(5));
     loop {
         tick.tick().await;
         let due = (started.elapsed().as_secs_f64() * f64::from(rate)) as u64;
-        // At most a tenth of a second's worth at once: whoever reads gets a turn.
-        let now = (due - done).min(u64::from(rate) / 10 + 1);
+        // At most ten milliseconds' worth at once: whoever reads gets a turn in between.
+        let now = (due - done).min(u64::from(rate) / 100 + 1);
         cluster.with(|world| (0..now).for_each(|_| load.change(world)));
         done += now;
         if started.elapsed().as_secs() > told {
             told = started.elapsed().as_secs();
-            println!(
-                "{told} s: {done} changes, {} behind, revision {}",
-                due.saturating_sub(done),
-                cluster.with(|world| world.store().revision())
-            );
+            let revision = cluster.with(|world| world.store().revision());
+            println!("{told} s: {done} changes, {} behind, revision {revision}", due.saturating_sub(done));
         }
     }
 }

@@ -64,7 +64,8 @@ impl Load {
             },
         });
         let key = world.create(Object::read(Resource::Deployment, made)?, false)?.object.key();
-        deployment::sync(world, &key)?;
+        // The round that makes the ReplicaSet ends with a refused second status, as always; the next one writes it.
+        let _ = deployment::sync(world, &key);
         let uid = world.get::<Deployment>(&key).and_then(|deployment| deployment.metadata.uid);
         let is_his = |set: &&ReplicaSet| meta::is_controlled_by(&set.metadata, uid.as_deref());
         let Some(set) = world.store.all::<ReplicaSet>(Some(&namespace)).find(is_his).cloned() else { return Ok(()) };
@@ -85,5 +86,28 @@ impl Load {
                 container.restart_count += 1;
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+
+    #[test]
+    fn a_filled_cluster_is_ready_and_changes_pod_by_pod() {
+        let mut world = World::new(1, 1_800_000_000_000, settings(250));
+        let load = Load::fill(&mut world, 250).unwrap();
+        world.advance_to(world.now_millis() + 1_000);
+        let available: i32 = world
+            .store
+            .all::<Deployment>(None)
+            .filter_map(|deployment| deployment.status.as_ref()?.available_replicas)
+            .sum();
+        assert_eq!((world.store.count(Resource::Pod), available), (250, 250));
+        let before = world.store.revision();
+        (0..20).for_each(|_| load.change(&mut world));
+        assert_eq!(world.store.revision(), before + 20);
     }
 }

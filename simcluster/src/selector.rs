@@ -145,6 +145,12 @@ impl Fields {
         Ok(Self(all))
     }
 
+    /// Whether it matches everything.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether an object fits.
     ///
     /// # Errors

@@ -244,12 +244,16 @@ impl World {
     }
 
     /// Changes an object that is there; nothing happens if nothing differs. For controllers, which are trusted: nothing is validated.
-    pub(crate) fn modify<K: Kind>(&mut self, key: &Key, write: Write, change: impl FnOnce(&mut K)) -> Option<K> {
+    pub(crate) fn modify<K: Kind>(
+        &mut self,
+        key: &Key,
+        write: Write,
+        change: impl FnOnce(&mut K),
+    ) -> Option<Arc<Stored>> {
         let before = self.store.get(K::RESOURCE, key)?.clone();
         let mut object = before.object.clone();
         change(K::of_mut(&mut object)?);
-        self.replace(object, &before, write);
-        self.get(key)
+        Some(self.replace(object, &before, write))
     }
 
     /// Changes the metadata of an object of any kind.

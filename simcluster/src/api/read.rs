@@ -29,6 +29,11 @@ impl Selection {
         })
     }
 
+    /// Whether every object is.
+    const fn is_everything(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
     /// Whether an object is one of them.
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
         Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
@@ -47,8 +52,12 @@ pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
 struct Page {
     objects: Vec<Arc<Stored>>,
     revision: u64,
-    /// Where the next page begins, and how many are left.
-    next: Option<(Key, usize)>,
+    /// Where the next page begins.
+    next: Option<Key>,
+    /// How many objects were passed so far, on this page and before.
+    passed: usize,
+    /// How many are left, where counting them costs nothing.
+    left: Option<usize>,
     now_millis: i64,
 }
 
@@ -61,11 +70,11 @@ pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
         Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number".to_owned())),
     };
     let page = page(cluster, target, &selection, limit)?;
-    let token = page.next.as_ref().map(|(key, _)| format!("{}/{}/{}", page.revision, key.namespace, key.name));
-    let left = page.next.as_ref().map(|(_, left)| *left);
+    let token =
+        page.next.as_ref().map(|key| format!("{}/{}/{}/{}", page.revision, page.passed, key.namespace, key.name));
     let meta = json!({
         "resourceVersion": page.revision.to_string(),
-        "continue": token.unwrap_or_default(), "remainingItemCount": left,
+        "continue": token.unwrap_or_default(), "remainingItemCount": page.left,
     });
     if table::is_wanted(&target.accept) {
         let mut table = table::table(target, &page.objects, page.now_millis, true);
@@ -97,33 +106,44 @@ fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize)
         let (store, now_millis) = (world.store(), world.now_millis());
         let compacted = store.compacted(target.resource);
         // Later pages are of the first page's revision: what changed meanwhile is told by the watch from there.
-        let revision = match &after {
-            Some((revision, _)) if *revision < compacted => return Err(ApiError::expired(*revision, compacted)),
-            Some((revision, _)) => *revision,
-            None => store.revision(),
+        let (revision, mut passed, after) = match after {
+            Some(after) if after.revision < compacted => return Err(ApiError::expired(after.revision, compacted)),
+            Some(after) => (after.revision, after.passed, Some(after.key)),
+            None => (store.revision(), 0, None),
         };
-        let mut objects = Vec::new();
-        let mut all =
-            store.list(target.resource, target.namespace.as_deref(), after.as_ref().map(|(_, key)| key)).peekable();
+        let mut objects: Vec<Arc<Stored>> = Vec::new();
+        let mut all = store.list(target.resource, target.namespace.as_deref(), after.as_ref()).peekable();
         while let Some(object) = all.next() {
+            passed += 1;
             if selection.matches(object)? {
                 objects.push(object.clone());
             }
             if objects.len() >= limit && all.peek().is_some() {
-                let last = objects.last().map(|object| object.object.key()).unwrap_or_else(|| object.object.key());
-                return Ok(Page { objects, revision, next: Some((last, all.count())), now_millis });
+                let is_all = target.namespace.is_none() && selection.is_everything();
+                let left = is_all.then(|| store.count(target.resource).saturating_sub(passed));
+                return Ok(Page { next: Some(object.object.key()), objects, revision, passed, left, now_millis });
             }
         }
-        Ok(Page { objects, revision, next: None, now_millis })
+        Ok(Page { objects, revision, next: None, passed, left: None, now_millis })
     })
 }
 
-/// `REVISION/NAMESPACE/NAME` of the last object of the page before.
-fn token(text: &str) -> Result<(u64, Key), ApiError> {
-    let mut parts = text.splitn(3, '/');
-    let (revision, namespace, name) = (parts.next(), parts.next(), parts.next());
-    match (revision.and_then(|revision| revision.parse().ok()), namespace, name) {
-        (Some(revision), Some(namespace), Some(name)) => Ok((revision, Key::new(namespace, name))),
+/// Where a page begins.
+struct After {
+    revision: u64,
+    passed: usize,
+    key: Key,
+}
+
+/// `REVISION/PASSED/NAMESPACE/NAME` of the last object of the page before.
+fn token(text: &str) -> Result<After, ApiError> {
+    let mut parts = text.splitn(4, '/');
+    let mut number = || parts.next().and_then(|number| number.parse::<u64>().ok());
+    let (revision, passed) = (number(), number().and_then(|passed| usize::try_from(passed).ok()));
+    match (revision, passed, parts.next(), parts.next()) {
+        (Some(revision), Some(passed), Some(namespace), Some(name)) => {
+            Ok(After { revision, passed, key: Key::new(namespace, name) })
+        }
         _ => Err(ApiError::bad_request("continue key is not valid".to_owned())),
     }
 }

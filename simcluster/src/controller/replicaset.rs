@@ -74,10 +74,9 @@ fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
     let keys: Vec<Key> = fitting.map(|pod| Key::of(&pod.metadata)).collect();
     for key in keys {
         let owner = meta::reference::<ReplicaSet>(&set.metadata);
-        world.modify::<Pod>(&key, Write::Spec, |pod| {
+        active.extend(world.modify::<Pod>(&key, Write::Spec, |pod| {
             pod.metadata.owner_references.get_or_insert_default().push(owner);
-        });
-        active.extend(world.store.get(Resource::Pod, &key).cloned());
+        }));
     }
     Pods(active)
 }

@@ -87,15 +87,17 @@ impl World {
 
     fn wake_for_pod(&mut self, pod: &Pod, before: Option<&Object>, verb: Verb) {
         let key = Key::of(&pod.metadata);
-        let set = self.wake_set_of(&pod.metadata);
-        if let Some(before) = before {
+        // A ReplicaSet's round would find nothing to do after any other change.
+        let is_concerned = verb != Verb::Modified || before.is_none_or(|before| concerns_owner(pod, before));
+        let set = if is_concerned { self.wake_set_of(&pod.metadata) } else { None };
+        if let Some(before) = before.filter(|_| is_concerned) {
             self.wake_set_of(before.meta());
         }
         let was_changed = before.is_none_or(|before| {
             before.meta().labels != pod.metadata.labels
                 || before.meta().owner_references != pod.metadata.owner_references
         });
-        if set.is_none() && was_changed && verb != Verb::Deleted {
+        if is_concerned && set.is_none() && was_changed && verb != Verb::Deleted {
             let labels = meta::labels(&pod.metadata).clone();
             let fits =
                 |set: &&ReplicaSet| set.spec.as_ref().is_some_and(|spec| Labels::of(&spec.selector).matches(&labels));
@@ -181,4 +183,15 @@ impl World {
             }
         }
     }
+}
+
+/// Whether a ReplicaSet that owns it, or could, looks at what differs.
+fn concerns_owner(pod: &Pod, before: &Object) -> bool {
+    let Object::Pod(before) = before else { return true };
+    let (now, then) = (&pod.metadata, &before.metadata);
+    now.labels != then.labels
+        || now.owner_references != then.owner_references
+        || now.deletion_timestamp != then.deletion_timestamp
+        || meta::phase(pod) != meta::phase(before)
+        || meta::condition(pod, "Ready") != meta::condition(before, "Ready")
 }

@@ -90,9 +90,10 @@ impl Round<'_> {
                 && !meta::is_deleting(&set.metadata)
             {
                 let owner = meta::reference::<Deployment>(&self.deployment.metadata);
-                mine.extend(self.world.modify::<ReplicaSet>(&key, Write::Spec, |set| {
+                let adopted = self.world.modify::<ReplicaSet>(&key, Write::Spec, |set| {
                     set.metadata.owner_references.get_or_insert_default().push(owner);
-                }));
+                });
+                mine.extend(adopted.and_then(|adopted| ReplicaSet::of(&adopted.object).cloned()));
             }
         }
         mine
@@ -126,7 +127,7 @@ impl Round<'_> {
             deployment.metadata.annotations = annotations;
         });
         self.is_written = written
-            .is_some_and(|written| written.metadata.resource_version != self.deployment.metadata.resource_version);
+            .is_some_and(|written| written.object.meta().resource_version != self.deployment.metadata.resource_version);
         Ok(())
     }
 }

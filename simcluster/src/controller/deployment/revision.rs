@@ -54,7 +54,7 @@ impl Round<'_> {
                 set.metadata.annotations.clone_from(&wanted.metadata.annotations);
                 set.spec.clone_from(&wanted.spec);
             });
-            return Ok(written.unwrap_or(wanted));
+            return Ok(written.and_then(|written| ReplicaSet::of(&written.object).cloned()).unwrap_or(wanted));
         }
         let number = sets::revision(&set).to_string();
         let mut is_news = self.number(&number);
