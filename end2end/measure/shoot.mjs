@@ -13,9 +13,10 @@ if (click) {
   await page.click(click);
   await page.waitForSelector("#detail:not(:empty)");
 }
-// The picture is measured once a second, and the window glides to its width.
+// The picture is measured once a second, and the window glides to its width; a live one never stands still.
+let looks = 10;
 const scene = () => page.evaluate(() => [...document.querySelectorAll(".picture")].map((picture) => picture.getAttribute("style") + picture.querySelector("[id$=picture-box]")?.getAttribute("viewBox")).join());
-for (let before, after = await scene(); before !== after; before = after, after = await scene()) await page.waitForTimeout(1_200);
-await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => undefined))));
+for (let before, after = await scene(); before !== after && looks-- > 0; before = after, after = await scene()) await page.waitForTimeout(1_200);
+await page.evaluate(() => Promise.all(document.getAnimations().filter((animation) => animation.effect.getTiming().iterations !== Infinity).map((animation) => animation.finished.catch(() => undefined))));
 await page.screenshot({ path: file });
 await browser.close();

@@ -68,11 +68,6 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let viewers = Arc::new(AtomicUsize::new(0));
     let watch = |cluster: clusters::Wanted| cluster.watch(&WATCHED, Retention::default(), viewers.clone());
     let hubs = wanted.into_iter().map(watch).collect();
-    let at = listener.local_addr()?;
-    println!("A simulated cluster is running; its kubeconfig is {}", kubeconfig.display());
-    println!("Do something to it:  kubectl --kubeconfig {} delete pod -l app=web", kubeconfig.display());
-    println!("A guided story:      http://{at}{}", playground.page());
-    println!("On a wall:           http://{at}/wall");
     let ended = publish(hubs, viewers, listener, hosts, Some(playground)).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
@@ -192,6 +187,10 @@ async fn publish(
     let rollcast = Rollcast::new(hubs, assets::build(), viewers, hosts, playground);
     // The one line for people and scripts alike; logs go to standard error.
     println!("Rollcast is at http://{address}/");
+    if let Some(playground) = &rollcast.playground {
+        // A script that reads the line above may have closed the pipe since.
+        let _ = write!(std::io::stdout(), "{}", playground.welcome(address));
+    }
     if !address.ip().is_loopback() {
         tracing::warn!("anyone who can reach {address} sees the rollouts; there is no sign-in");
     }

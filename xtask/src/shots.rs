@@ -55,6 +55,11 @@ pub fn take(folder: &str) -> Result<()> {
     for (name, size, page) in OF_MANY {
         shoot(name, &format!("{}{page}", server.address), size, None)?;
     }
+    // The playground's third story step, by its own clock; what it shows follows from the seed.
+    let mut demo = sh::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
+    let server = Server::start(demo.arg(sh::at("target/shots.kubeconfig")))?;
+    std::thread::sleep(std::time::Duration::from_secs(9)); // a picture of something that moves
+    shoot("playground-light", &format!("{}/playground?theme=light", server.address), "1440x900", None)?;
     println!("{}", folder.display());
     Ok(())
 }

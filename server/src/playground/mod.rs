@@ -90,6 +90,18 @@ impl Playground {
         &self.kubeconfig
     }
 
+    /// What whoever started it wants to know.
+    #[must_use]
+    pub fn welcome(&self, address: SocketAddr) -> String {
+        let (kubeconfig, page) = (self.kubeconfig.display(), self.page());
+        format!(
+            "A guided story:      http://{address}{page}\n\
+             On a wall:           http://{address}/wall\n\
+             Do something to it:  kubectl --kubeconfig {kubeconfig} delete pod -l app=web\n\
+             It is a simulated cluster on this machine; its kubeconfig is {kubeconfig}\n"
+        )
+    }
+
     /// Address of the page of the Deployment that stories are about.
     #[must_use]
     pub fn page(&self) -> String {
