@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::action::{self, Action, Choice, PLENTY};
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Object, Resource};
 use crate::{World, meta, time};
 
 /// Milliseconds that a sentence stands at least.
@@ -468,7 +468,13 @@ fn action(world: &World, choice: &Choice, act: Act) -> Option<Action> {
 
 /// Brings the Deployment to where a story begins: healthy, of this size, nothing paused, every node there, the quota out of the way.
 pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready, recreate): (i32, i32, bool)) {
-    let Some(choice) = Choice::of(world, of) else { return };
+    let Some(choice) = Choice::of(world, of) else {
+        // Somebody deleted it.
+        if let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas)) {
+            let _ = world.create(made, false);
+        }
+        return;
+    };
     let mut before: Vec<Action> = choice.lost.iter().cloned().map(Action::AddNode).collect();
     before.extend(choice.out_of_rotation.iter().cloned().map(Action::KillPod));
     before.push(Action::Quota(PLENTY));
@@ -539,8 +545,7 @@ fn is_there(world: &World, of: &Key, until: Until) -> bool {
         }
         Until::WrittenOff => {
             let is_stray = |pod: &Pod| {
-                meta::node_of(pod)
-                    .is_some_and(|node| world.store().get(crate::Resource::Node, &Key::new("", node)).is_none())
+                meta::node_of(pod).is_some_and(|node| world.store().get(Resource::Node, &Key::new("", node)).is_none())
             };
             !world.store().all::<Pod>(Some(&of.namespace)).any(is_stray)
         }
@@ -568,7 +573,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
 
     use super::*;
-    use crate::{Object, Resource, Settings};
+    use crate::Settings;
 
     #[test]
     fn every_story_comes_to_its_end_by_itself() {

@@ -60,7 +60,6 @@ pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
         Some(pod) => among.iter().find(|known| *known == pod).cloned(),
         None => among.first().cloned(),
     };
-    // The label means the release, whichever image was there before.
     Some(match name {
         "version" => Action::Image(choice.next_image("")),
         "slow" | "never" | "missing" | "crash" => Action::Image(choice.next_image(name)),

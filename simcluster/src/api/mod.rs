@@ -123,12 +123,18 @@ impl Cluster {
         }
     }
 
+    /// Everything that the API answers.
+    #[must_use]
+    pub fn router(self) -> axum::Router {
+        route::router(self)
+    }
+
     /// Serves the API until the task is dropped.
     ///
     /// # Errors
     /// When the listener fails.
     pub async fn serve(self, listener: TcpListener) -> std::io::Result<()> {
-        axum::serve(listener, route::router(self)).await
+        axum::serve(listener, self.router()).await
     }
 }
 

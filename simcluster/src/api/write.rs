@@ -60,7 +60,6 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
     let strange = sent.map(|sent| unknown::fields(&sent, &object.to_value())).unwrap_or_default();
     if validation == "Strict" && !strange.is_empty() {
         let all: Vec<String> = strange.iter().map(|field| format!("unknown field \"{field}\"")).collect();
-        let name = object.key().name;
         let message = format!(
             "{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
             target.resource.kind(),
@@ -68,7 +67,7 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
             target.resource.kind(),
             all.join(", ")
         );
-        return Err(ApiError::bad_request(if name.is_empty() { message } else { message.clone() }));
+        return Err(ApiError::bad_request(message));
     }
     Ok((object, strange))
 }
