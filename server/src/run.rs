@@ -59,6 +59,11 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
 
 /// The playground: a cluster of our own, watched like any other.
 async fn demo(arguments: Demo) -> anyhow::Result<()> {
+    if let Some(address) = arguments.listen.listen.filter(|address| !address.ip().is_loopback()) {
+        anyhow::bail!(
+            "the playground listens on loopback only, because whoever reaches it may change it: {address} is no loopback address"
+        );
+    }
     let playground = Playground::start(&arguments).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };

@@ -58,6 +58,12 @@ fn help_says_everything() {
 }
 
 #[test]
+fn the_playground_listens_on_loopback_only() {
+    let text = refusal(&["demo", "--listen", "0.0.0.0:0"]);
+    assert!(text.contains("the playground listens on loopback only"), "{text}");
+}
+
+#[test]
 fn every_option_has_a_variable() {
     let command = <server::cli::Cli as clap::CommandFactory>::command();
     for sub in command.get_subcommands() {

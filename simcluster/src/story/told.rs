@@ -1,0 +1,238 @@
+//! The stories: what is said at each step, what is done, and what is waited for. No code, only what people read.
+
+use super::{Act, Step, Story, Until, step};
+
+const fn ready(replicas: i32) -> Act {
+    Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false }
+}
+
+/// Every story, in the order in which they are played.
+pub static STORIES: [Story; 15] = [
+    Story {
+        name: "rollout",
+        title: "What happens during a rollout?",
+        steps: &[
+            step(
+                "Four pods run one version. A Deployment asks for them, a ReplicaSet keeps them.",
+                ready(4),
+                Until::Calm,
+            ),
+            step(
+                "Another image: a new ReplicaSet appears. One pod more is allowed (maxSurge 25 %), and one may be missing (maxUnavailable 25 %).",
+                Act::Version(""),
+                Until::Half,
+            ),
+            step(
+                "Each new pod that becomes available lets an old one go. Old pods drain while their replacements run already.",
+                Act::Look,
+                Until::Calm,
+            ),
+            step(
+                "Every pod is of the new revision. The old ReplicaSet stays, empty: it is what a rollback returns to.",
+                Act::Look,
+                Until::Read,
+            ),
+        ],
+    },
+    Story {
+        name: "kill-pod",
+        title: "What if we kill a pod?",
+        steps: &[
+            step("Four pods are available.", ready(4), Until::Calm),
+            step(
+                "One is deleted. Its ReplicaSet makes another one at once; the old one is still draining. No template changed, so the revision stays.",
+                Act::KillPod,
+                Until::Calm,
+            ),
+            step("Four of four again. To the Deployment nothing was rolled out.", Act::Look, Until::Read),
+        ],
+    },
+    Story {
+        name: "relabel",
+        title: "What if we change a pod's labels?",
+        steps: &[
+            step("A ReplicaSet knows its pods by their labels.", ready(3), Until::Calm),
+            step(
+                "One pod loses its label: the ReplicaSet lets go of it and makes another. The pod itself runs on, out of rotation: a way to look at a sick pod in peace.",
+                Act::Unlabel,
+                Until::Calm,
+            ),
+            step(
+                "The label is back: the pod is adopted again. Now there is one too many, and the ReplicaSet deletes one, not necessarily this one.",
+                Act::Label,
+                Until::Calm,
+            ),
+        ],
+    },
+    Story {
+        name: "failing-rollout",
+        title: "What if a new version never becomes ready?",
+        steps: &[
+            step("Four healthy pods.", ready(4), Until::Calm),
+            step(
+                "The new version starts and never becomes ready. The rollout goes as far as its budget allows, and stops there.",
+                Act::Version("never"),
+                Until::Halted,
+            ),
+            step(
+                "Three old pods still serve: the floor holds. Kubernetes waits; it does not roll back by itself.",
+                Act::Look,
+                Until::Read,
+            ),
+            step("Undone: the old ReplicaSet comes back under a new revision number.", Act::Undo, Until::Calm),
+        ],
+    },
+    Story {
+        name: "image-missing",
+        title: "What if the image does not exist?",
+        steps: &[
+            step("Three healthy pods.", ready(3), Until::Calm),
+            step(
+                "A tag that was never pushed. The kubelet tries, backs off, and tries again.",
+                Act::Version("missing"),
+                Until::Halted,
+            ),
+            step("Nothing was lost but the new version: no old pod went away.", Act::Look, Until::Read),
+            step("The next version exists.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "rollover",
+        title: "What if we deploy again before it is done?",
+        steps: &[
+            step("Eight pods of one version.", ready(8), Until::Calm),
+            step("A version that takes its time to start.", Act::Version("slow"), Until::Half),
+            step(
+                "Another one overtakes it: three ReplicaSets at once. The unfinished one is an old one now, and goes first where it is not healthy.",
+                Act::Version(""),
+                Until::Calm,
+            ),
+        ],
+    },
+    Story {
+        name: "proportional-scaling",
+        title: "What if we scale in the middle of a rollout?",
+        steps: &[
+            step("Four pods.", ready(4), Until::Calm),
+            step("A rollout that gets stuck half-way.", Act::Version("never"), Until::Halted),
+            step(
+                "Scaled to eight: both ReplicaSets grow, in proportion to their size. Scaling is no rollout.",
+                Act::Scale(8),
+                Until::Halted,
+            ),
+            step("A healthy version sets it free.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "pause",
+        title: "What does pausing do?",
+        steps: &[
+            step("Four pods.", ready(4), Until::Calm),
+            step("Paused: from here on changes are only noted.", Act::Pause, Until::Read),
+            step("Another image. Nothing moves.", Act::Version(""), Until::Read),
+            step("Scaling works all the same.", Act::Scale(6), Until::Calm),
+            step("And another image. Both edits will be one revision.", Act::Version(""), Until::Read),
+            step("Resumed: one rollout, with the last image.", Act::Resume, Until::Calm),
+        ],
+    },
+    Story {
+        name: "deadline",
+        title: "What if it takes too long?",
+        steps: &[
+            step(
+                "Three pods. This Deployment must make progress within ten seconds.",
+                Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false },
+                Until::Calm,
+            ),
+            step("The new version crashes, again and again.", Act::Version("crash"), Until::Deadline),
+            step(
+                "The deadline has passed. That is only said: nothing is undone, the controller keeps trying.",
+                Act::Look,
+                Until::Read,
+            ),
+            step("A version that works. It recovers by itself.", Act::Version(""), Until::Calm),
+        ],
+    },
+    Story {
+        name: "rollback",
+        title: "What does a rollback do?",
+        steps: &[
+            step("Three pods.", ready(3), Until::Calm),
+            step("A new version is rolled out.", Act::Version(""), Until::Calm),
+            step(
+                "Undone: the template of the revision before. Its ReplicaSet is still there and is used again, with the next number.",
+                Act::Undo,
+                Until::Calm,
+            ),
+            step("A restart is a rollout as well: the same image, in new pods.", Act::Restart, Until::Calm),
+        ],
+    },
+    Story {
+        name: "replicaset-deleted",
+        title: "What if someone deletes the ReplicaSet?",
+        steps: &[
+            step("Four pods, kept by one ReplicaSet.", ready(4), Until::Calm),
+            step(
+                "It is deleted by hand. All its pods go with it; the Deployment makes it again, with the same name. Until the new pods are ready, nobody serves.",
+                Act::DeleteReplicaSet,
+                Until::Calm,
+            ),
+        ],
+    },
+    Story {
+        name: "quota",
+        title: "What if no more pods are allowed?",
+        steps: &[
+            step("Three pods.", ready(3), Until::Calm),
+            step("A quota allows exactly the pods that there are.", Act::Quota(true), Until::Read),
+            step("A rollout needs one pod more for a moment, and may not have it.", Act::Version(""), Until::Halted),
+            step("The quota grows. The controller had been trying all the time.", Act::Quota(false), Until::Calm),
+        ],
+    },
+    Story {
+        name: "recreate",
+        title: "What if two versions must never run together?",
+        steps: &[
+            step(
+                "Three pods, with the strategy Recreate.",
+                Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true },
+                Until::Calm,
+            ),
+            step(
+                "Another image: every old pod goes first. Only then the new ReplicaSet appears. In between nobody serves.",
+                Act::Version(""),
+                Until::Calm,
+            ),
+        ],
+    },
+    Story {
+        name: "min-ready-seconds",
+        title: "What if a pod must prove itself?",
+        steps: &[
+            step(
+                "Three pods that count only after having been ready for five seconds.",
+                Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false },
+                Until::Calm,
+            ),
+            step(
+                "Each new pod is ready first, and available five seconds later. Only then an old one may go.",
+                Act::Version(""),
+                Until::Calm,
+            ),
+        ],
+    },
+    Story {
+        name: "node-lost",
+        title: "What if a node disappears?",
+        steps: &[
+            step("Eight pods on four nodes.", ready(8), Until::Calm),
+            step(
+                "A node is gone. Its pods still look as if they ran: nobody tells otherwise. Kubernetes waits before it writes them off.",
+                Act::LoseNode,
+                Until::WrittenOff,
+            ),
+            step("Written off and replaced on the other nodes.", Act::Look, Until::Calm),
+            step("The node is back.", Act::AddNodes, Until::Calm),
+        ],
+    },
+];
