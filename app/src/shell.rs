@@ -26,8 +26,10 @@ pub fn shell(payload: Payload, build: &str, origin: &str, playground: Option<&Pl
         Payload::Deployment(of) if playground.page == of.path() => playground::strip(playground),
         _ => playground::caption(playground),
     });
+    let sheet = playground.map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     let program = view! {
         {image}
+        {sheet}
         <link rel="modulepreload" href=versioned(&format!("/pkg/{name}.js"))/>
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned(&format!("/pkg/{name}_bg.wasm"))/>
         <script type="module" src=versioned("/start.js")></script>

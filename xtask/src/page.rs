@@ -38,6 +38,8 @@ pub fn build() -> Result<()> {
         self::program(&toolchain, program, &pkg)?;
     }
     write(&pkg.join("rollcast.css"), &style()?)?;
+    // Only pages of the playground load this one.
+    write(&pkg.join("playground.css"), &sheet(&["playground.css".to_owned()])?)?;
     for entry in std::fs::read_dir(sh::at("public"))? {
         let path = entry?.path();
         let name = path.file_name().context("a file without a name in public")?;
@@ -106,17 +108,22 @@ fn bind(wasm: &Path, name: &str, pkg: &Path) -> Result<()> {
 
 /// Puts the style sheet together in the order of `style/main.css`.
 fn style() -> Result<String> {
+    let main = std::fs::read_to_string(sh::at("style/main.css"))?;
+    let import = |line: &str| Some(line.strip_prefix("@import \"")?.strip_suffix("\";")?.to_owned());
+    let names: Vec<String> = main.lines().filter_map(import).collect();
+    ensure!(!names.is_empty(), "style/main.css imports nothing");
+    sheet(&names)
+}
+
+/// One sheet of these files of `style`.
+fn sheet(names: &[String]) -> Result<String> {
     let mut sheet = String::new();
-    for line in std::fs::read_to_string(sh::at("style/main.css"))?.lines() {
-        let Some(name) = line.strip_prefix("@import \"").and_then(|rest| rest.strip_suffix("\";")) else {
-            continue;
-        };
-        let part = std::fs::read_to_string(sh::at("style").join(name))
-            .with_context(|| format!("style/main.css names {name}"))?;
+    for name in names {
+        let part =
+            std::fs::read_to_string(sh::at("style").join(name)).with_context(|| format!("there is no style/{name}"))?;
         sheet.push_str(&squeezed(&part, &["/*"]));
         sheet.push('\n');
     }
-    ensure!(!sheet.is_empty(), "style/main.css imports nothing");
     for (long, short) in [(" { ", "{"), (" {", "{"), (" }", "}"), (": ", ":"), ("; ", ";"), (" > ", ">")] {
         sheet = sheet.replace(long, short);
     }
