@@ -230,7 +230,16 @@ fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Resul
     let usual = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
     let path = wanted.map_or_else(usual, Path::to_path_buf);
     let path = std::path::absolute(&path)?;
-    std::fs::write(&path, api::kubeconfig(NAME, address))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    if wanted.is_some() {
+        options.create(true).truncate(true);
+    } else {
+        // In a folder that others can write to, nothing that is there already is written through.
+        let _ = std::fs::remove_file(&path);
+        options.create_new(true);
+    }
+    let written = options.open(&path).and_then(|mut file| file.write_all(api::kubeconfig(NAME, address).as_bytes()));
+    written.with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }

@@ -124,7 +124,6 @@ impl Cluster {
     }
 
     /// Everything that the API answers.
-    #[must_use]
     pub fn router(self) -> axum::Router {
         route::router(self)
     }

@@ -1,6 +1,6 @@
 //! The stories: what is said at each step, what is done, and what is waited for. No code, only what people read.
 
-use super::{Act, Step, Story, Until, step};
+use super::{Act, Story, Until, step};
 
 const fn ready(replicas: i32) -> Act {
     Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false }
