@@ -5,6 +5,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
 use serde_json::{Value, json};
 
+use crate::controller::deployment::sets::{HASH, REVISION};
 use crate::controller::node;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
@@ -201,8 +202,7 @@ pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     let uid = world.store().typed::<Deployment>(of).and_then(|deployment| deployment.metadata.uid.clone());
     let sets = world.store().all::<ReplicaSet>(Some(&of.namespace));
     let mine = sets.filter(|set| meta::is_controlled_by(&set.metadata, uid.as_deref()));
-    let revision =
-        |set: &ReplicaSet| meta::annotation(&set.metadata, "deployment.kubernetes.io/revision")?.parse().ok();
+    let revision = |set: &ReplicaSet| meta::annotation(&set.metadata, REVISION)?.parse().ok();
     let mut all: Vec<(i64, ReplicaSet)> = mine.filter_map(|set| Some((revision(set)?, set.clone()))).collect();
     all.sort_by_key(|(revision, _)| *revision);
     all
@@ -228,7 +228,7 @@ fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiErr
     };
     let mut template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
     if let Some(labels) = template.metadata.as_mut().and_then(|meta| meta.labels.as_mut()) {
-        labels.remove("pod-template-hash");
+        labels.remove(HASH);
     }
     edit(world, of, |deployment| deployment.spec.get_or_insert_default().template = template)
 }
@@ -280,7 +280,7 @@ impl Choice {
         let prefix = format!("{}-", of.name);
         let is_out = |pod: &&Pod| {
             let name = pod.metadata.name.as_deref().unwrap_or_default();
-            let is_his = name.starts_with(&prefix) && meta::labels(&pod.metadata).contains_key("pod-template-hash");
+            let is_his = name.starts_with(&prefix) && meta::labels(&pod.metadata).contains_key(HASH);
             is_his && !meta::labels(&pod.metadata).contains_key(&label) && meta::is_active(pod)
         };
         let name = |pod: &Pod| pod.metadata.name.clone().unwrap_or_default();

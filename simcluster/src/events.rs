@@ -17,7 +17,7 @@ const ALIKE_MILLIS: i64 = 600_000;
 const BURST: f64 = 25.0;
 const REFILL_MILLIS: f64 = 300_000.0;
 /// Events go after an hour.
-const LIFE_MILLIS: i64 = 3_600_000;
+pub const LIFE_MILLIS: i64 = 3_600_000;
 
 /// What is to be said.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
 use crate::change::{Change, Stored, Verb};
-use crate::meta;
 use crate::object::{Key, Kind, Object, Resource};
+use crate::{ApiError, meta};
 
 /// Changes that are kept per kind, unless said otherwise; older ones are compacted, and watches from there are told 410.
 pub const HISTORY: usize = 10_000;
@@ -100,6 +103,32 @@ impl Store {
     /// Pods of a namespace that nobody controls.
     pub fn orphans<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a Arc<Stored>> + use<'a> {
         self.pods_of(&orphans_of(namespace))
+    }
+
+    /// Pods that are bound to a node.
+    pub fn pods_on<'a>(&'a self, node: &'a str) -> impl Iterator<Item = &'a Pod> {
+        self.all::<Pod>(None).filter(move |pod| meta::node_of(pod) == Some(node))
+    }
+
+    /// What belongs to the object with this UID, which is or was there.
+    #[must_use]
+    pub fn dependents(&self, resource: Resource, owner: &Key, uid: &str) -> Vec<(Resource, Key)> {
+        let kind = match resource {
+            Resource::Deployment => Resource::ReplicaSet,
+            Resource::ReplicaSet => Resource::Pod,
+            _ => return Vec::new(),
+        };
+        let is_his = |meta: &ObjectMeta| meta.owner_references.iter().flatten().any(|owner| owner.uid == uid);
+        let all = self.list(kind, Some(&owner.namespace), None);
+        all.filter(|stored| is_his(stored.object.meta())).map(|stored| (kind, stored.object.key())).collect()
+    }
+
+    /// An object that must be there.
+    ///
+    /// # Errors
+    /// 404 if it is not.
+    pub fn existing(&self, resource: Resource, key: &Key) -> Result<Arc<Stored>, ApiError> {
+        self.get(resource, key).cloned().ok_or_else(|| ApiError::not_found(resource, &key.name))
     }
 
     /// Stores an object and returns what happened. Its resourceVersion is set.

@@ -3,7 +3,7 @@
 //! People, controllers, scheduler and kubelets all write through the functions of this file and of `world/`. It does not know HTTP.
 
 mod admit;
-mod delete;
+pub(crate) mod delete;
 mod wake;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::{Agenda, Task};
 use crate::change::Stored;
-use crate::events::{Note, Outcome, Recorder};
+use crate::events::{LIFE_MILLIS, Note, Outcome, Recorder};
 use crate::kubelet::Plan;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::store::{self, Store};
@@ -219,7 +219,7 @@ impl World {
                 .typed::<k8s_openapi::api::core::v1::Event>(&key)
                 .and_then(|event| event.last_timestamp.as_ref().map(time::millis));
             match last {
-                Some(last) if last + 3_600_000 > self.now_millis => self.recorder.keep(key, last),
+                Some(last) if last + LIFE_MILLIS > self.now_millis => self.recorder.keep(key, last),
                 _ => self.remove(Resource::Event, &key),
             }
         }

@@ -36,9 +36,7 @@ pub fn of(stored: &Stored) -> Value {
 
 /// Gets it.
 pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
-    let key = target.key();
-    let found = cluster.with(|world| world.store().get(target.resource, &key).cloned());
-    let found = found.ok_or_else(|| ApiError::not_found(target.resource, &key.name))?;
+    let found = cluster.with(|world| world.store().existing(target.resource, &target.key()))?;
     Ok(answer::ok(&of(&found)))
 }
 

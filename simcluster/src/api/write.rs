@@ -1,7 +1,5 @@
 //! Creating, updating, patching and deleting.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
@@ -11,9 +9,8 @@ use super::read::Selection;
 use super::route::{Part, Target, shown};
 use super::{Cluster, answer, scale, strategic, unknown};
 use crate::ApiError;
-use crate::change::Stored;
 use crate::object::{Key, Object, Resource};
-use crate::world::{DeleteOptions, Propagation, World, Write};
+use crate::world::{DeleteOptions, Propagation, Write};
 
 const PROTOBUF: &str = "this cluster reads JSON only, and the request carries protobuf, as `kubectl create deployment` sends it. Use `kubectl apply -f`, or `kubectl create deployment … --dry-run=client -o json | kubectl apply -f -`";
 
@@ -122,7 +119,7 @@ pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     let value = body(headers, bytes)?;
     if target.part == Part::Scale {
         let written = cluster.with(|world| {
-            let object = scale::into_object(&present(world, target)?.object, &value)?;
+            let object = scale::into_object(&world.store().existing(target.resource, &target.key())?.object, &value)?;
             world.update(object, Write::Spec, is_dry(target))
         })?;
         return Ok(answer::ok(&scale::of(&written)));
@@ -135,11 +132,6 @@ pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
 
 const fn part(target: &Target) -> Write {
     if matches!(target.part, Part::Status) { Write::Status } else { Write::Spec }
-}
-
-fn present(world: &World, target: &Target) -> Result<Arc<Stored>, ApiError> {
-    let key = target.key();
-    world.store().get(target.resource, &key).cloned().ok_or_else(|| ApiError::not_found(target.resource, &key.name))
 }
 
 /// How a patch is to be understood.
@@ -177,7 +169,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
         _ => json(bytes)?,
     };
     let (written, status, strange) = cluster.with(|world| {
-        let before = match present(world, target) {
+        let before = match world.store().existing(target.resource, &target.key()) {
             Err(_) if style == Style::Apply && target.part == Part::Whole => {
                 let (object, strange) = read(target, patch.clone())?;
                 let made = world.create(placed(target, object)?, is_dry(target))?;

@@ -3,10 +3,8 @@
 use crate::agenda::Task;
 use crate::meta;
 use crate::object::{Key, Resource};
+use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::world::{DeleteOptions, Propagation, World};
-
-const FOREGROUND: &str = "foregroundDeletion";
-const ORPHAN: &str = "orphan";
 
 /// Looks at one object.
 pub fn collect(world: &mut World, resource: Resource, key: &Key) {
@@ -14,14 +12,14 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
     let meta = stored.object.meta();
     let has = |name: &str| meta.finalizers.iter().flatten().any(|known| known == name);
     if has(ORPHAN) {
-        for (resource, dependent) in dependents(world, resource, key, stored.object.uid()) {
+        for (resource, dependent) in world.store.dependents(resource, key, stored.object.uid()) {
             disown(world, resource, &dependent, stored.object.uid());
         }
         release(world, resource, key, ORPHAN);
         return;
     }
     if has(FOREGROUND) {
-        let left = dependents(world, resource, key, stored.object.uid());
+        let left = world.store.dependents(resource, key, stored.object.uid());
         if left.is_empty() {
             release(world, resource, key, FOREGROUND);
         }
@@ -46,18 +44,6 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
     if !owners.is_empty() && !owners.iter().any(is_there) {
         let _ = world.delete(resource, key, &DeleteOptions::default());
     }
-}
-
-fn dependents(world: &World, resource: Resource, key: &Key, uid: &str) -> Vec<(Resource, Key)> {
-    let kind = match resource {
-        Resource::Deployment => Resource::ReplicaSet,
-        Resource::ReplicaSet => Resource::Pod,
-        _ => return Vec::new(),
-    };
-    let all = world.store.list(kind, Some(&key.namespace), None);
-    let mine =
-        all.filter(|stored| stored.object.meta().owner_references.iter().flatten().any(|owner| owner.uid == uid));
-    mine.map(|stored| (kind, stored.object.key())).collect()
 }
 
 fn disown(world: &mut World, resource: Resource, key: &Key, uid: &str) {

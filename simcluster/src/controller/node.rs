@@ -75,9 +75,8 @@ pub fn report(world: &mut World, key: &Key) {
             }
         });
     }
-    let mut pods: Vec<Pod> =
-        world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
-    pods.drain(..).for_each(|pod| crate::kubelet::plan(world, &pod));
+    let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
+    pods.iter().for_each(|pod| crate::kubelet::plan(world, pod));
 }
 
 /// Its taints.
@@ -138,8 +137,7 @@ fn lose(world: &mut World, key: &Key) {
         let message = format!("Node {} status is now: NodeNotReady", key.name);
         world.note(Note::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
     }
-    let pods: Vec<Pod> =
-        world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(&key.name)).cloned().collect();
+    let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
     for pod in pods {
         let of = Key::of(&pod.metadata);
         world.modify::<Pod>(&of, Write::Status, |pod| {
@@ -210,8 +208,7 @@ fn disrupt(world: &mut World, key: &Key, reason: &str, message: &str) {
 pub fn gone(world: &mut World, name: &str) {
     world.silent.remove(name);
     // Its kubelet has nothing to report to.
-    let of_node = world.store.all::<Pod>(None).filter(|pod| meta::node_of(pod) == Some(name));
-    let uids: Vec<String> = of_node.filter_map(|pod| pod.metadata.uid.clone()).collect();
+    let uids: Vec<String> = world.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
     for uid in uids {
         world.plans.remove(&uid);
     }

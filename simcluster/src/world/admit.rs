@@ -133,7 +133,7 @@ impl World {
     /// 404 if it is not there, 409 if it was changed meanwhile, 422 if it is wrong.
     pub fn update(&mut self, mut object: Object, write: Write, is_dry: bool) -> Result<Arc<Stored>, ApiError> {
         let (resource, key) = (object.resource(), object.key());
-        let before = self.store.get(resource, &key).cloned().ok_or_else(|| ApiError::not_found(resource, &key.name))?;
+        let before = self.store.existing(resource, &key)?;
         let known = before.object.meta();
         let asked = object.meta();
         let why = if asked.uid.as_ref().is_some_and(|uid| Some(uid) != known.uid.as_ref()) {

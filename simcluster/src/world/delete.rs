@@ -59,7 +59,7 @@ impl World {
         key: &Key,
         options: &DeleteOptions,
     ) -> Result<(Arc<Stored>, bool), ApiError> {
-        let before = self.store.get(resource, key).cloned().ok_or_else(|| ApiError::not_found(resource, &key.name))?;
+        let before = self.store.existing(resource, key)?;
         let known = before.object.meta();
         if options.uid.as_ref().is_some_and(|uid| Some(uid) != known.uid.as_ref()) {
             let why = format!(

@@ -8,7 +8,7 @@ use super::World;
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
 use crate::controller::node;
-use crate::object::{Key, Object, Resource};
+use crate::object::{Key, Object};
 use crate::selector::Labels;
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::{kubelet, meta, strategy};
@@ -152,25 +152,9 @@ impl World {
 
     /// The garbage collector looks at what belonged to something that is gone, and at the owner that waited for it.
     fn wake_collector(&mut self, gone: &Object) {
-        let (uid, key) = (gone.uid().to_owned(), gone.key());
-        let resource = match gone.resource() {
-            Resource::Deployment => Some(Resource::ReplicaSet),
-            Resource::ReplicaSet => Some(Resource::Pod),
-            _ => None,
-        };
-        let dependents: Vec<Key> = match resource {
-            Some(Resource::Pod) => self.store.pods_of(&uid).map(|pod| pod.object.key()).collect(),
-            Some(resource) => {
-                let is_his = |meta: &ObjectMeta| meta.owner_references.iter().flatten().any(|owner| owner.uid == uid);
-                let all = self.store.list(resource, Some(&key.namespace), None);
-                all.filter(|stored| is_his(stored.object.meta())).map(|stored| stored.object.key()).collect()
-            }
-            None => Vec::new(),
-        };
-        if let Some(resource) = resource {
-            for key in dependents {
-                self.later(15, 90, Task::Collect(resource, key));
-            }
+        let key = gone.key();
+        for (resource, dependent) in self.store.dependents(gone.resource(), &key, gone.uid()) {
+            self.later(15, 90, Task::Collect(resource, dependent));
         }
         for owner in gone.meta().owner_references.clone().unwrap_or_default() {
             let Some(resource) = meta::resource_of(&owner) else { continue };

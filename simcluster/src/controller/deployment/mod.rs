@@ -4,7 +4,7 @@ mod recreate;
 mod revision;
 mod rolling;
 mod scale;
-mod sets;
+pub mod sets;
 mod status;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStatus, ReplicaSet};
