@@ -111,17 +111,17 @@ fn revision(set: &Value) -> i64 {
     annotation(set, "revision").parse().unwrap_or_default()
 }
 
+fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().any(|of| of["type"] == "Ready" && of["status"] == "True")
+}
+
 /// How a pod stands when nothing happens to it any more.
 fn standing(pod: &Value) -> Option<&'static str> {
-    let ready = pod["status"]["conditions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .any(|of| of["type"] == "Ready" && of["status"] == "True");
     let state = &pod["status"]["containerStatuses"][0]["state"];
     match text(state, "/waiting/reason") {
         "ErrImagePull" | "ImagePullBackOff" => Some("cannot be pulled"),
-        _ if ready => Some("ready"),
+        _ if is_ready(pod) => Some("ready"),
         _ if state["running"].is_object() && text(pod, "/spec/containers/0/image").contains("never") => {
             Some("not ready")
         }
@@ -155,6 +155,25 @@ impl Seen {
         })
     }
 
+    /// Every ReplicaSet has counted its pods and the Deployment its ReplicaSets: standing still alone is no rest, a busy
+    /// controller is only late.
+    fn adds_up(&self) -> bool {
+        let counted = |set: &Value| {
+            let mine = self.pods.iter().filter(|pod| controller(pod) == text(set, "/metadata/uid"));
+            let (mut all, mut ready) = (0, 0);
+            for pod in mine {
+                all += 1;
+                ready += i64::from(is_ready(pod));
+            }
+            all == number(set, "/status/replicas") && ready == number(set, "/status/readyReplicas")
+        };
+        let summed = ["replicas", "readyReplicas", "availableReplicas", "terminatingReplicas"].iter().all(|name| {
+            let path = format!("/status/{name}");
+            number(&self.deployment, &path) == self.sets.iter().map(|set| number(set, &path)).sum::<i64>()
+        });
+        self.sets.iter().all(counted) && summed
+    }
+
     /// Nothing will happen any more; `None` while something does.
     fn rest(&self) -> Option<Value> {
         let (spec, status) = (&self.deployment["spec"], &self.deployment["status"]);
@@ -185,6 +204,9 @@ impl Seen {
                     text(set, "/spec/template/spec/containers/0/image"),
                 ]),
             );
+        }
+        if !self.adds_up() {
+            return None;
         }
         let mut pods: BTreeMap<String, u32> = BTreeMap::new();
         for pod in &self.pods {

@@ -127,6 +127,30 @@ fn streams_that_overtake_each_other_change_nothing_but_times() {
     }
 }
 
+/// On a busy machine what made a pod end arrives much later than the end itself.
+#[test]
+fn why_pods_ended_is_told_also_when_their_owners_are_late() {
+    let ends = |observed: Vec<Observed>| -> BTreeMap<String, Value> {
+        let said = play(observed);
+        let pods = said["deployments"].as_array().unwrap().iter().flat_map(|d| d["pods"].as_array().unwrap());
+        pods.map(|pod| (pod["name"].to_string(), pod["endReason"].clone())).collect()
+    };
+    for (name, observed) in recordings() {
+        let expected = ends(observed.clone());
+        for late in [200, 400, 800] {
+            let mut delayed = observed.clone();
+            for one in &mut delayed {
+                let is_owner = matches!(one.fact, Some(Fact::Deployment(..) | Fact::ReplicaSet(..)));
+                one.at_millis += if is_owner { late } else { 0 };
+            }
+            delayed.sort_by_key(|one| one.at_millis);
+            let found = ends(delayed);
+            let wrong: Vec<_> = found.iter().filter(|(pod, end)| expected.get(*pod) != Some(*end)).collect();
+            assert!(wrong.is_empty() && found.len() == expected.len(), "{name}, {late} ms late: {wrong:?}");
+        }
+    }
+}
+
 #[test]
 fn objects_seen_twice_and_listed_again_change_nothing() {
     for (name, observed) in recordings() {

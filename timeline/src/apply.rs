@@ -20,9 +20,9 @@ use crate::model::Gap;
 use crate::phase::PodState;
 use crate::{Change, Millis, Model, Uid};
 
-/// Streams of different kinds overtake each other by this much: what depends on two of them is decided at once and may be
-/// decided better for this long.
-const SETTLING_MILLIS: Millis = 100;
+/// Streams of different kinds overtake each other by milliseconds, and by this much when machines are busy: what depends on
+/// two of them is decided at once and may be decided better for this long.
+const SETTLING_MILLIS: Millis = 1_000;
 
 /// The state machine of one cluster.
 #[derive(Debug, Default)]

@@ -11,6 +11,7 @@ use timeline::fact::{
     Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit, Image, IntOrPercent,
     Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
 };
+use timeline::model::EndReason;
 use timeline::view::{self, Now};
 use timeline::{Fact, Timeline, Uid};
 
@@ -235,4 +236,36 @@ fn causes_in_their_words() {
         }),
     );
     insta::assert_snapshot!(all);
+}
+
+/// Three pods; one goes, `then` follows within the time in which owners may still explain it.
+fn end_of_one_of_three(then: &[Fact]) -> Option<EndReason> {
+    let mut timeline = Timeline::new();
+    for number in 10..13 {
+        timeline.apply(0, watched(pod(number, 3, &format!("web-2-{number}"))));
+    }
+    timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::InWatch));
+    timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::InWatch));
+    let mut going = pod(10, 3, "web-2-10");
+    going.meta.deletion_at_millis = Some(40_000);
+    timeline.apply(10_000, watched(going));
+    for (index, fact) in (1..).zip(then) {
+        timeline.apply(10_000 + index * 300, fact.clone());
+    }
+    timeline.model().pods.get(&Uid::from_bits(10)).and_then(|pod| pod.end_reason)
+}
+
+fn watched(pod: PodFact) -> Fact {
+    Fact::Pod(Box::new(pod), Seen::InWatch)
+}
+
+#[test]
+fn a_replacement_tells_a_killed_pod_from_one_that_was_scaled_down() {
+    let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::InWatch);
+    let replacement = watched(pod(14, 3, "web-2-14"));
+    let removed = Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::Deleted);
+    assert_eq!(end_of_one_of_three(&[]), Some(EndReason::DeletedByHand));
+    assert_eq!(end_of_one_of_three(std::slice::from_ref(&smaller)), Some(EndReason::ScaledDown), "its owner was late");
+    assert_eq!(end_of_one_of_three(&[replacement.clone(), smaller]), Some(EndReason::DeletedByHand), "it was replaced");
+    assert_eq!(end_of_one_of_three(&[replacement, removed]), Some(EndReason::DeletedByHand), "and then its owner went");
 }

@@ -8,7 +8,7 @@ use super::World;
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
 use crate::controller::node;
-use crate::object::{Key, Object};
+use crate::object::{Key, Kind, Object};
 use crate::selector::Labels;
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::{kubelet, meta, strategy};
@@ -56,20 +56,24 @@ impl World {
             self.wake_deployment_of(before.meta());
         }
         if meta::controller(&set.metadata).is_none() && verb != Verb::Deleted {
-            // Nobody's: whoever selects it may adopt it.
-            let labels = meta::labels(&set.metadata).clone();
-            let fits = |deployment: &&Deployment| {
-                deployment.spec.as_ref().is_some_and(|spec| Labels::of(&spec.selector).matches(&labels))
-            };
-            let found: Vec<Key> = self
-                .store
-                .all::<Deployment>(Some(&key.namespace))
-                .filter(fits)
-                .map(|deployment| Key::of(&deployment.metadata))
-                .collect();
-            found.into_iter().for_each(|key| self.soon(Task::Deployment(key)));
+            let read =
+                |owner: &Deployment| Some((Key::of(&owner.metadata), Labels::of(&owner.spec.as_ref()?.selector)));
+            self.wake_selecting(&set.metadata, read, Task::Deployment);
         }
         self.soon(Task::ReplicaSet(key));
+    }
+
+    /// Nobody's: whoever selects it may adopt it.
+    fn wake_selecting<K: Kind>(
+        &mut self,
+        orphan: &ObjectMeta,
+        read: fn(&K) -> Option<(Key, Labels)>,
+        task: fn(Key) -> Task,
+    ) {
+        let owners = self.store.all::<K>(orphan.namespace.as_deref()).filter_map(read);
+        let labels = meta::labels(orphan);
+        let found: Vec<Key> = owners.filter(|(_, selector)| selector.matches(labels)).map(|(key, _)| key).collect();
+        found.into_iter().for_each(|key| self.soon(task(key)));
     }
 
     fn wake_deployment_of(&mut self, meta: &ObjectMeta) {
@@ -98,16 +102,9 @@ impl World {
                 || before.meta().owner_references != pod.metadata.owner_references
         });
         if is_concerned && set.is_none() && was_changed && verb != Verb::Deleted {
-            let labels = meta::labels(&pod.metadata).clone();
-            let fits =
-                |set: &&ReplicaSet| set.spec.as_ref().is_some_and(|spec| Labels::of(&spec.selector).matches(&labels));
-            let found: Vec<Key> = self
-                .store
-                .all::<ReplicaSet>(Some(&key.namespace))
-                .filter(fits)
-                .map(|set| Key::of(&set.metadata))
-                .collect();
-            found.into_iter().for_each(|key| self.soon(Task::ReplicaSet(key)));
+            let read =
+                |owner: &ReplicaSet| Some((Key::of(&owner.metadata), Labels::of(&owner.spec.as_ref()?.selector)));
+            self.wake_selecting(&pod.metadata, read, Task::ReplicaSet);
         }
         if verb == Verb::Deleted {
             // A Recreate rollout waits for the last pod to be gone.

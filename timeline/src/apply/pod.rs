@@ -39,6 +39,7 @@ impl Timeline {
             if before.is_some() {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
+                self.note_replacement(set);
                 self.emit(Change::Pod(Box::new(Pod {
                     uid,
                     namespace: fact.meta.namespace.clone(),
@@ -148,6 +149,13 @@ impl Timeline {
             }
             self.emit(Change::PodEnds(pod, reason));
         }
+    }
+
+    /// A ReplicaSet makes a pod: those that ended just before had to be replaced, so it was not the controllers who let them go.
+    fn note_replacement(&mut self, set: Uid) {
+        let pods = &self.model.pods;
+        let is_by_hand = |pod: &Uid| pods.get(pod).is_some_and(|pod| pod.end_reason == Some(EndReason::DeletedByHand));
+        self.settling.retain(|end| end.set != set || !is_by_hand(&end.pod));
     }
 
     /// Pods that a ReplicaSet controls and that do not terminate.
