@@ -36,10 +36,10 @@ pub fn take(folder: &str) -> Result<()> {
         replay.args(names.iter().map(|name| traces.join(format!("{name}.jsonl"))));
         Server::start(&mut replay)
     };
-    let shoot = |name: &str, address: &str, size: &str, click: Option<&str>| {
+    let shoot = |name: &str, address: &str, size: &str, click: &str, says: &str| {
         let file = folder.join(format!("{name}.png"));
         let mut shoot = sh::command("node", &["measure/shoot.mjs", address, &file.display().to_string(), size]);
-        shoot.current_dir(sh::at("end2end")).args(click);
+        shoot.current_dir(sh::at("end2end")).args([click, says]);
         if let Some(chromium) = &chromium {
             shoot.env("CHROMIUM", chromium);
         }
@@ -48,18 +48,18 @@ pub fn take(folder: &str) -> Result<()> {
     for (name, recording, seconds, deployment, size, theme) in MOMENTS {
         let server = held(seconds, &[recording])?;
         let place = format!("clusters/{recording}/namespaces/{recording}/deployments/{deployment}");
-        let click = theme.contains("&at=").then_some("#gutter > :last-child a"); // with the current revision opened
-        shoot(name, &format!("{}/{place}?theme={theme}", server.address), size, click)?;
+        let click = theme.contains("&at=").then_some("#gutter > :last-child a").unwrap_or_default(); // with the current revision opened
+        shoot(name, &format!("{}/{place}?theme={theme}", server.address), size, click, "")?;
     }
     let server = held(MANY_HELD_AT, &MANY)?;
     for (name, size, page) in OF_MANY {
-        shoot(name, &format!("{}{page}", server.address), size, None)?;
+        shoot(name, &format!("{}{page}", server.address), size, "", "")?;
     }
     // The playground's third story step, by its own clock; what it shows follows from the seed.
     let mut demo = sh::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
-    let server = Server::start(demo.arg(sh::at("target/shots.kubeconfig")))?;
-    std::thread::sleep(std::time::Duration::from_secs(9)); // a picture of something that moves
-    shoot("playground-light", &format!("{}/playground?theme=light", server.address), "1440x900", None)?;
+    let server = Server::start(demo.arg(std::env::temp_dir().join("rollcast.kubeconfig")))?;
+    let address = format!("{}/playground?theme=light", server.address);
+    shoot("playground-light", &address, "1440x900", "", "Revision 1 down 2 → 1")?;
     println!("{}", folder.display());
     Ok(())
 }
