@@ -40,8 +40,21 @@ function explain(event) {
 strip.addEventListener("pointerover", explain);
 strip.addEventListener("focusin", explain);
 
+// A pod that is opened on the page is the one that the buttons mean, until it is closed or another one is chosen.
+const detail = document.getElementById("detail");
+let opened = "";
+function follow() {
+  const name = detail.querySelector("h2")?.textContent ?? "";
+  if (name === opened) return;
+  if (pods.value === opened) pods.value = "";
+  opened = name;
+  if ([...pods.options].some((option) => option.value === name)) pods.value = name;
+}
+if (detail && pods) new MutationObserver(follow).observe(detail, { childList: true, subtree: true });
+
 strip.addEventListener("submit", async (event) => {
   event.preventDefault();
+  explain({ target: event.submitter }); // who touches cannot point first
   const body = new URLSearchParams(new FormData(event.target, event.submitter));
   try {
     const answer = await fetch("/playground", { method: "POST", body, headers: { accept: "application/json" } });

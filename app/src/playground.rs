@@ -68,7 +68,7 @@ impl Playground {
             ("command", &self.command),
             ("speed", &self.speed_said()),
             ("refused", &self.refused),
-            ("pause", &if self.is_playing { "Stop the story" } else { "Go on" }.to_owned()),
+            ("going", &if self.is_playing { "Stop the story" } else { "Go on" }.to_owned()),
         ]
         .into_iter()
         .map(|(id, text)| (format!("{PREFIX}{id}"), text.clone()))
@@ -97,18 +97,18 @@ impl Playground {
             ),
         }
     }
+}
 
-    fn text(&self, id: &str) -> String {
-        self.texts().remove(&format!("{PREFIX}{id}")).unwrap_or_default()
-    }
+/// One of the texts that change, where the script finds it.
+fn text(texts: &BTreeMap<String, String>, id: &str) -> impl IntoView + use<> {
+    let id = format!("{PREFIX}{id}");
+    let content = texts.get(&id).cloned().unwrap_or_default();
+    view! { <span id=id>{content}</span> }
 }
 
 /// The story alone, for pages that are looked at.
-fn tale(of: &Playground) -> AnyView {
-    let text = |id: &'static str| {
-        let content = of.text(id);
-        view! { <span id=format!("{PREFIX}{id}")>{content}</span> }
-    };
+fn tale(texts: &BTreeMap<String, String>) -> AnyView {
+    let text = |id| text(texts, id);
     view! {
         <p class="tale-head"><b class="tag">"Playground"</b><span class="tale-title">{text("title")}</span>{text("step")}</p>
         <p class="tale-sentence" role="status">{text("sentence")}" "<code>{text("command")}</code></p>
@@ -121,7 +121,7 @@ fn tale(of: &Playground) -> AnyView {
 pub fn caption(of: &Playground) -> AnyView {
     view! {
         <section id="playground" class="playground caption" aria-label="Playground" data-testid="playground">
-            {tale(of)}
+            {tale(&of.texts())}
             <a class="choice" href=of.page.clone()>"Take part"</a>
         </section>
     }
@@ -131,6 +131,8 @@ pub fn caption(of: &Playground) -> AnyView {
 /// The strip of the Deployment's page.
 #[must_use]
 pub fn strip(of: &Playground) -> AnyView {
+    let texts = of.texts();
+    let text = |id| text(&texts, id);
     let groups = ["Roll out", "Pods", "Size and pace", "Break things"];
     let groups = groups.map(|group| {
         let buttons = of.buttons.iter().filter(|button| button.group == group).map(button).collect_view();
@@ -142,9 +144,9 @@ pub fn strip(of: &Playground) -> AnyView {
         ["0.25", "0.5", "1", "2", "4", "10"].map(|speed| view! { <option selected=speed == of.speed>{speed}</option> });
     view! {
         <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
-            {tale(of)}
+            {tale(&texts)}
             <form class="tale-choice" method="post" action="/playground">
-                <button class="choice" id="play-pause" name="action" value="pause-story">{of.text("pause")}</button>
+                <button class="choice" name="action" value="pause-story">{text("going")}</button>
                 <button class="choice" name="action" value="next-story">"Next story"</button>
                 <label>"Story " <select name="story">{stories.collect_view()}</select></label>
                 <button class="choice" name="action" value="story">"Tell it"</button>
@@ -162,8 +164,8 @@ pub fn strip(of: &Playground) -> AnyView {
                 </div>
             </form>
             <p class="means"><code id="play-means">"Each button stands for a kubectl command: point at one to see it. In a terminal: export KUBECONFIG="{of.kubeconfig.clone()}</code>
-                <span id="play-refused" class="refused" role="status">{of.text("refused")}</span>
-                <span id="play-speed">{of.text("speed")}</span></p>
+                <span class="refused" role="status">{text("refused")}</span>
+                {text("speed")}</p>
         </section>
     }
     .into_any()

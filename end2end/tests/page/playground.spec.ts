@@ -58,11 +58,18 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
   await press("Put it back");
   await expect(rollout.living("out")).toHaveCount(0);
 
+  // A pod that is opened on the page is the one that is meant.
+  await rollout.living(3).first().click();
+  await expect(page.locator("#play-pods")).toHaveValue(await page.locator("#detail h2").innerText());
+  await page.keyboard.press("Escape");
+  await expect(page.locator("#play-pods")).toHaveValue("");
+
   await page.locator("#play-scale-field").fill("2");
   await press("Scale to");
   await expect(rollout.verdict).toContainText("2 of 2", { timeout: 30_000 });
   await press("Pause");
   await expect(strip.getByRole("button", { name: "Restart" })).toBeDisabled();
+  await expect(strip.getByRole("button", { name: "Pause", exact: true })).toBeDisabled();
   await expect(rollout.badge).toContainText("Paused");
   await press("Resume");
   await page.locator("#play-scale-field").fill("51");
