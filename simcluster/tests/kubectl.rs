@@ -166,6 +166,12 @@ async fn people_change_it() {
     kubectl.run(&format!("delete pod {pod} --timeout=60s"));
     kubectl.settle();
     kubectl.run("taint node node-1 a=b:NoSchedule");
+    let node = kubectl.get("pods -l app=web -o jsonpath={.items[0].spec.nodeName}");
+    let drained = kubectl.run(&format!("drain {node} --timeout=60s"));
+    assert!(drained.contains("evicting pod default/web-") && drained.contains("drained"), "{drained}");
+    kubectl.settle();
+    assert!(!kubectl.get("pods -l app=web -o wide").contains(&format!(" {node} ")), "its pods are elsewhere");
+    kubectl.run(&format!("uncordon {node}"));
     kubectl.run("cordon node-2");
     kubectl.run("delete deployment web --cascade=orphan --timeout=60s");
     assert_ne!(kubectl.get("pods -o name"), "");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Form, State};
+use axum::extract::{Form, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -31,9 +31,13 @@ pub fn routes() -> Router<Arc<Rollcast>> {
     Router::new().route("/playground", get(enter).post(act)).route("/playground/events", get(events))
 }
 
-async fn enter(State(rollcast): State<Arc<Rollcast>>) -> Response {
+/// Its page, with what was asked of pages (a theme).
+async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery) -> Response {
     match &rollcast.playground {
-        Some(playground) => Redirect::to(&playground.page()).into_response(),
+        Some(playground) => {
+            let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+            Redirect::to(&format!("{}{query}", playground.page())).into_response()
+        }
         None => nothing(),
     }
 }

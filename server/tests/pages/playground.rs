@@ -60,6 +60,17 @@ async fn real_clusters_have_no_playground() {
 }
 
 #[tokio::test]
+async fn its_address_leads_to_its_page_with_what_was_asked_of_it() {
+    let rollcast = playground("address").await;
+    for (asked, page) in [("/playground", ""), ("/playground?theme=dark", "?theme=dark")] {
+        let request = Request::get(asked).header(header::HOST, "localhost").body(Body::empty()).unwrap();
+        let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+        let location = response.headers()[header::LOCATION].to_str().unwrap();
+        assert_eq!(location, format!("/clusters/playground/namespaces/default/deployments/web{page}"));
+    }
+}
+
+#[tokio::test]
 async fn only_pages_of_this_server_may_ask_for_anything() {
     let rollcast = playground("origin").await;
     for origin in ["http://evil.example", "null", "http://127.0.0.1:7441"] {

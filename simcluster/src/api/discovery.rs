@@ -72,6 +72,10 @@ fn resources(group: &str) -> Value {
         if !matches!(resource, Resource::Event | Resource::EndpointSlice) {
             all.push(entry(format!("{}/status", resource.plural()), &["get", "patch", "update"]));
         }
+        if resource == Resource::Pod {
+            let eviction = entry("pods/eviction".to_owned(), &["create"]);
+            all.push(with(eviction, &[("kind", "Eviction"), ("group", "policy"), ("version", "v1")]));
+        }
         if group == "apps" {
             let scale = entry(format!("{}/scale", resource.plural()), &["get", "patch", "update"]);
             all.push(with(scale, &[("kind", "Scale"), ("group", "autoscaling"), ("version", "v1")]));

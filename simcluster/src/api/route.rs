@@ -25,6 +25,8 @@ pub enum Part {
     Status,
     /// Its size.
     Scale,
+    /// Its being evicted, which is only ever created.
+    Eviction,
 }
 
 /// What a request is about.
@@ -156,6 +158,7 @@ fn target(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Target
         [name, "scale"] if matches!(resource, Resource::Deployment | Resource::ReplicaSet) => {
             (Some(*name), Part::Scale)
         }
+        [name, "eviction"] if resource == Resource::Pod => (Some(*name), Part::Eviction),
         _ => return None,
     };
     let owned = |text: Option<&str>| text.map(str::to_owned);
@@ -172,6 +175,13 @@ fn dispatch(
     let is_one = target.name.is_some();
     if is_one && target.resource.is_namespaced() && target.namespace.is_none() {
         return Err(ApiError::no_such_path());
+    }
+    if target.part == Part::Eviction {
+        return if method == Method::POST {
+            write::evict(cluster, &target, headers, body)
+        } else {
+            Err(ApiError::not_allowed())
+        };
     }
     match (method, is_one) {
         (&Method::GET, false) if target.query.is("watch") => watch::watch(cluster, target),

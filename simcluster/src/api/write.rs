@@ -219,9 +219,12 @@ fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError>
     }
 }
 
-fn options(target: &Target, bytes: &Bytes) -> Result<DeleteOptions, ApiError> {
-    // kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
-    let sent = if bytes.is_empty() { Value::Null } else { json(bytes)? };
+/// kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
+fn options_in(target: &Target, bytes: &Bytes) -> Result<DeleteOptions, ApiError> {
+    options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })
+}
+
+fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
     let text = |name: &str| {
         let sent = sent.get(name).and_then(Value::as_str);
         sent.or_else(|| target.query.get(name)).map(str::to_owned)
@@ -253,15 +256,31 @@ fn options(target: &Target, bytes: &Bytes) -> Result<DeleteOptions, ApiError> {
 
 /// DELETE of one object.
 pub fn delete(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
-    let options = options(target, bytes)?;
+    let options = options_in(target, bytes)?;
     let key = target.key();
     let (object, is_gone) = cluster.with(|world| world.delete(target.resource, &key, &options))?;
     if is_gone && target.resource != Resource::Pod {
         let details = serde_json::json!({ "name": key.name, "group": target.resource.group(), "kind": target.resource.plural(), "uid": object.object.uid() });
-        let status = serde_json::json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details });
-        return Ok(answer::ok(&status));
+        return Ok(success(StatusCode::OK, Some(&details)));
     }
     Ok(answer::json(StatusCode::OK, object.json()))
+}
+
+fn success(code: StatusCode, details: Option<&Value>) -> Response {
+    let status = serde_json::json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details });
+    answer::json(code, status.to_string())
+}
+
+/// POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so it is never too early.
+pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
+    let eviction = body(headers, bytes)?;
+    let key = target.key();
+    if eviction.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|name| name != key.name) {
+        return Err(ApiError::bad_request("name in URL does not match name in Eviction object".to_owned()));
+    }
+    let options = options(target, eviction.get("deleteOptions").unwrap_or(&Value::Null))?;
+    cluster.with(|world| world.evict(&key, &options))?;
+    Ok(success(StatusCode::CREATED, None))
 }
 
 /// DELETE of all that are selected.
@@ -269,7 +288,7 @@ pub fn delete_all(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<R
     if target.resource == Resource::Namespace {
         return Err(ApiError::not_allowed());
     }
-    let (selection, options) = (Selection::of(target)?, options(target, bytes)?);
+    let (selection, options) = (Selection::of(target)?, options_in(target, bytes)?);
     cluster.with(|world| {
         let mut keys: Vec<Key> = Vec::new();
         for object in world.store().list(target.resource, target.namespace.as_deref(), None) {
@@ -282,5 +301,5 @@ pub fn delete_all(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<R
         }
         Ok::<_, ApiError>(())
     })?;
-    Ok(answer::ok(&serde_json::json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success" })))
+    Ok(success(StatusCode::OK, None))
 }

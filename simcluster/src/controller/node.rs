@@ -189,7 +189,8 @@ pub fn evict(world: &mut World, key: &Key, uid: &str) {
     let _ = world.delete(Resource::Pod, key, &DeleteOptions::default());
 }
 
-fn disrupt(world: &mut World, key: &Key, reason: &str, message: &str) {
+/// A pod's status says why it will be deleted.
+pub fn disrupt(world: &mut World, key: &Key, reason: &str, message: &str) {
     let now = time::second(world.now_millis());
     world.modify::<Pod>(key, Write::Status, |pod| {
         let condition = PodCondition {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::World;
 use crate::agenda::Task;
 use crate::change::Stored;
+use crate::controller::node;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, meta, time};
 
@@ -104,6 +105,21 @@ impl World {
             self.later(20, 120, Task::Collect(resource, key.clone()));
         }
         Ok((marked, false))
+    }
+
+    /// Evicts a pod: its status says so, then it is deleted.
+    ///
+    /// # Errors
+    /// As [`World::delete`].
+    pub fn evict(&mut self, key: &Key, options: &DeleteOptions) -> Result<(), ApiError> {
+        let dry = DeleteOptions { is_dry: true, ..options.clone() };
+        self.delete(Resource::Pod, key, &dry)?;
+        if options.is_dry {
+            return Ok(());
+        }
+        node::disrupt(self, key, "EvictionByEvictionAPI", "Eviction API: evicting");
+        // The version that was asked for was the one before its status said so.
+        self.delete(Resource::Pod, key, &DeleteOptions { resource_version: None, ..options.clone() }).map(drop)
     }
 
     /// Marks an object as being deleted. Even a pod without a grace period is marked for a moment.
