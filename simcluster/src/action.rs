@@ -45,6 +45,10 @@ pub enum Action {
     LoseNode(String),
     /// A node comes, or comes back.
     AddNode(String),
+    /// A node takes no more pods, and those that it has are evicted.
+    Drain(String),
+    /// A node takes pods again.
+    Uncordon(String),
 }
 
 /// The label that tells which pods are of a Deployment: the first one of its selector.
@@ -113,8 +117,10 @@ impl Action {
             }
             Self::LoseNode(node) => vec!["delete".into(), "node".into(), node.clone()],
             Self::AddNode(node) => vec!["apply".into(), "-f".into(), format!("{node}.yaml")],
+            Self::Drain(node) => vec!["drain".into(), node.clone()],
+            Self::Uncordon(node) => vec!["uncordon".into(), node.clone()],
         };
-        let is_of_cluster = matches!(self, Self::LoseNode(_) | Self::AddNode(_));
+        let is_of_cluster = matches!(self, Self::LoseNode(_) | Self::AddNode(_) | Self::Drain(_) | Self::Uncordon(_));
         if of.namespace != "default" && !is_of_cluster {
             words.extend(["--namespace".to_owned(), of.namespace.clone()]);
         }
@@ -178,8 +184,22 @@ impl Action {
                 let object = Object::read(Resource::Node, json!({ "metadata": { "name": name } }))?;
                 world.create(object, false).map(|_| ())
             }
+            Self::Drain(node) => {
+                cordon(world, node, true)?;
+                let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
+                pods.iter().try_for_each(|pod| world.evict(pod, &usual))
+            }
+            Self::Uncordon(node) => cordon(world, node, false),
         }
     }
+}
+
+/// Whether a node takes pods.
+fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiError> {
+    let node = world.get::<Node>(&Key::new("", name)).ok_or_else(|| ApiError::not_found(Resource::Node, name));
+    let mut node = node?;
+    node.spec.get_or_insert_default().unschedulable = is_cordoned.then_some(true);
+    world.update(node.into_object(), Write::Spec, false).map(|_| ())
 }
 
 fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
@@ -244,8 +264,10 @@ pub struct Choice {
     pub newest: Option<String>,
     /// Revisions to go back to.
     pub revisions: Vec<i64>,
-    /// Nodes that are there.
+    /// Nodes that take pods.
     pub nodes: Vec<String>,
+    /// Nodes that were drained.
+    pub drained: Vec<String>,
     /// Nodes that should be there and are not.
     pub lost: Vec<String>,
     /// Replicas that are asked for.
@@ -285,8 +307,10 @@ impl Choice {
         };
         let name = |pod: &Pod| pod.metadata.name.clone().unwrap_or_default();
         let orphans = world.store().orphans(&of.namespace).filter_map(|stored| Pod::of(&stored.object));
-        let nodes: Vec<String> =
-            world.store().all::<Node>(None).filter_map(|node| node.metadata.name.clone()).collect();
+        let there: Vec<&Node> = world.store().all::<Node>(None).collect();
+        let named = |node: &Node| node.metadata.name.clone().unwrap_or_default();
+        let is_cordoned = |node: &Node| node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true);
+        let is_there = |name: &String| there.iter().any(|node| node.metadata.name.as_ref() == Some(name));
         let quota = world.store().typed::<ResourceQuota>(&Key::new(&of.namespace, QUOTA));
         let hard = quota.and_then(|quota| quota.spec.as_ref()?.hard.as_ref()?.get("pods")?.0.parse().ok());
         let newest = all.last();
@@ -297,11 +321,13 @@ impl Choice {
             out_of_rotation: orphans.filter(is_out).map(name).collect(),
             newest: newest.and_then(|(_, set)| set.metadata.name.clone()),
             revisions: all.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
-            lost: world.settings.nodes.iter().filter(|node| !nodes.contains(node)).cloned().collect(),
-            nodes: nodes
-                .into_iter()
-                .filter(|name| world.store().typed::<Node>(&Key::new("", name)).is_some_and(node::is_ready))
+            lost: world.settings.nodes.iter().filter(|node| !is_there(node)).cloned().collect(),
+            nodes: there
+                .iter()
+                .filter(|node| node::is_ready(node) && !is_cordoned(node))
+                .map(|node| named(node))
                 .collect(),
+            drained: there.iter().filter(|node| is_cordoned(node)).map(|node| named(node)).collect(),
             replicas: meta::desired(deployment),
             is_paused: spec.paused == Some(true),
             image: containers.first().and_then(|container| container.image.clone()).unwrap_or_default(),

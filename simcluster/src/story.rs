@@ -71,6 +71,8 @@ enum Act {
     Quota(bool),
     LoseNode,
     AddNodes,
+    Drain,
+    Uncordon,
 }
 
 /// What a step waits for.
@@ -232,6 +234,8 @@ fn action(world: &World, choice: &Choice, act: Act) -> Option<Action> {
         Act::Quota(false) => Action::Quota(PLENTY),
         Act::LoseNode => Action::LoseNode(choice.nodes.last()?.clone()),
         Act::AddNodes => Action::AddNode(choice.lost.first()?.clone()),
+        Act::Drain => Action::Drain(choice.nodes.last()?.clone()),
+        Act::Uncordon => Action::Uncordon(choice.drained.first()?.clone()),
     })
 }
 
@@ -245,6 +249,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
         return;
     };
     let mut before: Vec<Action> = choice.lost.iter().cloned().map(Action::AddNode).collect();
+    before.extend(choice.drained.iter().cloned().map(Action::Uncordon));
     before.extend(choice.out_of_rotation.iter().cloned().map(Action::KillPod));
     before.push(Action::Quota(PLENTY));
     for action in before {

@@ -73,6 +73,10 @@ impl Kubectl {
         self.run("rollout status deployment/web --timeout=60s");
     }
 
+    fn choice(&self) -> Choice {
+        self.cluster.with(|world| Choice::of(world, &Key::new("default", "web")).unwrap())
+    }
+
     fn get(&self, path: &str) -> String {
         self.run(&format!("get {path}"))
     }
@@ -160,13 +164,15 @@ async fn people_change_it() {
     assert!(is_good, "{text}");
     assert_eq!(kubectl.get(REPLICAS), "4");
     kubectl.run("annotate deployment/web kubernetes.io/change-cause=because");
-    let pod = kubectl.get(POD);
+    kubectl.settle();
+    let pod = kubectl.choice().pods[0].clone(); // not one that is terminating
     kubectl.run(&format!("label pod {pod} app-"));
     kubectl.run(&format!("label pod {pod} app=web"));
     kubectl.run(&format!("delete pod {pod} --timeout=60s"));
     kubectl.settle();
     kubectl.run("taint node node-1 a=b:NoSchedule");
-    let node = kubectl.get("pods -l app=web -o jsonpath={.items[0].spec.nodeName}");
+    let pod = kubectl.choice().pods[0].clone();
+    let node = kubectl.get(&format!("pod {pod} -o jsonpath={{.spec.nodeName}}"));
     let drained = kubectl.run(&format!("drain {node} --timeout=60s"));
     assert!(drained.contains("evicting pod default/web-") && drained.contains("drained"), "{drained}");
     kubectl.settle();
@@ -222,7 +228,7 @@ async fn commands_do_what_they_stand_for() {
         let (is_good, text) = kubectl.output(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "", "true");
         assert!(is_good, "{arguments:?}: {text}");
     };
-    let choice = || kubectl.cluster.with(|world| Choice::of(world, &of).unwrap());
+    let choice = || kubectl.choice();
     run(&Action::Image(choice().next_image("")));
     assert_eq!(choice().image, "web:v2");
     kubectl.settle();
@@ -248,6 +254,10 @@ async fn commands_do_what_they_stand_for() {
     run(&Action::DeleteReplicaSet(choice().newest.unwrap()));
     run(&Action::Quota(7));
     assert_eq!(choice().quota, 7);
+    run(&Action::Drain("node-3".to_owned()));
+    assert_eq!(choice().drained, ["node-3"]);
+    run(&Action::Uncordon("node-3".to_owned()));
+    assert!(choice().drained.is_empty());
     run(&Action::LoseNode("node-4".to_owned()));
     assert_eq!(choice().lost, ["node-4"]);
 }

@@ -16,7 +16,7 @@ const SIZE: &str = "Size and pace";
 const BREAK: &str = "Break things";
 
 /// Every button: heading, name, what it says.
-const BUTTONS: [(&str, &str, &str); 18] = [
+const BUTTONS: [(&str, &str, &str); 19] = [
     (ROLL_OUT, "version", "Next version"),
     (ROLL_OUT, "slow", "Slow to start"),
     (ROLL_OUT, "never", "Never ready"),
@@ -33,6 +33,7 @@ const BUTTONS: [(&str, &str, &str); 18] = [
     (SIZE, "quota", "Quota"),
     (SIZE, "no-quota", "No quota"),
     (BREAK, "delete-replicaset", "Delete ReplicaSet"),
+    (BREAK, "drain", "Drain a node"),
     (BREAK, "lose-node", "Lose a node"),
     (BREAK, "add-node", "Node returns"),
 ];
@@ -80,7 +81,11 @@ pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
         "no-quota" => (choice.quota != PLENTY).then_some(Action::Quota(PLENTY))?,
         "delete-replicaset" => Action::DeleteReplicaSet(choice.newest.clone()?),
         "lose-node" => Action::LoseNode(choice.nodes.get(1..)?.last()?.clone()),
-        "add-node" => Action::AddNode(choice.lost.first()?.clone()),
+        "drain" => Action::Drain(choice.nodes.get(1..)?.last()?.clone()),
+        "add-node" => match choice.lost.first() {
+            Some(lost) => Action::AddNode(lost.clone()),
+            None => Action::Uncordon(choice.drained.first()?.clone()),
+        },
         _ => return None,
     })
 }

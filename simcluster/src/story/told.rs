@@ -7,7 +7,7 @@ const fn ready(replicas: i32) -> Act {
 }
 
 /// Every story, in the order in which they are played.
-pub static STORIES: [Story; 15] = [
+pub static STORIES: [Story; 16] = [
     Story {
         name: "rollout",
         title: "What happens during a rollout?",
@@ -217,6 +217,23 @@ pub static STORIES: [Story; 15] = [
             step(
                 "Each new pod is ready first, and available five seconds later. Only then an old one may go.",
                 Act::Version(""),
+                Until::Calm,
+            ),
+        ],
+    },
+    Story {
+        name: "drain",
+        title: "What if a node is drained?",
+        steps: &[
+            step("Eight pods on four nodes.", ready(8), Until::Calm),
+            step(
+                "A node takes no more pods, and those that it has are evicted: asked to go, and replaced on the other nodes. No template changed, so the revision stays.",
+                Act::Drain,
+                Until::Calm,
+            ),
+            step(
+                "The node takes pods again. Nothing moves back: only new pods look for a node.",
+                Act::Uncordon,
                 Until::Calm,
             ),
         ],
