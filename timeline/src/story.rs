@@ -1,6 +1,7 @@
 //! The story: what the controllers did, as data in the order of time. [`crate::say`] makes a sentence of each moment.
 
 mod fold;
+mod pods;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +16,6 @@ use crate::{Millis, order, say};
 const ONE_INSTANT_MILLIS: Millis = 60;
 /// A change of replicas and the steps that it makes are this close together.
 const SCALING_MILLIS: Millis = 2_000;
-/// A replacement appears this soon after a pod was asked to go.
-const REPLACEMENT_MILLIS: Millis = 5_000;
 /// A gap shorter than this is not worth a line.
 const GAP_MILLIS: Millis = 1_000;
 
@@ -118,8 +117,8 @@ pub(crate) enum Happening {
     },
     /// A pod ended in another way worth telling.
     Ended { pod: String, reason: EndReason, was_released: bool },
-    /// Pods were written off with their node.
-    NodeLost { pods: u32, node: String },
+    /// Pods had to leave a node: it was lost, or they were evicted.
+    LeftNode { pods: Vec<String>, node: String, reason: EndReason },
     /// A ReplicaSet let go of a pod.
     Released { pod: String, revision: Option<u64> },
     /// A ReplicaSet took a pod up again.
@@ -298,54 +297,6 @@ impl Teller<'_> {
         budget::limits(&spec)
     }
 
-    fn pods(&mut self) {
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        let mut lost: Vec<(Millis, u32, String)> = Vec::new();
-        let mut replacing: Vec<crate::Uid> = Vec::new();
-        for pod in &pods {
-            let revision = pod.replica_set().and_then(|set| self.model.replica_sets.get(&set)?.revision());
-            let name = pod.name.clone();
-            if let Some(at) = pod.released_millis {
-                self.tell(at, LineKind::Outside, Happening::Released { pod: name.clone(), revision });
-            }
-            if let Some(at) = pod.adopted_millis {
-                self.tell(at, LineKind::Outside, Happening::Adopted { pod: name.clone() });
-            }
-            let Some(at) = ended_at(pod) else { continue };
-            match pod.end_reason {
-                Some(EndReason::DeletedByHand) if !pod.is_out_of_rotation() => {
-                    let other = replacement(&pods, pod, at, &replacing);
-                    replacing.extend(other.map(|other| other.uid));
-                    let what = Happening::Killed {
-                        pod: name,
-                        revision,
-                        replacement: other.map(|other| (other.name.clone(), available_at(other).map(|up| up - at))),
-                        drained_millis: pod.gone_millis().map(|gone| gone - at),
-                    };
-                    self.tell(at, LineKind::Outside, what);
-                }
-                Some(EndReason::NodeLost) => {
-                    let node = pod.now.node.clone().unwrap_or_else(|| "unknown".to_owned());
-                    match lost.iter_mut().find(|(_, _, other)| *other == node) {
-                        Some((_, pods, _)) => *pods += 1,
-                        None => lost.push((at, 1, node)),
-                    }
-                }
-                Some(reason @ (EndReason::Evicted | EndReason::DeletedByHand)) => {
-                    let was_released = pod.is_out_of_rotation();
-                    self.tell(at, LineKind::Outside, Happening::Ended { pod: name, reason, was_released });
-                }
-                Some(reason @ EndReason::Unknown) => {
-                    self.tell(at, LineKind::Unknown, Happening::Ended { pod: name, reason, was_released: false });
-                }
-                _ => {}
-            }
-        }
-        for (at, pods, node) in lost {
-            self.tell(at, LineKind::Bad, Happening::NodeLost { pods, node });
-        }
-    }
-
     fn sets(&mut self) {
         let limit = self.deployment.now.spec.revision_history_limit;
         for set in self.model.sets_of(self.deployment.uid) {
@@ -446,31 +397,11 @@ fn part(set: &ReplicaSet, scale: &Scale) -> Part {
     Part { revision: at_revision(set, scale.at_millis), from: scale.from, to: scale.to }
 }
 
-/// The pod that was made in place of one that was asked to go at `at`.
-fn replacement<'m>(pods: &[&'m Pod], gone: &Pod, at: Millis, taken: &[crate::Uid]) -> Option<&'m Pod> {
-    let is_next = |pod: &&&Pod| {
-        let seen = pod.first_seen_millis();
-        pod.replica_set() == gone.replica_set()
-            && seen >= at
-            && seen - at <= REPLACEMENT_MILLIS
-            && !taken.contains(&pod.uid)
-    };
-    pods.iter().find(is_next).copied()
-}
-
-fn available_at(pod: &Pod) -> Option<Millis> {
-    pod.states.iter().find(|(state, _)| *state == PodState::Available).map(|(_, at)| *at)
-}
-
 /// When a pod was available: from and to each time.
 fn available_stretches(pod: &Pod) -> Vec<(Millis, Millis)> {
     let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain(std::iter::once(Millis::MAX));
     let stretches = pod.states.iter().zip(ends);
     stretches.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to)).collect()
-}
-
-fn ended_at(pod: &Pod) -> Option<Millis> {
-    pod.states.iter().find(|(state, _)| matches!(state, PodState::Terminating | PodState::Gone)).map(|(_, at)| *at)
 }
 
 /// The revision that a ReplicaSet carried at a time (its annotation arrives a moment after its first replicas).

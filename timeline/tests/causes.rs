@@ -269,3 +269,36 @@ fn a_replacement_tells_a_killed_pod_from_one_that_was_scaled_down() {
     assert_eq!(end_of_one_of_three(&[replacement.clone(), smaller]), Some(EndReason::DeletedByHand), "it was replaced");
     assert_eq!(end_of_one_of_three(&[replacement, removed]), Some(EndReason::DeletedByHand), "and then its owner went");
 }
+
+#[test]
+fn pods_that_leave_a_node_together_are_told_together() {
+    let mut timeline = Timeline::new();
+    timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::InWatch));
+    timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::InWatch));
+    for number in 10..14 {
+        timeline.apply(0, watched(pod(number, 3, &format!("web-2-new{number}"))));
+    }
+    // Two of them at once, another one much later, and one that was on another node.
+    for (at, number, node) in
+        [(10_000, 10, "node-1"), (10_500, 11, "node-2"), (11_000, 12, "node-1"), (200_000, 13, "node-1")]
+    {
+        let mut going = pod(number, 3, &format!("web-2-new{number}"));
+        going.node = Some(node.into());
+        going.disruption = Some("EvictionByEvictionAPI".into());
+        going.meta.deletion_at_millis = Some(at + 30_000);
+        timeline.apply(at, watched(going));
+    }
+    let told: Vec<String> = timeline::story::story(timeline.model(), Uid::from_bits(1))
+        .into_iter()
+        .filter(|line| line.text.contains("evicted"))
+        .map(|line| format!("{} {}", line.at_millis, line.text))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "10000 2 pods evicted from node node-1; the revision stays.",
+            "10500 Pod new11 evicted from node node-2; the revision stays.",
+            "200000 Pod new13 evicted from node node-1; the revision stays.",
+        ]
+    );
+}

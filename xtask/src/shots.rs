@@ -48,7 +48,7 @@ pub fn take(folder: &str) -> Result<()> {
     for (name, recording, seconds, deployment, size, theme) in MOMENTS {
         let server = held(seconds, &[recording])?;
         let place = format!("clusters/{recording}/namespaces/{recording}/deployments/{deployment}");
-        let click = theme.contains("&at=").then_some("#gutter > :last-child a").unwrap_or_default(); // with the current revision opened
+        let click = if theme.contains("&at=") { "#gutter > :last-child a" } else { "" }; // with the current revision opened
         shoot(name, &format!("{}/{place}?theme={theme}", server.address), size, click, "")?;
     }
     let server = held(MANY_HELD_AT, &MANY)?;

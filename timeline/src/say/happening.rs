@@ -39,9 +39,7 @@ pub(crate) fn happening(happening: &Happening) -> String {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
         }
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
-        Happening::NodeLost { pods, node } => {
-            format!("{} written off: node {} is gone.", count(*pods, "pod"), safe(node))
-        }
+        Happening::LeftNode { pods, node, reason } => left(pods, node, *reason),
         Happening::Released { pod, revision } => {
             let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();
             format!("Pod {} released{by}: its labels no longer match. It keeps running, out of rotation.", name(pod))
@@ -151,6 +149,18 @@ fn killed(
         None => {}
     }
     said
+}
+
+fn left(pods: &[String], node: &str, reason: EndReason) -> String {
+    let node = safe(node);
+    let who = match pods {
+        [pod] => format!("Pod {}", name(pod)),
+        more => count(u32::try_from(more.len()).unwrap_or(u32::MAX), "pod"),
+    };
+    match reason {
+        EndReason::Evicted => format!("{who} evicted from node {node}; the revision stays."),
+        _ => format!("{who} written off: node {node} is gone."),
+    }
 }
 
 fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
