@@ -14,6 +14,7 @@ function tell({ texts, commands, off, pods: names }) {
     if (!button) return; // a strip that only tells
     button.disabled = off.includes(id);
     button.title = command;
+    document.getElementById(`${id}-command`).textContent = command;
   }
   if (document.activeElement === pods) return;
   const known = [...pods.options].slice(1).map((option) => option.value);

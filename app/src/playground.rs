@@ -148,8 +148,10 @@ pub fn strip(of: &Playground) -> AnyView {
             <form class="tale-choice" method="post" action="/playground">
                 <button class="choice" name="action" value="pause-story">{text("going")}</button>
                 <button class="choice" name="action" value="next-story">"Next story"</button>
-                <label>"Story " <select name="story">{stories.collect_view()}</select></label>
-                <button class="choice" name="action" value="story">"Tell it"</button>
+                <span class="tale-pick">
+                    <label>"Story " <select name="story">{stories.collect_view()}</select></label>
+                    <button class="choice" name="action" value="story">"Tell it"</button>
+                </span>
             </form>
             <form method="post" action="/playground" class="hands" aria-label="Do it yourself">
                 <div class="deeds" role="group" aria-label="Which pod"><label>"Pod "
@@ -166,9 +168,19 @@ pub fn strip(of: &Playground) -> AnyView {
             <p class="means"><code id="play-means">"Each button stands for a kubectl command: point at one to see it. In a terminal: export KUBECONFIG="{of.kubeconfig.clone()}</code>
                 <span class="refused" role="status">{text("refused")}</span>
                 {text("speed")}</p>
+            <details class="all-means">
+                <summary>"All commands"</summary>
+                <dl>{of.buttons.iter().map(means).collect_view()}</dl>
+            </details>
         </section>
     }
     .into_any()
+}
+
+/// What a button stands for, for those who cannot point at it.
+fn means(of: &Button) -> AnyView {
+    view! { <div><dt>{of.label}</dt><dd><code id=format!("{PREFIX}{}-command", of.action)>{of.command.clone()}</code></dd></div> }
+        .into_any()
 }
 
 fn button(of: &Button) -> AnyView {

@@ -41,7 +41,7 @@ struct Step {
     deploy: Option<Deploy>,
     /// Apply any manifest.
     apply: Option<Value>,
-    /// Add a node.
+    /// Add a node that takes only pods which tolerate the taint `story=NAMESPACE`, from its first moment: stories are played side by side.
     node: Option<String>,
     /// Run kubectl in the story's namespace.
     kubectl: Option<String>,
@@ -123,7 +123,10 @@ impl Step {
             kubectl.apply(&filled_manifest(manifest, memory)?)?;
         }
         if let Some(name) = &self.node {
-            kubectl.apply(&node(&filled(name, memory)))?;
+            let mut node = node(&filled(name, memory));
+            let taint = json!({ "key": "story", "value": memory.get("namespace"), "effect": "NoSchedule" });
+            merge(&mut node, &serde_json::Map::from_iter([("spec".to_owned(), json!({ "taints": [taint] }))]));
+            kubectl.apply(&node)?;
         }
         for (name, arguments) in &self.remember {
             let text = kubectl.run(&format!("get {}", filled(arguments, memory)))?;
