@@ -41,7 +41,12 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
 
   await strip.getByRole("button", { name: "Never ready" }).hover();
   await expect(page.locator("#play-means")).toHaveText("kubectl set image deployment/web web=web:never-v2");
+  await strip.getByText("All commands").click();
+  await expect(page.locator("#play-never-command")).toHaveText("kubectl set image deployment/web web=web:never-v2");
+  await expect(strip.getByText("Put it back")).toHaveCount(2); // the button, and its command that makes no sense now
+  await expect(page.locator("#play-label-command")).toBeHidden();
   await press("Never ready");
+  await expect(page.locator("#play-never-command")).toHaveText("kubectl set image deployment/web web=web:never-v3");
   await expect(rollout.pods(2, "unready")).toHaveCount(2, { timeout: 30_000 });
   await expect(rollout.pods(1, "available")).toHaveCount(3);
 
