@@ -329,13 +329,14 @@ object! {
 }
 
 /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.
-pub const ANNOTATIONS: [&str; 6] = [
+pub const ANNOTATIONS: [&str; 7] = [
     "deployment.kubernetes.io/revision",
     "deployment.kubernetes.io/revision-history",
     "deployment.kubernetes.io/desired-replicas",
     "deployment.kubernetes.io/max-replicas",
     "kubernetes.io/change-cause",
     "kubectl.kubernetes.io/restartedAt",
+    "controller.kubernetes.io/pod-deletion-cost",
 ];
 
 /// Labels that are kept.

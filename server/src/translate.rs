@@ -198,6 +198,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
         containers.push(self::container(container.name, Role::App, &status.container_statuses));
     }
     let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == Truth::True);
+    let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
     Ok(PodFact {
         node: Some(spec.node_name).filter(|node| !node.is_empty()),
         phase: match status.phase.as_str() {
@@ -212,6 +213,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
         ready: condition(&status.conditions, "Ready"),
         scheduled: condition(&status.conditions, "PodScheduled"),
         disruption: disruption.map(|c| c.reason),
+        deletion_cost: cost.and_then(|text| text.parse().ok()).unwrap_or_default(),
         containers,
         conditions: conditions(status.conditions),
         meta: meta(object.metadata, "ReplicaSet")?,

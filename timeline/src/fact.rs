@@ -272,6 +272,8 @@ pub struct PodFact {
     pub scheduled: Option<Condition>,
     /// Condition `DisruptionTarget`, when it is true: its reason.
     pub disruption: Option<String>,
+    /// `controller.kubernetes.io/pod-deletion-cost`; 0 when absent.
+    pub deletion_cost: i32,
     /// Containers in the order of the spec: init containers first.
     pub containers: Vec<Container>,
     /// Conditions that are worth a look: readiness gates, and Kubernetes' own ones that are not true.

@@ -15,6 +15,7 @@
 pub mod apply;
 pub mod budget;
 pub mod change;
+pub mod chosen;
 pub mod clock;
 pub mod document;
 pub mod fact;

@@ -421,6 +421,12 @@ pub struct PodNow {
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.
     pub deletion_at_millis: Option<Millis>,
+    /// Since when it is ready, or was when it last was, by the kubelet's clock.
+    #[serde(skip)]
+    pub ready_since_millis: Option<Millis>,
+    /// How dear it is to lose, compared with its siblings.
+    #[serde(skip)]
+    pub deletion_cost: i32,
     /// Containers in the order of the spec: init containers first.
     #[serde(skip)]
     pub containers: Vec<Container>,

@@ -237,6 +237,7 @@ mod tests {
             ready: condition(Truth::False, "ContainersNotReady"),
             scheduled: None,
             disruption: None,
+            deletion_cost: 0,
             containers: vec![container(Role::App, Some(ContainerState::Running))],
         }
     }

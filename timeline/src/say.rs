@@ -4,10 +4,12 @@
 //! from clusters goes through [`crate::words::safe`] and is never longer than 200 characters.
 
 mod cause;
+mod choice;
 mod happening;
 mod verdict;
 
 pub use cause::cause;
+pub use choice::choice;
 pub(crate) use happening::happening;
 pub use verdict::{badge, budget, derived, recreated, succeeded, verdict, why};
 

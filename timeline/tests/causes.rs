@@ -83,6 +83,7 @@ fn pod(number: u128, set: u128, name: &str) -> PodFact {
         ready: None,
         scheduled: None,
         disruption: None,
+        deletion_cost: 0,
         containers: vec![Container {
             name: "web".into(),
             role: Role::App,
@@ -301,4 +302,48 @@ fn pods_that_leave_a_node_together_are_told_together() {
             "200000 Pod new13 evicted from node node-1; the revision stays.",
         ]
     );
+}
+
+#[test]
+fn why_a_pod_went_and_not_another_one() {
+    // Three pods of one ReplicaSet, each on a node of its own, ready for a minute; one of them is changed, and goes.
+    let went = |change: &dyn Fn(&mut PodFact)| {
+        let mut timeline = Timeline::new();
+        timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::InWatch));
+        timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::InWatch));
+        let ready = |number: u128| {
+            let mut pod = pod(number, 3, &format!("web-2-new{number}"));
+            pod.node = Some(format!("node-{number}"));
+            pod.ready = Some(condition(Truth::True, "", ""));
+            pod
+        };
+        let mut gone = ready(10);
+        change(&mut gone);
+        for pod in [gone.clone(), ready(11), ready(12)] {
+            timeline.apply(1_000, watched(pod));
+        }
+        timeline.apply(60_000, Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::InWatch));
+        gone.meta.deletion_at_millis = Some(90_000);
+        timeline.apply(60_010, watched(gone));
+        let pod = timeline.model().pods.get(&Uid::from_bits(10)).unwrap();
+        timeline::chosen::criteria(timeline.model(), pod, 0).map(|criteria| timeline::say::choice(&criteria))
+    };
+    let not_ready = condition(Truth::False, "ContainersNotReady", "");
+    let mut all = String::new();
+    for (what, change) in [
+        ("like the others", &(|_: &mut PodFact| {}) as &dyn Fn(&mut PodFact)),
+        ("no node", &|pod| (pod.node, pod.ready, pod.phase, pod.containers) = (None, None, Phase::Pending, Vec::new())),
+        ("starting", &|pod| (pod.ready, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new())),
+        ("not ready", &|pod| pod.ready = Some(not_ready.clone())),
+        ("cheaper", &|pod| pod.deletion_cost = -1),
+        ("dearer, which contradicts it", &|pod| pod.deletion_cost = 1),
+        ("on the node of another one", &|pod| pod.node = Some("node-11".into())),
+        ("ready later", &|pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(40_000)),
+        ("ready for as long, but for a little", &|pod| {
+            pod.ready.as_mut().unwrap().last_transition_millis = Some(2_000)
+        }),
+    ] {
+        all.push_str(&format!("{what}: {}\n", went(change).unwrap_or_else(|| "(nothing is told)".to_owned())));
+    }
+    insta::assert_snapshot!(all);
 }

@@ -166,6 +166,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                     ready: (*state == 3).then(|| condition(Truth::True, at / 1000 * 1000)),
                     scheduled: None,
                     disruption: None,
+                    deletion_cost: 0,
                     containers: vec![Container {
                         name: "web".into(),
                         role: Role::App,

@@ -6,8 +6,10 @@ use leptos::prelude::*;
 use timeline::fact::{Container, ContainerState, Role, Truth};
 use timeline::model::{EndReason, Pod};
 use timeline::phase::PodState;
+use timeline::say::choice;
+use timeline::view::Now;
 use timeline::words::{clock, count, duration, safe};
-use timeline::{Change, Millis, Model};
+use timeline::{Change, Millis, Model, chosen};
 
 use super::{Home, commands, detail, fact, word};
 use crate::address;
@@ -19,7 +21,9 @@ const MOST_LINES: usize = 60;
 
 /// Everything about a pod. `past` is what happened to it, in order, as far as it is kept.
 #[must_use]
-pub fn pod(home: &Home, model: &Model, pod: &Pod, past: &[(Millis, Change)], now_millis: Millis) -> AnyView {
+pub fn pod(home: &Home, model: &Model, pod: &Pod, past: &[(Millis, Change)], now: Now) -> AnyView {
+    let now_millis = now.millis;
+    let chosen = chosen::criteria(model, pod, now.skew_millis);
     let set = pod.replica_set().and_then(|uid| model.replica_sets.get(&uid));
     let revision = set.and_then(timeline::model::ReplicaSet::revision);
     let state = pod.state();
@@ -43,6 +47,7 @@ pub fn pod(home: &Home, model: &Model, pod: &Pod, past: &[(Millis, Change)], now
             {fact("Restarts", pod.now.restarts.to_string())}
             {fact("Grace ends", left.map(|at| format!("{} UTC", clock(at))).unwrap_or_default())}
             {fact("Ended because", pod.end_reason.map(|reason| because(reason).to_owned()).unwrap_or_default())}
+            {fact("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())}
         </dl>
         {startup(pod)}
         {containers(&pod.now.containers)}

@@ -9,6 +9,7 @@ use axum::http::header::CACHE_CONTROL;
 use axum::response::{Html, IntoResponse, Response};
 use leptos::prelude::RenderHtml;
 use timeline::change::Subject;
+use timeline::view::Now;
 use timeline::words::safe;
 use timeline::{Change, Millis, Model, Uid};
 
@@ -63,7 +64,8 @@ pub(super) async fn pod(
         let pod = model.pods_of_deployment(deployment).into_iter().find(|pod| pod.uid == uid)?;
         let past = reader.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= now_millis);
         let past: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
-        Some(detail::pod::pod(&asked.home, &model, pod, &past, now_millis).to_html())
+        let now = Now { millis: now_millis, skew_millis: reader.timeline.skew_millis() };
+        Some(detail::pod::pod(&asked.home, &model, pod, &past, now).to_html())
     };
     answer(&rollcast, Asked::read((cluster, namespace, name), &parameters), look, why, request).await
 }

@@ -108,6 +108,8 @@ impl Timeline {
             last_exit: reading.last_exit.or_else(|| pod.now.last_exit.clone()),
             available_at_millis: due,
             deletion_at_millis: fact.meta.deletion_at_millis,
+            ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
+            deletion_cost: fact.deletion_cost,
             containers: fact.containers.clone(),
             conditions: fact.conditions.clone(),
         };

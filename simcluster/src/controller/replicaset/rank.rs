@@ -11,14 +11,14 @@ use crate::{meta, time};
 /// A pod with what is compared of it, in the order of comparison.
 struct Ranked<'a> {
     pod: &'a Pod,
-    /// Ready pods of the same owner on its node.
+    /// Pods of the same Deployment on its node, ready or not; those that terminate do not count.
     doubled_up: usize,
 }
 
-/// The first `count` pods to go; `related` are the pods of the same owner.
+/// The first `count` pods to go; `related` are the pods of all ReplicaSets of the same Deployment.
 pub fn first_to_go(active: &[&Pod], related: &[&Pod], count: usize, now_millis: i64) -> Vec<Key> {
     let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
-    for pod in related.iter().filter(|pod| meta::is_ready(pod) && meta::is_active(pod)) {
+    for pod in related.iter().filter(|pod| meta::is_active(pod)) {
         *on_node.entry(meta::node_of(pod).unwrap_or_default()).or_default() += 1;
     }
     let doubled_up = |pod| on_node.get(meta::node_of(pod).unwrap_or_default()).copied().unwrap_or_default();
@@ -55,6 +55,7 @@ fn cost(pod: &Pod) -> i32 {
 
 fn restarts(pod: &Pod) -> i32 {
     let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
+    // Those of sidecars, which break ties, are not simulated.
     statuses.into_iter().flatten().map(|status| status.restart_count).max().unwrap_or_default()
 }
 
@@ -73,8 +74,8 @@ fn by_age(a: Option<i64>, b: Option<i64>, one: &Pod, other: &Pod, now_millis: i6
     if a == b {
         return Ordering::Equal;
     }
-    let bucket = |at: i64| i64::from((now_millis - at).max(1).ilog2());
-    // Kubernetes takes nanoseconds; the difference of logarithms is the same.
+    // In nanoseconds, as Kubernetes takes them: where one power of two ends and the next begins depends on the unit.
+    let bucket = |at: i64| i128::from(now_millis - at).checked_mul(1_000_000).and_then(i128::checked_ilog2);
     bucket(a).cmp(&bucket(b)).then_with(|| one.metadata.uid.cmp(&other.metadata.uid))
 }
 
@@ -115,7 +116,21 @@ mod tests {
         let alone = pod("alone", "c", true, json!({}));
         let all = [&alone, &usual, &young, &unready, &homeless, &cheap, &pending];
         let names: Vec<_> = first_to_go(&all, &all, 6, now).into_iter().map(|key| key.name).collect();
-        // "usual" and "cheap" share a node; "young" is alone with an unready one.
-        assert_eq!(names, ["homeless", "pending", "unready", "cheap", "usual", "young"]);
+        // "young" has two more beside it on its node, though neither of them is ready; "usual" has one.
+        assert_eq!(names, ["homeless", "pending", "unready", "cheap", "young", "usual"]);
+    }
+
+    #[test]
+    fn ages_differ_by_powers_of_two_of_nanoseconds() {
+        // 2^33 ns are 8.59 s: the younger one goes first across that limit, the UID decides below it.
+        let made = created(&pod("z", "a", true, json!({}))).unwrap();
+        let ready = |name: &str, seconds: &str| {
+            let at = format!("2026-01-01T00:00:{seconds}Z");
+            pod(name, "a", true, json!({ "/status/conditions/0/lastTransitionTime": at }))
+        };
+        let first = |a: &Pod, b: &Pod, age: i64| first_to_go(&[a, b], &[a, b], 1, made + age).remove(0).name;
+        let (older, younger) = (ready("a", "01"), ready("b", "02"));
+        assert_eq!(first(&older, &younger, 10_000), "b", "9 s and 8 s");
+        assert_eq!(first(&older, &younger, 9_000), "a", "8 s and 7 s");
     }
 }

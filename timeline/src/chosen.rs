@@ -1,0 +1,272 @@
+//! Why a ReplicaSet that shrank let go of this pod and not of another one: the order of `ActivePodsWithRanks`
+//! (`pkg/controller/controller_utils.go`), applied to what was seen of its pods at that moment.
+//!
+//! Nothing is stored for it: states have their starts, so any moment can be looked at again. What was not seen exactly
+//! enough, such as the ready time of a pod that was ready when watching began, is not guessed.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use crate::model::{EndReason, Model, Pod};
+use crate::phase::PodState;
+use crate::{Millis, Uid};
+
+/// Deletions of one round of the ReplicaSet controller arrive this close behind each other: it writes at most 20 a second.
+const NEXT_MILLIS: Millis = 100;
+/// What arrived so little earlier may have been unknown to the controller when it chose.
+const ARRIVAL_MILLIS: Millis = 500;
+
+/// What tells a pod that goes from one that stays, in the order in which Kubernetes asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Criterion {
+    /// It had no node.
+    NoNode,
+    /// It was not running.
+    NotRunning,
+    /// It was not ready.
+    NotReady,
+    /// It is said to be cheaper to lose (`controller.kubernetes.io/pod-deletion-cost`).
+    Cheaper,
+    /// More pods of the Deployment were on its node: so many.
+    Crowded(u32),
+    /// It had been ready for a shorter time, by a power of two.
+    ReadyLater,
+    /// Its containers had restarted more often.
+    Restarts,
+    /// It was younger, by a power of two.
+    Younger,
+    /// Nothing told them apart. The lower UID comes first then, or, as that is no consistent order where some times are equal
+    /// and others are not, whichever the sorting leaves there.
+    Chance,
+}
+
+/// How a pod that went compares with one that stayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pair {
+    /// It had to go first.
+    Before(Criterion),
+    /// The other one would have had to go first, as far as was seen.
+    After,
+    /// Cannot be told from what was seen.
+    Unclear,
+}
+
+/// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
+/// ReplicaSet shrank, if all pods went, or if it cannot be told. `skew_millis` is how much later our clock is than the cluster's.
+#[must_use]
+pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Criterion>> {
+    let mut found = Vec::new();
+    for pair in pairs(model, pod, skew_millis) {
+        let Pair::Before(criterion) = pair else { return None };
+        if !found.contains(&criterion) {
+            found.push(criterion);
+        }
+    }
+    found.sort_unstable();
+    Some(found).filter(|found| !found.is_empty())
+}
+
+/// A pod that went, held against every pod of its ReplicaSet that stayed.
+#[must_use]
+pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Pair> {
+    let Some(set) = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown)) else { return Vec::new() };
+    let Some(round) = Round::of(model, set, pod) else { return Vec::new() };
+    let moment = Moment::new(model, set, (round.from, ended(pod).unwrap_or(round.from)), skew_millis);
+    let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !round.has(other));
+    let stayed = stayed.filter(|other| state_at(other, moment.at).is_some_and(is_active));
+    stayed.map(|other| moment.compare(pod, other)).collect()
+}
+
+/// When the controller let go of some pods of a ReplicaSet, by arrival.
+struct Round {
+    from: Millis,
+    to: Millis,
+}
+
+impl Round {
+    fn of(model: &Model, set: Uid, pod: &Pod) -> Option<Self> {
+        let at = ended(pod)?;
+        let mut all: Vec<Millis> = model.pods_of(set).filter_map(went).collect();
+        all.sort_unstable();
+        let mut rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
+        let mine = rounds.find(|round| round.contains(&at))?;
+        Some(Self { from: *mine.first()?, to: *mine.last()? })
+    }
+
+    fn has(&self, pod: &Pod) -> bool {
+        went(pod).is_some_and(|at| (self.from..=self.to).contains(&at))
+    }
+}
+
+/// The cluster as the controller saw it.
+struct Moment<'m> {
+    at: Millis,
+    /// The moments between which it chose.
+    perhaps: [Millis; 3],
+    skew_millis: Millis,
+    /// Pods of the Deployment on each node: at least and at most.
+    on_node: BTreeMap<&'m str, (u32, u32)>,
+}
+
+impl<'m> Moment<'m> {
+    fn new(model: &'m Model, set: Uid, (from, to): (Millis, Millis), skew_millis: Millis) -> Self {
+        // Rounds that follow each other closely look like one.
+        let perhaps = [from - 1, from - ARRIVAL_MILLIS, to - 1];
+        let deployment = model.replica_sets.get(&set).and_then(|set| set.owner);
+        let sets =
+            deployment.map_or_else(|| vec![set], |deployment| model.sets_of(deployment).map(|set| set.uid).collect());
+        let mut on_node: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+        let is_there = |pod: &Pod, at: Millis| {
+            state_at(pod, at).is_some_and(|state| is_active(state) && state != PodState::Scheduling)
+        };
+        for pod in sets.into_iter().flat_map(|set| model.pods_of(set).filter(move |pod| pod.owner == Some(set))) {
+            let (least, most) = on_node.entry(node(pod)).or_default();
+            *least += u32::from(perhaps.iter().all(|at| is_there(pod, *at)));
+            *most += u32::from(perhaps.iter().any(|at| is_there(pod, *at)));
+        }
+        Self { at: from - 1, perhaps, skew_millis, on_node }
+    }
+
+    /// What changed just before may have been seen or not: only what is the same either way is told.
+    fn compare(&self, gone: &Pod, other: &Pod) -> Pair {
+        let states =
+            |pod| self.perhaps.into_iter().filter_map(move |at| state_at(pod, at)).filter(|state| is_active(*state));
+        let mut found = states(gone)
+            .flat_map(|a| states(other).map(move |b| (a, b)))
+            .map(|(a, b)| self.compare_in((gone, a), (other, b)));
+        let first = found.next().unwrap_or(Pair::Unclear);
+        if found.all(|pair| pair == first) { first } else { Pair::Unclear }
+    }
+
+    fn compare_in(&self, (gone, a): (&Pod, PodState), (other, b): (&Pod, PodState)) -> Pair {
+        let has_node = |state| state != PodState::Scheduling;
+        if has_node(a) != has_node(b) {
+            return before_if(!has_node(a), Criterion::NoNode);
+        }
+        match (is_running(a), is_running(b)) {
+            // A container that fails may do so before or after the pod was running; it is not ready either way.
+            (None, _) if is_ready(b) => return Pair::Before(Criterion::NotReady),
+            (_, None) if is_ready(a) => return Pair::After,
+            (None, _) | (_, None) => return Pair::Unclear,
+            (Some(a), Some(b)) if a != b => return before_if(!a, Criterion::NotRunning),
+            _ => {}
+        }
+        if is_ready(a) != is_ready(b) {
+            return before_if(!is_ready(a), Criterion::NotReady);
+        }
+        if gone.now.deletion_cost != other.now.deletion_cost {
+            return before_if(gone.now.deletion_cost < other.now.deletion_cost, Criterion::Cheaper);
+        }
+        let crowd = |pod| self.on_node.get(node(pod)).copied().unwrap_or_default();
+        let (one, two) = (crowd(gone), crowd(other));
+        if one.0 > two.1 {
+            return Pair::Before(Criterion::Crowded(one.0));
+        }
+        if one.1 < two.0 {
+            return Pair::After;
+        }
+        if node(gone) != node(other) && (one.0 != one.1 || two.0 != two.1) {
+            return Pair::Unclear;
+        }
+        if is_ready(a) { self.by_ready_time(gone, other) } else { self.by_restarts_and_age(gone, other) }
+    }
+
+    fn by_ready_time(&self, gone: &Pod, other: &Pod) -> Pair {
+        let (Some(one), Some(two)) = (self.ready_since(gone), self.ready_since(other)) else { return Pair::Unclear };
+        if one == two {
+            return self.by_restarts_and_age(gone, other);
+        }
+        match by_buckets(self.age(one), self.age(two)) {
+            Some(Ordering::Less) => Pair::Before(Criterion::ReadyLater),
+            Some(Ordering::Greater) => Pair::After,
+            Some(Ordering::Equal) => Pair::Before(Criterion::Chance),
+            None => Pair::Unclear,
+        }
+    }
+
+    fn by_restarts_and_age(&self, gone: &Pod, other: &Pod) -> Pair {
+        let (one, two) = (gone.now.restarts, other.now.restarts);
+        if one > two {
+            return Pair::Before(Criterion::Restarts); // the other one's may have become more since, not fewer
+        }
+        if two > 0 {
+            return Pair::Unclear;
+        }
+        let (one, two) = (gone.created_at_millis, other.created_at_millis);
+        if one == two {
+            return Pair::Before(Criterion::Chance);
+        }
+        match by_buckets(self.age(one), self.age(two)) {
+            Some(Ordering::Less) => Pair::Before(Criterion::Younger),
+            Some(Ordering::Greater) => Pair::After,
+            Some(Ordering::Equal) => Pair::Before(Criterion::Chance),
+            None => Pair::Unclear,
+        }
+    }
+
+    /// Since when a pod was ready, by the kubelet's clock; `None` if it became ready anew later.
+    fn ready_since(&self, pod: &Pod) -> Option<Millis> {
+        let later = pod.states.iter().skip_while(|(_, start)| *start <= self.at);
+        let is_anew = later.skip_while(|(state, _)| is_ready(*state)).any(|(state, _)| is_ready(*state));
+        pod.now.ready_since_millis.filter(|_| !is_anew)
+    }
+
+    /// How old something was, at least and at most: when exactly the controller looked is not known.
+    fn age(&self, since_millis: Millis) -> (Millis, Millis) {
+        let age = self.at - self.skew_millis - since_millis;
+        (age - ARRIVAL_MILLIS, age + ARRIVAL_MILLIS)
+    }
+}
+
+const fn before_if(is_before: bool, criterion: Criterion) -> Pair {
+    if is_before { Pair::Before(criterion) } else { Pair::After }
+}
+
+/// Which duration is in the lower power of two of nanoseconds; `None` if that depends on what is not known exactly.
+fn by_buckets(one: (Millis, Millis), two: (Millis, Millis)) -> Option<Ordering> {
+    let bucket = |millis: Millis| i128::from(millis).checked_mul(1_000_000).and_then(i128::checked_ilog2);
+    let (one, two) = ((bucket(one.0), bucket(one.1)), (bucket(two.0), bucket(two.1)));
+    if one.1 < two.0 {
+        Some(Ordering::Less)
+    } else if one.0 > two.1 {
+        Some(Ordering::Greater)
+    } else if one.0 == one.1 && two.0 == two.1 {
+        Some(Ordering::Equal)
+    } else {
+        None
+    }
+}
+
+fn node(pod: &Pod) -> &str {
+    pod.now.node.as_deref().unwrap_or_default()
+}
+
+/// When its ReplicaSet let go of it.
+fn went(pod: &Pod) -> Option<Millis> {
+    ended(pod).filter(|_| pod.end_reason == Some(EndReason::ScaledDown))
+}
+
+fn ended(pod: &Pod) -> Option<Millis> {
+    pod.states.iter().find(|(state, _)| !is_active(*state)).map(|(_, start)| *start)
+}
+
+fn state_at(pod: &Pod, at: Millis) -> Option<PodState> {
+    pod.states.iter().rev().find(|(_, start)| *start <= at).map(|(state, _)| *state)
+}
+
+const fn is_active(state: PodState) -> bool {
+    !matches!(state, PodState::Finished | PodState::Terminating | PodState::Gone)
+}
+
+const fn is_ready(state: PodState) -> bool {
+    matches!(state, PodState::Ready | PodState::Available)
+}
+
+/// Whether its phase was Running; `None` if the state does not tell.
+const fn is_running(state: PodState) -> Option<bool> {
+    match state {
+        PodState::Scheduling | PodState::Starting => Some(false),
+        PodState::Unready | PodState::Ready | PodState::Available => Some(true),
+        _ => None,
+    }
+}

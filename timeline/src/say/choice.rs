@@ -1,0 +1,28 @@
+//! Why a pod went and not another one, in words.
+
+use crate::chosen::Criterion;
+
+/// What told a pod that went from those that stayed, as [`crate::chosen::criteria`] finds it.
+#[must_use]
+pub fn choice(criteria: &[Criterion]) -> String {
+    if criteria == [Criterion::Chance] {
+        return "nothing told it from those that stayed; then the lower UID goes, or chance decides".to_owned();
+    }
+    let said: Vec<String> = criteria.iter().map(|criterion| said(*criterion)).collect();
+    said.join("; ")
+}
+
+fn said(criterion: Criterion) -> String {
+    let words = match criterion {
+        Criterion::NoNode => "it had no node yet",
+        Criterion::NotRunning => "it was not running yet",
+        Criterion::NotReady => "it was not ready",
+        Criterion::Cheaper => "its pod-deletion-cost was lower",
+        Criterion::Crowded(pods) => return format!("its node had more pods of this Deployment than others: {pods}"),
+        Criterion::ReadyLater => "it had been ready for a shorter time",
+        Criterion::Restarts => "its containers had restarted more often",
+        Criterion::Younger => "it was younger",
+        Criterion::Chance => "from the rest nothing told it: then the lower UID goes, or chance decides",
+    };
+    words.to_owned()
+}
