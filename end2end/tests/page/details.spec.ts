@@ -28,6 +28,16 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   await expect(detail).toHaveCount(0);
 });
 
+test("a pod that its ReplicaSet let go of says why it was this one", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "40"));
+  const deployment = server.page("rollout", "rollout", "nginx");
+  await page.goto(deployment);
+  await isLive(page, /Recording/);
+  await expect(new RolloutPage(page).living(3)).toHaveCount(3); // the recording is read
+  await page.goto(`${deployment}/pods/d5df9231-6731-4bb1-b841-e0b61036f296`);
+  await expect(page.locator(".facts")).toContainText("2 pods of this Deployment were on its node, more than on others");
+});
+
 test("by keys alone: from a band to its pods, into one, and back", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
   const rollout = new RolloutPage(page);

@@ -18,7 +18,9 @@ fn said(criterion: Criterion) -> String {
         Criterion::NotRunning => "it was not running yet",
         Criterion::NotReady => "it was not ready",
         Criterion::Cheaper => "its pod-deletion-cost was lower",
-        Criterion::Crowded(pods) => return format!("its node had more pods of this Deployment than others: {pods}"),
+        Criterion::Crowded(pods) => {
+            return format!("{pods} pods of this Deployment were on its node, more than on others");
+        }
         Criterion::ReadyLater => "it had been ready for a shorter time",
         Criterion::Restarts => "its containers had restarted more often",
         Criterion::Younger => "it was younger",
