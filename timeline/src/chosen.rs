@@ -120,9 +120,13 @@ impl<'m> Moment<'m> {
             state_at(pod, at).is_some_and(|state| is_active(state) && state != PodState::Scheduling)
         };
         for pod in sets.into_iter().flat_map(|set| model.pods_of(set).filter(move |pod| pod.owner == Some(set))) {
+            // Another ReplicaSet may have let go of it in the same instant, a moment earlier.
+            let last = if pod.owner == Some(set) { to - 1 } else { to };
+            let seen = perhaps.into_iter().chain([last]).map(|at| is_there(pod, at));
             let (least, most) = on_node.entry(node(pod)).or_default();
-            *least += u32::from(perhaps.iter().all(|at| is_there(pod, *at)));
-            *most += u32::from(perhaps.iter().any(|at| is_there(pod, *at)));
+            let (all, any) = seen.fold((true, false), |(all, any), is_there| (all && is_there, any || is_there));
+            *least += u32::from(all);
+            *most += u32::from(any);
         }
         Self { at: from - 1, perhaps, skew_millis, on_node }
     }
@@ -174,7 +178,9 @@ impl<'m> Moment<'m> {
     fn by_ready_time(&self, gone: &Pod, other: &Pod) -> Pair {
         let (Some(one), Some(two)) = (self.ready_since(gone), self.ready_since(other)) else { return Pair::Unclear };
         if one == two {
-            return self.by_restarts_and_age(gone, other);
+            // Pods with other ready times are sorted in between by UID, so this may not have been asked.
+            let asked = self.by_restarts_and_age(gone, other);
+            return if asked == Pair::After { Pair::Unclear } else { asked };
         }
         match by_buckets(self.age(one), self.age(two)) {
             Some(Ordering::Less) => Pair::Before(Criterion::ReadyLater),
