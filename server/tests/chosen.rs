@@ -9,42 +9,30 @@
 )]
 
 mod common;
+#[path = "common/played.rs"]
+mod played;
 #[path = "common/simulated.rs"]
 mod simulated;
 
 use std::collections::BTreeMap;
 
-use server::recording::{Observed, Recording};
-use timeline::Timeline;
+use server::recording::Observed;
 use timeline::chosen::{self, Pair};
-
-/// Simulated clusters that are looked at.
-const SIMULATED: u64 = 40;
 
 #[test]
 fn pods_that_go_are_those_that_have_to_on_a_real_control_plane() {
-    let recordings = common::recordings().into_iter();
-    hold_to_the_order(recordings.map(|(name, text)| (name, Recording::read(&text).observed)));
+    hold_to_the_order(played::recordings());
 }
 
 #[test]
 fn pods_that_go_are_those_that_have_to_on_the_simulated_one() {
-    hold_to_the_order((0..SIMULATED).map(|seed| {
-        let text = simulated::recording(seed, 20);
-        (format!("seed {seed}"), Recording::read(&text).observed)
-    }));
+    hold_to_the_order(played::simulated());
 }
 
 fn hold_to_the_order(played: impl Iterator<Item = (String, Vec<Observed>)>) {
     let (mut told, mut unclear, mut pods, mut by) = (0, 0, 0, BTreeMap::<String, u32>::new());
     for (name, observed) in played {
-        let mut timeline = Timeline::new();
-        for Observed { at_millis, fact } in observed {
-            match fact {
-                Some(fact) => timeline.apply(at_millis, fact),
-                None => timeline.tick(at_millis),
-            };
-        }
+        let timeline = played::play(observed);
         for pod in timeline.model().pods.values() {
             pods += u32::from(chosen::criteria(timeline.model(), pod, timeline.skew_millis()).is_some());
             for pair in chosen::pairs(timeline.model(), pod, timeline.skew_millis()) {

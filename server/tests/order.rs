@@ -9,6 +9,8 @@
 )]
 
 mod common;
+#[path = "common/played.rs"]
+mod played;
 #[path = "common/simulated.rs"]
 mod simulated;
 
@@ -16,20 +18,14 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use serde_json::{Value, json};
-use server::recording::{Observed, Recording};
+use server::recording::Observed;
 use timeline::fact::{Kind, Seen};
 use timeline::{Fact, Timeline, Uid, document};
 
 /// Seeds tried per recording.
 const SEEDS: u64 = 12;
-/// Simulated clusters whose steps are predicted.
-const SIMULATED: u64 = 40;
 /// How far streams overtake each other, in milliseconds.
 const APART_MILLIS: i64 = 50;
-
-fn recordings() -> impl Iterator<Item = (String, Vec<Observed>)> {
-    common::recordings().into_iter().map(|(name, text)| (name, Recording::read(&text).observed))
-}
 
 const fn kind(fact: &Fact) -> Kind {
     match fact {
@@ -42,14 +38,7 @@ const fn kind(fact: &Fact) -> Kind {
 }
 
 fn play(observed: Vec<Observed>) -> Value {
-    let mut timeline = Timeline::new();
-    for Observed { at_millis, fact } in observed {
-        match fact {
-            Some(fact) => timeline.apply(at_millis, fact),
-            None => timeline.tick(at_millis),
-        };
-    }
-    serde_json::to_value(document::document(timeline.model(), None, None)).unwrap()
+    serde_json::to_value(document::document(played::play(observed).model(), None, None)).unwrap()
 }
 
 /// What a document says apart from times and from what depends on simultaneity.
@@ -101,7 +90,7 @@ fn differences(path: &str, a: &Value, b: &Value, out: &mut Vec<String>) {
 
 #[test]
 fn streams_that_overtake_each_other_change_nothing_but_times() {
-    for (name, observed) in recordings() {
+    for (name, observed) in played::recordings() {
         let expected = essence(&play(observed.clone()));
         for seed in 0..SEEDS {
             let mut rng = Rng::with_seed(seed);
@@ -135,7 +124,7 @@ fn why_pods_ended_is_told_also_when_their_owners_are_late() {
         let pods = said["deployments"].as_array().unwrap().iter().flat_map(|d| d["pods"].as_array().unwrap());
         pods.map(|pod| (pod["name"].to_string(), pod["endReason"].clone())).collect()
     };
-    for (name, observed) in recordings() {
+    for (name, observed) in played::recordings() {
         let expected = ends(observed.clone());
         for late in [200, 400, 800] {
             let mut delayed = observed.clone();
@@ -153,7 +142,7 @@ fn why_pods_ended_is_told_also_when_their_owners_are_late() {
 
 #[test]
 fn objects_seen_twice_and_listed_again_change_nothing() {
-    for (name, observed) in recordings() {
+    for (name, observed) in played::recordings() {
         let expected = play(observed.clone());
         for seed in 0..SEEDS {
             let mut rng = Rng::with_seed(seed);
@@ -212,17 +201,13 @@ fn in_list(fact: &Fact) -> Fact {
 /// the budget allows.
 #[test]
 fn the_arithmetic_predicts_the_controllers_steps() {
-    hold_arithmetic_to(recordings());
+    hold_arithmetic_to(played::recordings());
 }
 
 /// The simulated controllers take the steps that the same arithmetic allows, in hundreds of rollouts of all kinds.
 #[test]
 fn the_arithmetic_predicts_the_simulated_controllers_steps() {
-    let played = (0..SIMULATED).map(|seed| {
-        let text = simulated::recording(seed, 20);
-        (format!("seed {seed}"), Recording::read(&text).observed)
-    });
-    hold_arithmetic_to(played);
+    hold_arithmetic_to(played::simulated());
 }
 
 fn hold_arithmetic_to(played: impl Iterator<Item = (String, Vec<Observed>)>) {

@@ -71,7 +71,7 @@ pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Cri
 pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Pair> {
     let Some(set) = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown)) else { return Vec::new() };
     let Some(round) = Round::of(model, set, pod) else { return Vec::new() };
-    let moment = Moment::new(model, set, (round.from, ended(pod).unwrap_or(round.from)), skew_millis);
+    let moment = Moment::new(model, set, (round.from, pod.ended_millis().unwrap_or(round.from)), skew_millis);
     let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !round.has(other));
     let stayed = stayed.filter(|other| state_at(other, moment.at).is_some_and(is_active));
     stayed.map(|other| moment.compare(pod, other)).collect()
@@ -85,7 +85,7 @@ struct Round {
 
 impl Round {
     fn of(model: &Model, set: Uid, pod: &Pod) -> Option<Self> {
-        let at = ended(pod)?;
+        let at = pod.ended_millis()?;
         let mut all: Vec<Millis> = model.pods_of(set).filter_map(went).collect();
         all.sort_unstable();
         let mut rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
@@ -149,14 +149,14 @@ impl<'m> Moment<'m> {
         }
         match (is_running(a), is_running(b)) {
             // A container that fails may do so before or after the pod was running; it is not ready either way.
-            (None, _) if is_ready(b) => return Pair::Before(Criterion::NotReady),
-            (_, None) if is_ready(a) => return Pair::After,
+            (None, _) if b.is_ready() => return Pair::Before(Criterion::NotReady),
+            (_, None) if a.is_ready() => return Pair::After,
             (None, _) | (_, None) => return Pair::Unclear,
             (Some(a), Some(b)) if a != b => return before_if(!a, Criterion::NotRunning),
             _ => {}
         }
-        if is_ready(a) != is_ready(b) {
-            return before_if(!is_ready(a), Criterion::NotReady);
+        if a.is_ready() != b.is_ready() {
+            return before_if(!a.is_ready(), Criterion::NotReady);
         }
         if gone.now.deletion_cost != other.now.deletion_cost {
             return before_if(gone.now.deletion_cost < other.now.deletion_cost, Criterion::Cheaper);
@@ -172,7 +172,7 @@ impl<'m> Moment<'m> {
         if node(gone) != node(other) && (one.0 != one.1 || two.0 != two.1) {
             return Pair::Unclear;
         }
-        if is_ready(a) { self.by_ready_time(gone, other) } else { self.by_restarts_and_age(gone, other) }
+        if a.is_ready() { self.by_ready_time(gone, other) } else { self.by_restarts_and_age(gone, other) }
     }
 
     fn by_ready_time(&self, gone: &Pod, other: &Pod) -> Pair {
@@ -182,12 +182,7 @@ impl<'m> Moment<'m> {
             let asked = self.by_restarts_and_age(gone, other);
             return if asked == Pair::After { Pair::Unclear } else { asked };
         }
-        match by_buckets(self.age(one), self.age(two)) {
-            Some(Ordering::Less) => Pair::Before(Criterion::ReadyLater),
-            Some(Ordering::Greater) => Pair::After,
-            Some(Ordering::Equal) => Pair::Before(Criterion::Chance),
-            None => Pair::Unclear,
-        }
+        self.by_age(one, two, Criterion::ReadyLater)
     }
 
     fn by_restarts_and_age(&self, gone: &Pod, other: &Pod) -> Pair {
@@ -202,8 +197,13 @@ impl<'m> Moment<'m> {
         if one == two {
             return Pair::Before(Criterion::Chance);
         }
+        self.by_age(one, two, Criterion::Younger)
+    }
+
+    /// What began later goes first; within one power of two of age nothing tells them apart.
+    fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Pair {
         match by_buckets(self.age(one), self.age(two)) {
-            Some(Ordering::Less) => Pair::Before(Criterion::Younger),
+            Some(Ordering::Less) => Pair::Before(younger),
             Some(Ordering::Greater) => Pair::After,
             Some(Ordering::Equal) => Pair::Before(Criterion::Chance),
             None => Pair::Unclear,
@@ -213,7 +213,7 @@ impl<'m> Moment<'m> {
     /// Since when a pod was ready, by the kubelet's clock; `None` if it became ready anew later.
     fn ready_since(&self, pod: &Pod) -> Option<Millis> {
         let later = pod.states.iter().skip_while(|(_, start)| *start <= self.at);
-        let is_anew = later.skip_while(|(state, _)| is_ready(*state)).any(|(state, _)| is_ready(*state));
+        let is_anew = later.skip_while(|(state, _)| state.is_ready()).any(|(state, _)| state.is_ready());
         pod.now.ready_since_millis.filter(|_| !is_anew)
     }
 
@@ -249,11 +249,7 @@ fn node(pod: &Pod) -> &str {
 
 /// When its ReplicaSet let go of it.
 fn went(pod: &Pod) -> Option<Millis> {
-    ended(pod).filter(|_| pod.end_reason == Some(EndReason::ScaledDown))
-}
-
-fn ended(pod: &Pod) -> Option<Millis> {
-    pod.states.iter().find(|(state, _)| !is_active(*state)).map(|(_, start)| *start)
+    pod.ended_millis().filter(|_| pod.end_reason == Some(EndReason::ScaledDown))
 }
 
 fn state_at(pod: &Pod, at: Millis) -> Option<PodState> {
@@ -261,11 +257,7 @@ fn state_at(pod: &Pod, at: Millis) -> Option<PodState> {
 }
 
 const fn is_active(state: PodState) -> bool {
-    !matches!(state, PodState::Finished | PodState::Terminating | PodState::Gone)
-}
-
-const fn is_ready(state: PodState) -> bool {
-    matches!(state, PodState::Ready | PodState::Available)
+    !state.is_ending() && !matches!(state, PodState::Finished)
 }
 
 /// Whether its phase was Running; `None` if the state does not tell.

@@ -390,6 +390,12 @@ impl Pod {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
+    /// When it was asked to go, or was gone without that being seen.
+    #[must_use]
+    pub fn ended_millis(&self) -> Option<Millis> {
+        self.states.iter().find(|(state, _)| state.is_ending()).map(|(_, at)| *at)
+    }
+
     /// When it was gone.
     #[must_use]
     pub fn gone_millis(&self) -> Option<Millis> {

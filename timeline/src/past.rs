@@ -3,7 +3,6 @@
 //! ([`crate::history`]).
 
 use crate::model::{Deployment, Pod, ReplicaSet};
-use crate::phase::PodState;
 use crate::{Millis, Model, Uid};
 
 impl Model {
@@ -65,7 +64,7 @@ fn pod_at(known: &Pod, at: Millis) -> Pod {
         (Some(_), None) => None,
         (Some(_), Some(_)) => known.owners.last().copied(),
     };
-    if !matches!(then.state(), PodState::Terminating | PodState::Gone) {
+    if !then.state().is_ending() {
         then.end_reason = None;
         then.now.deletion_at_millis = None;
     }

@@ -53,6 +53,18 @@ impl PodState {
         }
     }
 
+    /// It is ready, whether it counts already or not.
+    #[must_use]
+    pub const fn is_ready(self) -> bool {
+        matches!(self, Self::Ready | Self::Available)
+    }
+
+    /// It was asked to go, or is gone.
+    #[must_use]
+    pub const fn is_ending(self) -> bool {
+        matches!(self, Self::Terminating | Self::Gone)
+    }
+
     /// The state in plain words.
     #[must_use]
     pub const fn label(self) -> &'static str {

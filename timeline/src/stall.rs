@@ -300,7 +300,7 @@ impl Scene<'_> {
         }
         self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
             let pods = || self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-            let lives = |pod: &&Pod| !matches!(pod.state(), PodState::Terminating | PodState::Gone);
+            let lives = |pod: &&Pod| !pod.state().is_ending();
             let (wanted, there) = (set.now.counts.wanted, pods().filter(lives).count() as u32);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
@@ -396,6 +396,6 @@ pub fn troubled_since(pod: &Pod) -> Millis {
 
 /// The first failing state after the pod was last ready.
 fn troubled(pod: &Pod) -> Option<&(PodState, Millis)> {
-    let good = pod.states.iter().rposition(|(state, _)| matches!(state, PodState::Ready | PodState::Available));
+    let good = pod.states.iter().rposition(|(state, _)| state.is_ready());
     pod.states.iter().skip(good.map_or(0, |index| index + 1)).find(|(state, _)| *state == PodState::Failing)
 }

@@ -61,6 +61,8 @@ pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
         Some(pod) => among.iter().find(|known| *known == pod).cloned(),
         None => among.first().cloned(),
     };
+    // One node always stays.
+    let spare = || choice.nodes.get(1..)?.last().cloned();
     Some(match name {
         "version" => Action::Image(choice.next_image("")),
         "slow" | "never" | "missing" | "crash" => Action::Image(choice.next_image(name)),
@@ -80,8 +82,8 @@ pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
         "quota" => Action::Quota(choice.counted),
         "no-quota" => (choice.quota != PLENTY).then_some(Action::Quota(PLENTY))?,
         "delete-replicaset" => Action::DeleteReplicaSet(choice.newest.clone()?),
-        "lose-node" => Action::LoseNode(choice.nodes.get(1..)?.last()?.clone()),
-        "drain" => Action::Drain(choice.nodes.get(1..)?.last()?.clone()),
+        "drain" => Action::Drain(spare()?),
+        "lose-node" => Action::LoseNode(spare()?),
         "add-node" => match choice.lost.first() {
             Some(lost) => Action::AddNode(lost.clone()),
             None => Action::Uncordon(choice.drained.first()?.clone()),

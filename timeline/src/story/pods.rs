@@ -33,7 +33,7 @@ impl Teller<'_> {
             if let Some(at) = pod.adopted_millis {
                 self.tell(at, LineKind::Outside, Happening::Adopted { pod: name.clone() });
             }
-            let Some(at) = ended_at(pod) else { continue };
+            let Some(at) = pod.ended_millis() else { continue };
             match pod.end_reason {
                 Some(EndReason::DeletedByHand) if !pod.is_out_of_rotation() => {
                     let other = replacement(&pods, pod, at, &replacing);
@@ -99,8 +99,4 @@ fn replacement<'m>(pods: &[&'m Pod], gone: &Pod, at: Millis, taken: &[crate::Uid
 
 fn available_at(pod: &Pod) -> Option<Millis> {
     pod.states.iter().find(|(state, _)| *state == PodState::Available).map(|(_, at)| *at)
-}
-
-fn ended_at(pod: &Pod) -> Option<Millis> {
-    pod.states.iter().find(|(state, _)| matches!(state, PodState::Terminating | PodState::Gone)).map(|(_, at)| *at)
 }
