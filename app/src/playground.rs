@@ -93,7 +93,7 @@ impl Playground {
         match self.speed.as_str() {
             "1" => String::new(),
             speed => format!(
-                "Time in this cluster passes {speed} times as fast as yours: its own clock, ages and deadlines follow that."
+                "Time in this cluster passes {speed} times as fast as yours; ages, durations and deadlines are in its time."
             ),
         }
     }

@@ -92,13 +92,14 @@ impl Wanted {
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&self.name, counters.clone(), retention);
         let hub = hub.with_accent(self.accent);
+        let clock = hub.clock();
         tokio::spawn(async move {
             let target = self.patiently(&events).await;
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", self.name, target.address);
             let pace = Arc::new(Pace::default());
-            let cluster =
-                source::Cluster { name: self.name.into(), client: target.client, events, viewers, counters, pace };
+            let name = self.name.into();
+            let cluster = source::Cluster { name, client: target.client, events, viewers, counters, pace, clock };
             source::start(&cluster, kinds, &self.namespaces);
         });
         hub
@@ -106,7 +107,7 @@ impl Wanted {
 
     /// Tries until there are credentials, and says meanwhile what is wrong.
     async fn patiently(&self, events: &mpsc::Sender<SourceEvent>) -> Target {
-        let since_millis: Millis = source::now_millis();
+        let since_millis: Millis = crate::clock::now_millis();
         let tell = |why: String| async move {
             let _ = events.send(SourceEvent::Answers { silent: Some((since_millis, why)) }).await; // the program ends
         };

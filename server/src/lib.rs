@@ -8,6 +8,7 @@
 
 pub mod assets;
 pub mod cli;
+pub mod clock;
 pub mod clusters;
 pub mod config;
 pub mod decode;

@@ -10,9 +10,10 @@ use std::sync::atomic::AtomicUsize;
 use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::cli::{Check, Cli, Clusters, Command, Demo, Record, Replay, Report, Serve};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::hub::Handle;
 use crate::playground::Playground;
@@ -72,7 +73,8 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let listener = listen(address).await?;
     let viewers = Arc::new(AtomicUsize::new(0));
     let watch = |cluster: clusters::Wanted| cluster.watch(&WATCHED, Retention::default(), viewers.clone());
-    let hubs = wanted.into_iter().map(watch).collect();
+    let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
+    hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
     let ended = publish(hubs, viewers, listener, hosts, Some(playground)).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
@@ -169,6 +171,7 @@ fn cluster(
         viewers,
         counters,
         pace: Arc::new(Pace::default()),
+        clock: watch::channel(Clock::Real).1,
     }
 }
 

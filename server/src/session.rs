@@ -249,7 +249,7 @@ async fn changed(connected: &mut Connected) -> (String, frame::Connection) {
 fn now(following: &Following) -> Millis {
     match following {
         Following::Deployment { hub, .. } => hub.now_millis(),
-        _ => crate::source::now_millis(),
+        _ => crate::clock::now_millis(),
     }
 }
 

@@ -204,12 +204,20 @@ pub struct Delta {
 }
 
 /// How the server gets on with a cluster.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// Overall.
     pub state: ConnectionState,
+    /// The cluster's time against ours, in percent: 100 unless it is recorded or simulated, 0 while it stands still.
+    pub speed_percent: u32,
     /// What the server may not read; the rest goes on.
     pub forbidden: Vec<Forbidden>,
+}
+
+impl Default for Connection {
+    fn default() -> Self {
+        Self { state: ConnectionState::default(), speed_percent: 100, forbidden: Vec::new() }
+    }
 }
 
 /// The state of a connection.
@@ -233,8 +241,6 @@ pub enum ConnectionState {
     Replay {
         /// Name of the recording.
         name: String,
-        /// Recorded time against time, in percent; 0 when it is over or held.
-        speed_percent: u32,
     },
 }
 

@@ -11,14 +11,17 @@ use timeline::words::clock;
 
 /// The state of a cluster's connection in a word or two.
 #[must_use]
-pub fn state_words(state: &ConnectionState) -> String {
-    match state {
+pub fn state_words(connection: &Connection) -> String {
+    let at_speed = |words: &str| match connection.speed_percent {
+        0 => format!("{words}, held"),
+        100 => words.to_owned(),
+        percent => format!("{words} at {percent} %"),
+    };
+    match &connection.state {
         ConnectionState::Connecting => "Connecting".to_owned(),
-        ConnectionState::Live => "Live".to_owned(),
+        ConnectionState::Live => at_speed("Live"),
         ConnectionState::Stale { since_millis, .. } => format!("Stale since {} UTC", clock(*since_millis)),
-        ConnectionState::Replay { speed_percent: 0, .. } => "Recording, held".to_owned(),
-        ConnectionState::Replay { speed_percent: 100, .. } => "Recording".to_owned(),
-        ConnectionState::Replay { speed_percent, .. } => format!("Recording at {speed_percent} %"),
+        ConnectionState::Replay { .. } => at_speed("Recording"),
     }
 }
 
@@ -37,7 +40,7 @@ pub fn slots(board: &Board, slots: &mut Slots) {
     slots.text("chip", move || match (of.link.get(), of.time.get().tenths) {
         (LinkState::Waiting { .. } | LinkState::Lost { .. }, _) => "Reconnecting".to_owned(),
         (_, Some(tenths)) => format!("As it was at {} UTC", clock(tenths * 100)),
-        _ => of.connection.with(|connection| state_words(&connection.state)),
+        _ => of.connection.with(state_words),
     });
     let of = board.clone();
     banner(slots, "banner", move || trouble(&of).unwrap_or_default());

@@ -1,9 +1,9 @@
 //! The page's clock: the server's time, carried on by the browser's own ticking. Pure: the browser's time is an argument.
 
 use timeline::Millis;
-use timeline::frame::ConnectionState;
+use timeline::frame::{Connection, ConnectionState};
 
-/// The server's time may seem to be this much behind before the page believes it.
+/// The server's time may seem to be this much behind before the page believes it: as late as a frame may come. Times the speed.
 const JITTER_MILLIS: f64 = 400.0;
 
 /// Server time as the page knows it.
@@ -25,24 +25,21 @@ impl Clock {
     /// The server told the time. Small jitter of the network is ignored, so that the picture does not jump back.
     pub fn hear(&mut self, server_millis: Millis, page_millis: f64) {
         let off = server_millis as f64 - self.running(page_millis);
-        if !(-JITTER_MILLIS..=0.0).contains(&off) {
+        if !(-JITTER_MILLIS * self.speed.max(1.0)..=0.0).contains(&off) {
             self.server_millis = server_millis as f64;
             self.at_page_millis = page_millis;
         }
     }
 
-    /// Replays run at their own speed; a stale picture stands still.
-    pub fn set_pace(&mut self, state: &ConnectionState, has_link: bool, page_millis: f64) {
-        let speed = match state {
-            ConnectionState::Replay { speed_percent, .. } => f64::from(*speed_percent) / 100.0,
-            _ => 1.0,
-        };
+    /// Clusters may have a speed of their own; a stale picture stands still.
+    pub fn set_pace(&mut self, connection: &Connection, has_link: bool, page_millis: f64) {
+        let speed = f64::from(connection.speed_percent) / 100.0;
         if (speed - self.speed).abs() > f64::EPSILON {
             self.server_millis = self.running(page_millis);
             self.at_page_millis = page_millis;
             self.speed = speed;
         }
-        let runs = has_link && !matches!(state, ConnectionState::Stale { .. });
+        let runs = has_link && !matches!(connection.state, ConnectionState::Stale { .. });
         self.stopped_at = if runs { None } else { self.stopped_at.or(Some(self.running(page_millis))) };
     }
 
@@ -73,7 +70,7 @@ mod tests {
     #[test]
     fn time_stands_still_without_word_and_goes_on_after() {
         let mut clock = Clock::new(0, 0.0);
-        let live = ConnectionState::Live;
+        let live = Connection { state: ConnectionState::Live, ..Connection::default() };
         clock.set_pace(&live, false, 500.0);
         assert_eq!(clock.now_millis(9_000.0), 500);
         clock.set_pace(&live, true, 9_000.0);
@@ -83,7 +80,10 @@ mod tests {
     #[test]
     fn a_replay_runs_at_its_own_speed() {
         let mut clock = Clock::new(0, 0.0);
-        clock.set_pace(&ConnectionState::Replay { name: "rollout".into(), speed_percent: 400 }, true, 0.0);
+        let state = ConnectionState::Replay { name: "rollout".into() };
+        clock.set_pace(&Connection { state, speed_percent: 400, forbidden: Vec::new() }, true, 0.0);
         assert_eq!(clock.now_millis(1_000.0), 4_000);
+        clock.hear(3_000, 1_000.0);
+        assert_eq!(clock.now_millis(1_000.0), 4_000, "a frame that is a quarter of a second late is no news");
     }
 }

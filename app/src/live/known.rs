@@ -27,7 +27,7 @@ impl Known {
         }
         for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
             clock.hear(cluster.now_millis, page_millis);
-            clock.set_pace(&cluster.connection.state, true, page_millis);
+            clock.set_pace(&cluster.connection, true, page_millis);
         }
     }
 

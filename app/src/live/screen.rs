@@ -137,8 +137,7 @@ impl DeploymentScreen {
     fn set_pace(&self, page_millis: f64) {
         let mut copy = self.0.copy.borrow_mut();
         let is_linked = copy.is_linked;
-        let state = self.0.board.connection.with_untracked(|connection| connection.state.clone());
-        copy.clock.set_pace(&state, is_linked, page_millis);
+        self.0.board.connection.with_untracked(|known| copy.clock.set_pace(known, is_linked, page_millis));
     }
 
     fn snapshot(&self, snapshot: Snapshot, page_millis: f64) {

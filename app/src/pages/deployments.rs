@@ -59,13 +59,15 @@ fn slots(board: &ListBoard) -> Slots {
     }
     for index in 0..board.overall.with_untracked(|overall| overall.clusters.len()) {
         let of = board.clone();
-        let state = move || of.overall.read().clusters.get(index).map(|cluster| cluster.connection.state.clone());
-        let words = state.clone();
+        let connection = move || of.overall.read().clusters.get(index).map(|cluster| cluster.connection.clone());
+        let words = connection.clone();
         slots.text(&id("state", index), move || words().as_ref().map(state_words).unwrap_or_default());
-        slots.attribute(&id("cluster", index), "class", move || match state() {
-            Some(ConnectionState::Live | ConnectionState::Replay { .. }) => "chip live".to_owned(),
-            Some(ConnectionState::Connecting) => "chip past".to_owned(),
-            _ => "chip stale".to_owned(),
+        slots.attribute(&id("cluster", index), "class", move || {
+            match connection().map(|connection| connection.state) {
+                Some(ConnectionState::Live | ConnectionState::Replay { .. }) => "chip live".to_owned(),
+                Some(ConnectionState::Connecting) => "chip past".to_owned(),
+                _ => "chip stale".to_owned(),
+            }
         });
     }
     slots

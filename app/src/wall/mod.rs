@@ -87,7 +87,7 @@ pub fn connections(overall: &Overall) -> String {
     let is_many = well.clone().count() > 2;
     for cluster in overall.clusters.iter().filter(is_stale).chain(well.clone().filter(|_| !is_many)) {
         words.push_str(if words.is_empty() { "" } else { " · " });
-        words.push_str(&format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection.state))));
+        words.push_str(&format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection))));
     }
     if is_many {
         let live = if words.is_empty() { "" } else { " · " };

@@ -47,7 +47,7 @@ impl Watches {
             None if self.health.is_empty() => ConnectionState::Connecting,
             None => ConnectionState::Live,
         };
-        Connection { state, forbidden: forbidden.collect() }
+        Connection { state, forbidden: forbidden.collect(), ..Connection::default() }
     }
 }
 

@@ -23,8 +23,8 @@ use timeline::model::Deployment;
 use timeline::view::Summary;
 use timeline::{Fact, History, Millis, Model, Retention, Timeline, Uid};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
-use tokio::time::Instant;
 
+use crate::clock::{Clock, OwnClock};
 use crate::source::{self, Counters, SourceEvent};
 
 /// Capacity of the queue of commands to a hub.
@@ -46,45 +46,6 @@ pub struct HubCounters {
     pub changes: AtomicU64,
     /// Frames encoded.
     pub frames: AtomicU64,
-}
-
-/// The clock of a replay: recorded time that runs at some speed.
-#[derive(Debug, Clone, Copy)]
-pub struct ReplayClock {
-    /// Recorded time at `started`.
-    pub start_millis: Millis,
-    /// When it began to run.
-    pub started: Instant,
-    /// Recorded seconds per second.
-    pub speed: f64,
-}
-
-/// What time it is for a hub.
-#[derive(Debug, Clone, Copy)]
-enum Clock {
-    Real,
-    Replay(ReplayClock),
-}
-
-impl Clock {
-    fn now_millis(self) -> Millis {
-        match self {
-            Self::Real => source::now_millis(),
-            Self::Replay(clock) => {
-                clock.start_millis + (clock.started.elapsed().as_secs_f64() * clock.speed * 1000.0) as Millis
-            }
-        }
-    }
-
-    /// Real time until the hub's clock shows `at_millis`; `None` if it stands still.
-    fn until(self, at_millis: Millis) -> Option<std::time::Duration> {
-        let speed = match self {
-            Self::Real => 1.0,
-            Self::Replay(clock) => clock.speed,
-        };
-        let left = (at_millis - self.now_millis()).max(0) as f64 / 1000.0;
-        (speed > 0.0).then(|| std::time::Duration::from_secs_f64(left / speed))
-    }
 }
 
 /// What a viewer gets: everything now, then frames as they come.
@@ -143,8 +104,8 @@ enum Command {
     Moment { address: Address, at_millis: Millis, reply: oneshot::Sender<Moment> },
     Read(Job),
     Observe { at_millis: Millis, fact: Option<Box<Fact>> },
-    Restart { clock: ReplayClock, state: ConnectionState },
-    SetClock { clock: ReplayClock, state: ConnectionState },
+    Restart { clock: OwnClock, state: ConnectionState },
+    SetClock { clock: OwnClock },
 }
 
 /// What a reader sees of a hub.
@@ -240,7 +201,13 @@ impl Handle {
         self.list.clone()
     }
 
-    /// The hub's clock.
+    /// The cluster's clock, for its sources.
+    #[must_use]
+    pub fn clock(&self) -> signal::Receiver<Clock> {
+        self.clock.clone()
+    }
+
+    /// The time of its cluster.
     #[must_use]
     pub fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
@@ -313,16 +280,16 @@ impl Handle {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn restart(&self, clock: ReplayClock, state: ConnectionState) -> Result<(), HubEnded> {
+    pub async fn restart(&self, clock: OwnClock, state: ConnectionState) -> Result<(), HubEnded> {
         self.tell(Command::Restart { clock, state }).await
     }
 
-    /// Sets a replay's clock.
+    /// From now on time passes so for its cluster.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn set_clock(&self, clock: ReplayClock, state: ConnectionState) -> Result<(), HubEnded> {
-        self.tell(Command::SetClock { clock, state }).await
+    pub async fn set_clock(&self, clock: OwnClock) -> Result<(), HubEnded> {
+        self.tell(Command::SetClock { clock }).await
     }
 
     async fn tell(&self, command: Command) -> Result<(), HubEnded> {

@@ -15,9 +15,10 @@ use tokio::time::Instant;
 
 use super::connection::Watches;
 use super::topic::{Scene, Topic};
-use super::{Address, Clock, Command, HubCounters, List, Listed, Reader, Subscription};
+use super::{Address, Command, HubCounters, List, Listed, Reader, Subscription};
+use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
-use crate::source::{self, SourceEvent};
+use crate::source::SourceEvent;
 use crate::translate::Object;
 
 /// While events stream in, frames go out this often.
@@ -72,7 +73,7 @@ impl Hub {
             history: History::default(),
             retention,
             clock: Clock::Real,
-            looking_since_millis: source::now_millis(),
+            looking_since_millis: clock::now_millis(),
             observed: None,
             watches: Watches::default(),
             replay: None,
@@ -307,9 +308,10 @@ impl Hub {
 
     fn tell_connection(&self) {
         let connection = match &self.replay {
-            Some(state) => Connection { state: state.clone(), forbidden: Vec::new() },
+            Some(state) => Connection { state: state.clone(), ..Connection::default() },
             None => self.watches.connection(),
         };
+        let connection = Connection { speed_percent: self.clock.percent(), ..connection };
         self.signals.connection.send_if_modified(|known| {
             let changed = *known != connection;
             *known = connection;
@@ -353,16 +355,17 @@ impl Hub {
                 self.outdated = self.listed.keys().copied().collect();
                 self.topics.values_mut().for_each(|topic| topic.renew(None));
                 self.is_dirty = true;
-                self.set_clock(clock, state);
+                self.replay = Some(state);
+                self.set_clock(clock);
             }
-            Command::SetClock { clock, state } => self.set_clock(clock, state),
+            Command::SetClock { clock } => self.set_clock(clock),
         }
     }
 
-    fn set_clock(&mut self, clock: super::ReplayClock, state: ConnectionState) {
-        self.clock = Clock::Replay(clock);
+    fn set_clock(&mut self, clock: OwnClock) {
+        self.clock = Clock::Own(clock);
         self.signals.clock.send_replace(self.clock);
-        self.replay = Some(state);
+        self.is_dirty = true; // viewers' clocks follow what frames say
         self.tell_connection();
     }
 

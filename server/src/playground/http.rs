@@ -120,7 +120,7 @@ impl Playground {
                 }
             }
             "speed" => match said("speed").parse::<f64>() {
-                Ok(speed) if SPEEDS.contains(&speed) => self.cluster.set_speed(speed),
+                Ok(speed) if SPEEDS.contains(&speed) => self.set_speed(speed),
                 _ => state.refused = format!("A speed is a number from {} to {}.", SPEEDS.start(), SPEEDS.end()),
             },
             "reset" => match said("seed").parse() {

@@ -20,8 +20,11 @@ use simcluster::api::{self, Cluster};
 use simcluster::story::{self, Player, STORIES};
 use simcluster::{Key, Object, Resource, Settings, World};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 pub use self::http::routes;
+use crate::clock::OwnClock;
+use crate::hub::Handle;
 
 /// Name of the cluster in pages and addresses.
 pub const NAME: &str = "playground";
@@ -50,6 +53,7 @@ pub struct Playground {
     state: Mutex<State>,
     /// What the strip tells, as JSON; only made while somebody listens.
     told: watch::Sender<Arc<str>>,
+    clock: watch::Sender<OwnClock>,
 }
 
 impl Playground {
@@ -61,7 +65,7 @@ impl Playground {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let world = world(arguments.seed, i64::try_from(now).unwrap_or_default(), 0, !arguments.no_stories)?;
         let cluster = Cluster::new(world);
-        cluster.set_speed(arguments.speed);
+        let clock = watch::Sender::new(paced(&cluster, arguments.speed));
         let listener = api::listen(arguments.api_port)
             .await
             .with_context(|| format!("cannot serve the playground's API on port {}", arguments.api_port))?;
@@ -78,6 +82,7 @@ impl Playground {
             has_stories: !arguments.no_stories,
             state: Mutex::new(state),
             told: watch::Sender::new("".into()),
+            clock,
         });
         tokio::spawn(cluster.clone().run());
         tokio::spawn(cluster.serve(listener));
@@ -176,6 +181,22 @@ impl Playground {
         }
     }
 
+    /// From now on the cluster's time passes this many times as fast as ours.
+    fn set_speed(&self, speed: f64) {
+        self.clock.send_replace(paced(&self.cluster, speed));
+    }
+
+    /// Tells a hub the cluster's time, so that ages and deadlines on its pages are true at every speed.
+    pub async fn keep_time(self: Arc<Self>, hub: Handle) {
+        let mut clock = self.clock.subscribe();
+        loop {
+            let now = *clock.borrow_and_update();
+            if hub.set_clock(now).await.is_err() || clock.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Begins again, with another seed if that is wanted.
     fn reset(&self, state: &mut State, seed: u64) {
         state.seed = seed;
@@ -187,6 +208,12 @@ impl Playground {
             world(seed, now, revision, has_stories).unwrap_or_else(|_| World::new(seed, now, Settings::default()))
         });
     }
+}
+
+/// Lets a cluster's time pass at a speed; returns its clock.
+fn paced(cluster: &Cluster, speed: f64) -> OwnClock {
+    cluster.set_speed(speed);
+    OwnClock { start_millis: cluster.with(|world| world.now_millis()), started: Instant::now(), speed: cluster.speed() }
 }
 
 /// A cluster as the playground begins.

@@ -6,14 +6,14 @@ use std::time::Instant;
 use tokio::sync::watch as signal;
 
 use super::request::{self, RequestError};
-use super::{Cluster, SourceEvent, now_millis};
+use super::{Cluster, SourceEvent};
 
 /// Any answer proves life, also a refusal.
 const PATH: &str = "/version";
 
 /// Probes until the hub is gone. `silent` becomes true when there was no answer for the pace's silence.
 pub(super) async fn run(cluster: Cluster, silent: signal::Sender<bool>) {
-    let mut last_answer = (Instant::now(), now_millis());
+    let mut last_answer = (Instant::now(), cluster.now_millis());
     loop {
         let asked = Instant::now();
         let answer = tokio::time::timeout(cluster.pace.probe, request::get(&cluster.client, PATH)).await;
@@ -25,7 +25,7 @@ pub(super) async fn run(cluster: Cluster, silent: signal::Sender<bool>) {
         };
         let event = match why {
             None => {
-                last_answer = (Instant::now(), now_millis());
+                last_answer = (Instant::now(), cluster.now_millis());
                 silent.send_replace(false).then_some(SourceEvent::Answers { silent: None })
             }
             Some(why) if last_answer.0.elapsed() >= cluster.pace.silence => {

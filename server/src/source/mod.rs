@@ -27,6 +27,7 @@ use timeline::fact::{Kind, Seen};
 use tokio::sync::{mpsc, watch as signal};
 use tracing::Instrument;
 
+use crate::clock::Clock;
 use crate::translate::Object;
 
 /// Capacity of the queue from a cluster's sources to its hub, in events.
@@ -175,6 +176,14 @@ pub struct Cluster {
     pub counters: Arc<Counters>,
     /// Settings.
     pub pace: Arc<Pace>,
+    /// The cluster's time, in which arrivals are told.
+    pub clock: signal::Receiver<Clock>,
+}
+
+impl Cluster {
+    fn now_millis(&self) -> Millis {
+        self.clock.borrow().now_millis()
+    }
 }
 
 /// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
@@ -191,10 +200,4 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
             tokio::spawn(watch.run().instrument(span));
         }
     }
-}
-
-/// The time now, our clock.
-#[must_use]
-pub fn now_millis() -> Millis {
-    jiff::Timestamp::now().as_millisecond()
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use timeline::frame::ConnectionState;
 use tokio::time::Instant;
 
-use crate::hub::{Handle, ReplayClock};
+use crate::clock::OwnClock;
+use crate::hub::Handle;
 use crate::recording::Recording;
 
 /// Pause between the end of a recording and its next round.
@@ -64,16 +65,14 @@ pub fn read(path: &Path) -> Result<Recording, ReplayError> {
 /// Plays a recording into a hub. Returns when it is over, or never if it repeats.
 pub async fn play(hub: Handle, name: String, recording: Recording, style: Style) {
     let Some((from, to)) = recording.span() else { return };
-    let state =
-        |speed: f64| ConnectionState::Replay { name: name.clone(), speed_percent: (speed * 100.0).round() as u32 };
     loop {
         let held = style.hold_at_millis.map(|offset| from + offset);
-        let clock = ReplayClock {
+        let clock = OwnClock {
             start_millis: held.unwrap_or(from),
             started: Instant::now(),
             speed: if held.is_some() { 0.0 } else { style.speed },
         };
-        if hub.restart(clock, state(clock.speed)).await.is_err() {
+        if hub.restart(clock, ConnectionState::Replay { name: name.clone() }).await.is_err() {
             return;
         }
         for observed in &recording.observed {
@@ -94,8 +93,8 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style)
         }
         tokio::time::sleep(REST).await;
         if !style.repeat {
-            let end = ReplayClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
-            let _ = hub.set_clock(end, state(0.0)).await;
+            let end = OwnClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
+            let _ = hub.set_clock(end).await;
             return;
         }
     }

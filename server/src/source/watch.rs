@@ -24,7 +24,7 @@ use tokio::sync::watch as signal;
 
 use super::backoff::{Backoff, Bucket};
 use super::request::{self, RequestError};
-use super::{Cluster, Counters, Health, SourceEvent, list, now_millis};
+use super::{Cluster, Counters, Health, SourceEvent, list};
 use crate::translate::Object;
 
 /// Longest watch line that is read, in bytes: above the largest object that etcd stores.
@@ -154,7 +154,7 @@ impl Watch {
         let started = Instant::now();
         let ended = self.follow(&mut position).await?;
         if matches!(ended, Ended::Closed) {
-            self.seen_until = Some(now_millis()); // an orderly end: everything until now was sent
+            self.seen_until = Some(self.cluster.now_millis()); // an orderly end: everything until now was sent
         }
         let lived = started.elapsed() >= self.cluster.pace.min_watch_lifetime;
         match ended {
@@ -274,14 +274,14 @@ impl Watch {
             if looked_at { watched } else { alone },
             fastrand::f64(),
         );
-        let now = now_millis();
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
             self.tell(Health::Forbidden { verb }).await?;
         } else {
             tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; trying again");
-            let since_millis = *self.last_word.get_or_insert(now);
-            let retry_at_millis = now + i64::try_from(wait.as_millis()).unwrap_or(0);
+            let clock = *self.cluster.clock.borrow();
+            let since_millis = *self.last_word.get_or_insert(clock.now_millis());
+            let retry_at_millis = clock.after(wait);
             self.tell(Health::Stale { since_millis, retry_at_millis, why: error.to_string() }).await?;
         }
         tokio::time::sleep(wait).await;
@@ -294,7 +294,7 @@ impl Watch {
     }
 
     fn word(&mut self) -> Millis {
-        let now = now_millis();
+        let now = self.cluster.now_millis();
         self.last_word = Some(now);
         if self.seen_until.is_some() {
             self.seen_until = self.last_word;

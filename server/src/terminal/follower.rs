@@ -73,12 +73,14 @@ impl Follower {
     /// The server's clock, as far as it was told.
     pub(super) fn now_millis(&self, at: Instant) -> Millis {
         let Some((millis, arrived)) = self.clock else {
-            return crate::source::now_millis();
+            return crate::clock::now_millis();
         };
         if !self.is_ticking() {
             return millis;
         }
-        millis + Millis::try_from(at.saturating_duration_since(arrived).as_millis()).unwrap_or(0)
+        let percent = self.connection.as_ref().map_or(100, |connection| connection.speed_percent);
+        let passed = at.saturating_duration_since(arrived).as_millis() * u128::from(percent) / 100;
+        millis + Millis::try_from(passed).unwrap_or(0)
     }
 
     /// The cluster was listed: what is not there does not exist.
@@ -87,10 +89,10 @@ impl Follower {
         self.has_snapshot && state.is_some_and(|state| *state != ConnectionState::Connecting)
     }
 
-    /// Time passes: neither is the cluster silent nor a recording held.
+    /// Time passes: the cluster is not silent.
     fn is_ticking(&self) -> bool {
         let state = self.connection.as_ref().map(|connection| &connection.state);
-        !matches!(state, Some(ConnectionState::Stale { .. } | ConnectionState::Replay { speed_percent: 0, .. }))
+        !matches!(state, Some(ConnectionState::Stale { .. }))
     }
 
     /// The connection in words: "Live", "No word since 14:02:05: …".
@@ -107,8 +109,8 @@ impl Follower {
             ConnectionState::Stale { since_millis, why, .. } => {
                 format!("No word from the cluster since {}: {why}", super::clock(*since_millis))
             }
-            ConnectionState::Replay { name, speed_percent: 0 } => format!("Recording {name}, held"),
-            ConnectionState::Replay { name, .. } => format!("Recording {name}"),
+            ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name}, held"),
+            ConnectionState::Replay { name } => format!("Recording {name}"),
         };
         for forbidden in &connection.forbidden {
             words.push_str(&format!(" · may not {} {}", forbidden.verb, forbidden.resource));

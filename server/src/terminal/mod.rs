@@ -71,6 +71,7 @@ impl Origin {
             viewers: Arc::new(1.into()), // somebody is looking: retries come soon
             counters,
             pace: Arc::new(Pace::default()),
+            clock: hub.clock(),
         };
         source::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
         Ok(Self::Cluster { hub, namespace })

@@ -9,5 +9,7 @@
 
 mod recorded;
 mod support;
+#[path = "../common/until.rs"]
+mod until;
 mod viewers;
 mod watch;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set, until};
+use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
+use crate::until::until;
 use server::hub::Handle;
 use server::recording::{self, Recording};
 use server::source::{self, Cluster, Counters, Pace};
@@ -33,8 +34,8 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
     let viewers = Arc::new(1.into());
-    let cluster =
-        Cluster { name: "fake".into(), client: api.client(), events, viewers, counters, pace: Arc::new(pace) };
+    let (client, clock) = (api.client(), hub.clock());
+    let cluster = Cluster { name: "fake".into(), client, events, viewers, counters, pace: Arc::new(pace), clock };
     source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =

@@ -20,6 +20,8 @@ use server::source::{self, Counters, Pace};
 use timeline::fact::Kind;
 use tokio::sync::broadcast;
 
+use crate::until::until;
+
 /// What to do to a request instead of answering it well.
 #[derive(Debug, Clone)]
 pub enum Fault {
@@ -270,6 +272,7 @@ impl Watched {
             viewers: viewers.clone(),
             counters: counters.clone(),
             pace: Arc::new(settings),
+            clock: hub.clock(),
         };
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &namespaces);
@@ -293,15 +296,6 @@ impl Watched {
             self.pods().await.iter().map(|(name, _)| name.as_str()).eq(names.iter().copied())
         })
         .await;
-    }
-}
-
-/// Polls a condition; fails after a deadline that only a defect reaches.
-pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !condition().await {
-        assert!(Instant::now() < deadline, "never came: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await; // polling with a deadline
     }
 }
 

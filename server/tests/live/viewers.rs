@@ -1,6 +1,7 @@
 //! Viewers: snapshot, then deltas; encoded once; no viewer costs the cluster anything; nobody sees secrets.
 
-use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, until};
+use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set};
+use crate::until::until;
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
 use server::hub::Address;

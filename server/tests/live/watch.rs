@@ -4,7 +4,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set, until};
+use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set};
+use crate::until::until;
 use serde_json::json;
 use timeline::frame::ConnectionState;
 

@@ -15,3 +15,5 @@ mod links;
 mod lists;
 mod playground;
 mod site;
+#[path = "../common/until.rs"]
+mod until;

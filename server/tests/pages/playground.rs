@@ -1,20 +1,34 @@
 //! The playground's strip over HTTP: only where there is one, only for its own pages, and what is refused is told.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
-use server::cli::{Demo, Listen};
+use server::cli::{Clusters, Demo, Listen};
+use server::clusters;
+use server::config::Config;
 use server::http::router;
 use server::playground::Playground;
 use server::state::Rollcast;
+use timeline::Retention;
+use timeline::fact::Kind;
 use tower::ServiceExt;
 
+use crate::until::until;
 use crate::{common, site};
 
 async fn playground(name: &str) -> Arc<Rollcast> {
+    let (playground, kubeconfig) = started(name).await;
+    let config = std::fs::read_to_string(&kubeconfig).unwrap();
+    std::fs::remove_file(kubeconfig).unwrap();
+    assert!(config.contains("http://127.0.0.1:"), "it listens on loopback only: {config}");
+    Rollcast::new(Vec::new(), "build", Arc::default(), Vec::new(), Some(playground))
+}
+
+async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
     let kubeconfig = std::env::temp_dir().join(format!("rollcast-playground-{}-{name}", std::process::id()));
     let arguments = Demo {
         seed: 7,
@@ -24,11 +38,7 @@ async fn playground(name: &str) -> Arc<Rollcast> {
         no_stories: true,
         listen: Listen { listen: None, allow_host: Vec::new() },
     };
-    let playground = Playground::start(&arguments).await.unwrap();
-    let config = std::fs::read_to_string(&kubeconfig).unwrap();
-    std::fs::remove_file(kubeconfig).unwrap();
-    assert!(config.contains("http://127.0.0.1:"), "it listens on loopback only: {config}");
-    Rollcast::new(Vec::new(), "build", Arc::default(), Vec::new(), Some(playground))
+    (Playground::start(&arguments).await.unwrap(), kubeconfig)
 }
 
 async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderName, &str)]) -> Response {
@@ -117,4 +127,41 @@ async fn forms_work_without_scripts() {
     let response = post(&rollcast, "action=version", &[]).await;
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
     assert_eq!(response.headers()[header::LOCATION], "/clusters/playground/namespaces/default/deployments/web");
+}
+
+#[tokio::test]
+async fn at_every_speed_its_pages_are_in_the_clusters_time() {
+    let (playground, kubeconfig) = started("speed").await;
+    let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
+    let wanted = clusters::wanted(&clusters, &[], &Config::default()).unwrap().remove(0);
+    std::fs::remove_file(kubeconfig).unwrap();
+    let hub = wanted.watch(&Kind::ALL, Retention::default(), Arc::default());
+    tokio::spawn(playground.clone().keep_time(hub.clone()));
+    let rollcast = Rollcast::new(vec![hub.clone()], "build", Arc::default(), Vec::new(), Some(playground));
+    let rolled_out = async |revision: u64| {
+        let is_over = async || {
+            let document = hub.read(|reader| reader.document("default", "web")).await.unwrap();
+            let document = serde_json::to_value(document).unwrap();
+            let last = document.pointer("/deployments/0/rollouts").and_then(|all| all.as_array()?.last());
+            last.is_some_and(|last| last["revision"] == revision && last["outcome"] == "complete")
+        };
+        until("the rollout is over", is_over).await;
+    };
+    rolled_out(1).await;
+    let before = hub.now_millis();
+    assert_eq!(told(&rollcast, "action=speed&speed=20").await["texts"]["play-refused"], "");
+    until("the pages know", async || hub.connection().borrow().speed_percent == 2000).await;
+    // A minute of the cluster's time: were ours told instead, every object would come from the future.
+    until("a minute has passed", async || hub.now_millis() > before + 60_000).await;
+    told(&rollcast, "action=version").await;
+    rolled_out(2).await;
+    told(&rollcast, "action=speed&speed=0.5").await;
+    until("the pages know", async || hub.connection().borrow().speed_percent == 50).await;
+    let apart = hub.read(|reader| {
+        let pods = reader.timeline.model().pods.values();
+        pods.map(|pod| pod.first_seen_millis() - pod.created_at_millis).max_by_key(|apart| apart.abs()).unwrap()
+    });
+    let apart = apart.await.unwrap();
+    // A busy machine delivers late, twenty times as late here.
+    assert!((-1_000..30_000).contains(&apart), "a pod was seen {apart} ms after it was made");
 }

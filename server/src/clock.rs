@@ -1,0 +1,93 @@
+//! What time it is for a cluster: ours, or one of its own that passes faster, slower or not at all (recordings, the playground).
+
+use std::time::Duration;
+
+use timeline::Millis;
+use tokio::time::Instant;
+
+/// The time of one cluster.
+#[derive(Debug, Clone, Copy)]
+pub enum Clock {
+    /// Our own.
+    Real,
+    /// Another.
+    Own(OwnClock),
+}
+
+/// A clock that runs at some speed.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnClock {
+    /// Its time at `started`.
+    pub start_millis: Millis,
+    /// When it began to run.
+    pub started: Instant,
+    /// Its seconds per second; 0 when it stands still.
+    pub speed: f64,
+}
+
+impl Clock {
+    /// Its time.
+    #[must_use]
+    pub fn now_millis(self) -> Millis {
+        match self {
+            Self::Real => now_millis(),
+            Self::Own(clock) => {
+                clock.start_millis + (clock.started.elapsed().as_secs_f64() * clock.speed * 1000.0) as Millis
+            }
+        }
+    }
+
+    /// Its time after `wait`.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Millis {
+        self.now_millis() + (wait.as_secs_f64() * self.speed() * 1000.0) as Millis
+    }
+
+    /// Real time until it shows `at_millis`; `None` if it stands still.
+    #[must_use]
+    pub fn until(self, at_millis: Millis) -> Option<Duration> {
+        let left = (at_millis - self.now_millis()).max(0) as f64 / 1000.0;
+        (self.speed() > 0.0).then(|| Duration::from_secs_f64(left / self.speed()))
+    }
+
+    /// Its time against ours, in percent.
+    #[must_use]
+    pub fn percent(self) -> u32 {
+        (self.speed() * 100.0).round() as u32
+    }
+
+    const fn speed(self) -> f64 {
+        match self {
+            Self::Real => 1.0,
+            Self::Own(clock) => clock.speed,
+        }
+    }
+}
+
+/// Our own time.
+#[must_use]
+pub fn now_millis() -> Millis {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_passes_at_its_speed() {
+        let clock = Clock::Own(OwnClock { start_millis: 1_000, started: Instant::now(), speed: 4.0 });
+        tokio::time::advance(Duration::from_millis(500)).await;
+        assert_eq!(clock.now_millis(), 3_000);
+        assert_eq!(clock.after(Duration::from_millis(250)), 4_000);
+        assert_eq!(clock.until(5_000), Some(Duration::from_millis(500)));
+        assert_eq!(clock.until(2_000), Some(Duration::ZERO));
+        assert_eq!(clock.percent(), 400);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_stands_still_never_gets_there() {
+        let clock = Clock::Own(OwnClock { start_millis: 1_000, started: Instant::now(), speed: 0.0 });
+        assert_eq!((clock.now_millis(), clock.until(2_000), clock.percent()), (1_000, None, 0));
+    }
+}
