@@ -5,10 +5,11 @@
 //!  bound ─► created ─ never ─► runs, never ready
 //!               ├─ missing ─► ErrImagePull ⇄ ImagePullBackOff
 //!               ├─ badconfig ─► CreateContainerConfigError
-//!               └─ crash, oom ─► runs ⇄ CrashLoopBackOff                 any ─ deleted ─► lingers ─► gone
+//!               └─ crash, oom ─► runs ─► Error ─► runs ⇄ CrashLoopBackOff      any ─ deleted ─► lingers ─► gone
 //! ```
 //!
-//! The delays are those of the KWOK stages in `end2end/cluster/stages.yaml`, so that both clusters can be compared.
+//! The delays are those of the KWOK stages in `end2end/cluster/stages.yaml`, so that both clusters can be compared; but what fails again
+//! and again is tried again after 10, 20, 40, … seconds, as a kubelet does it.
 
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
@@ -110,8 +111,34 @@ fn closed_gate(pod: &Pod) -> Option<&str> {
     gates.iter().map(|gate| gate.condition_type.as_str()).find(|gate| !is_open(gate))
 }
 
+/// A kubelet's first back-off and its longest, of containers and of images alike.
+const BACK_OFF_MILLIS: i64 = 10_000;
+const MAX_BACK_OFF_MILLIS: i64 = 300_000;
+
+/// How long a container that crashed waits after so many restarts. The first one comes at once.
+fn crash_back_off(restarts: i32) -> i64 {
+    let doubled = BACK_OFF_MILLIS.checked_shl(restarts.saturating_sub(1).unsigned_abs().min(8)).unwrap_or(i64::MAX);
+    doubled.min(MAX_BACK_OFF_MILLIS)
+}
+
+/// How long until an image is tried again, of a pod of this age: each wait is about as long as all before it.
+fn pull_back_off(age_millis: i64) -> i64 {
+    (age_millis + BACK_OFF_MILLIS / 2).clamp(BACK_OFF_MILLIS, MAX_BACK_OFF_MILLIS)
+}
+
+/// As Go writes it: "10s", "1m20s".
+fn duration(millis: i64) -> String {
+    let (minutes, seconds) = (millis / 60_000, millis / 1000 % 60);
+    if minutes == 0 { format!("{seconds}s") } else { format!("{minutes}m{seconds}s") }
+}
+
+fn restarts(pod: &Pod) -> i32 {
+    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
+    statuses.first().map_or(0, |status| status.restart_count)
+}
+
 /// What happens next to a pod, and between which delays.
-fn next(pod: &Pod) -> Option<(Step, i64, i64)> {
+fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
     let fate = fate(pod);
     if meta::is_deleting(&pod.metadata) {
         let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or_default() * 1000;
@@ -124,8 +151,17 @@ fn next(pod: &Pod) -> Option<(Step, i64, i64)> {
     }
     match (fate, is_running(pod), waiting(pod)) {
         (Fate::Crash | Fate::OutOfMemory, true, _) => Some((Step::End, 900, 1300)),
+        (Fate::Crash | Fate::OutOfMemory, false, "CrashLoopBackOff") => {
+            let wait = crash_back_off(restarts(pod));
+            Some((Step::Run, wait, wait + 500))
+        }
         (Fate::Crash | Fate::OutOfMemory, false, _) => Some((Step::Run, 1200, 2500)),
-        (Fate::Missing, _, "ContainerCreating" | "ImagePullBackOff") => Some((Step::FailPull, 1500, 2500)),
+        (Fate::Missing, _, "ContainerCreating") => Some((Step::FailPull, 1500, 2500)),
+        (Fate::Missing, _, "ImagePullBackOff") => {
+            let started = pod.status.as_ref().and_then(|status| status.start_time.as_ref()).map(time::millis);
+            let wait = pull_back_off(started.map_or(0, |started| now_millis - started));
+            Some((Step::FailPull, wait, wait + 500))
+        }
         (Fate::Missing, _, "ErrImagePull") => Some((Step::BackOffPull, 1500, 1500)),
         (Fate::BadConfig, _, "ContainerCreating") => Some((Step::RefuseConfig, 400, 900)),
         (Fate::Missing | Fate::BadConfig, ..) => None,
@@ -143,7 +179,7 @@ pub fn plan(world: &mut World, pod: &Pod) {
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let node = meta::node_of(pod).unwrap_or_default();
     let is_alive = !world.silent.contains_key(node) && world.store.get(Resource::Node, &Key::new("", node)).is_some();
-    let wanted = next(pod).filter(|_| is_alive && !meta::is_finished(pod));
+    let wanted = next(pod, world.now_millis()).filter(|_| is_alive && !meta::is_finished(pod));
     let Some((step, from, to)) = wanted else {
         world.plans.remove(&uid);
         return;
@@ -225,7 +261,7 @@ fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str
                 let known = before.iter().find(|known| known.name == container.name);
                 let has_run = known.is_some_and(|known| !known.image_id.is_empty());
                 container.restart_count = known.map_or(0, |known| known.restart_count) + i32::from(has_run);
-                container.last_state = known.and_then(|known| known.last_state.clone());
+                container.last_state = known.and_then(ended);
                 container.image_id.clone_from(&container.image);
                 container.ready = is_ready;
                 container.started = Some(true);
@@ -269,11 +305,17 @@ fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str
                     finished_at: Some(now.clone()),
                     ..ContainerStateTerminated::default()
                 };
-                container.last_state = Some(ContainerState { terminated: Some(ended), ..ContainerState::default() });
+                let ended = Some(ContainerState { terminated: Some(ended), ..ContainerState::default() });
+                // The first time it is started again at once, and what happened is its state until then.
+                if container.restart_count == 0 {
+                    container.state = ended;
+                } else {
+                    container.last_state = ended;
+                    container.state = Some(waiting_for("CrashLoopBackOff", Some(&crash_loop(pod, container))));
+                }
                 container.ready = false;
                 container.started = Some(false);
             }
-            wait_for(status, "CrashLoopBackOff", "back-off restarting failed container");
         }
         Step::Remove => {}
     }
@@ -313,11 +355,29 @@ fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState {
     ContainerState { waiting: Some(waiting), ..ContainerState::default() }
 }
 
+/// A kubelet's words about a container that it will start again.
+fn crash_loop(pod: &Pod, container: &ContainerStatus) -> String {
+    let wait = duration(crash_back_off(container.restart_count));
+    format!("back-off {wait} restarting failed container={} pod={}", container.name, long_name(pod))
+}
+
+/// A pod as kubelets name it.
+fn long_name(pod: &Pod) -> String {
+    let key = Key::of(&pod.metadata);
+    format!("{}_{}({})", key.name, key.namespace, pod.metadata.uid.as_deref().unwrap_or_default())
+}
+
 fn wait_for(status: &mut PodStatus, reason: &str, message: &str) {
     for container in status.container_statuses.iter_mut().flatten() {
         container.state = Some(waiting_for(reason, Some(message)));
         container.ready = false;
     }
+}
+
+/// How a container ended the last time.
+fn ended(container: &ContainerStatus) -> Option<ContainerState> {
+    let now = container.state.as_ref().filter(|state| state.terminated.is_some());
+    now.or(container.last_state.as_ref()).cloned()
 }
 
 fn containers(pod: &Pod, change: impl Fn(&mut ContainerStatus)) -> Vec<ContainerStatus> {
@@ -374,11 +434,8 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
         Step::RefuseConfig => {
             world.note(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
         }
-        Step::End => {
-            let key = Key::of(&pod.metadata);
-            let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-            let message =
-                format!("Back-off restarting failed container {name} in pod {}_{}({uid})", key.name, key.namespace);
+        Step::End if restarts(pod) > 0 => {
+            let message = format!("Back-off restarting failed container {name} in pod {}", long_name(pod));
             world.note(about("BackOff", message).warning());
         }
         Step::Flap if meta::is_ready(pod) => {
@@ -387,7 +444,7 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
                     .warning(),
             );
         }
-        Step::Flap | Step::Gate | Step::Remove => {}
+        Step::End | Step::Flap | Step::Gate | Step::Remove => {}
     }
 }
 
@@ -400,5 +457,31 @@ pub fn killing(world: &mut World, pod: &Pod) {
             let note = Note::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
             world.note(note.of_container(&name));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_five_minutes() {
+        let waits = |most| (1..=most).map(|restarts| duration(crash_back_off(restarts))).collect::<Vec<_>>();
+        assert_eq!(waits(7), ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s", "5m0s"]);
+        assert_eq!(crash_back_off(i32::MAX), MAX_BACK_OFF_MILLIS);
+    }
+
+    #[test]
+    fn an_image_is_tried_less_and_less_often() {
+        let mut age = 3_000;
+        let waits: Vec<i64> = std::iter::repeat_with(|| {
+            let wait = pull_back_off(age);
+            age += wait + 1_500;
+            wait
+        })
+        .take(7)
+        .collect();
+        assert_eq!(waits.first(), Some(&BACK_OFF_MILLIS));
+        assert!(waits.is_sorted() && waits.ends_with(&[MAX_BACK_OFF_MILLIS]), "{waits:?}");
     }
 }

@@ -19,7 +19,7 @@
 //! - Services: EndpointSlices can be stored and watched, nothing fills them.
 //! - Containers: the first image's tag decides a pod's life (see [`kubelet::Fate`]); probes are not run, init containers succeed at once.
 //! - Scheduling beyond capacity, taints, node selectors and node affinity; preemption.
-//! - Heartbeats: a node's conditions stay as they were until its kubelet falls silent. Crash loops start again after about two seconds, always.
+//! - Heartbeats: a node's conditions stay as they were until its kubelet falls silent.
 //! - The `deprecated.deployment.rollback.to` annotation; kubectl does not use it.
 //! - Pod disruption budgets (`kubectl drain` is never refused), evictions by pressure, priorities, horizontal scaling.
 //! - The hash in a ReplicaSet's name is made like Kubernetes' (FNV-1a, same alphabet) but of JSON and not of Go's dump, so names differ.

@@ -202,13 +202,19 @@ fn the_deadline_passes_and_a_fix_recovers() {
     set_image(&mut world, "web:crash-v2");
     world.advance_to(world.now_millis() + 15_000);
     assert_eq!(condition(&world, "Progressing").unwrap(), ("False".to_owned(), "ProgressDeadlineExceeded".to_owned()));
-    let restarts = |world: &World| {
-        let counts = world.store().all::<Pod>(None).filter_map(|pod| {
-            pod.status.as_ref()?.container_statuses.as_ref()?.first().map(|status| status.restart_count)
-        });
-        counts.max().unwrap()
+    // Started again at once, then after 10 and 20 seconds.
+    let waits = |world: &World| {
+        let pod = world
+            .store()
+            .all::<Pod>(None)
+            .find(|pod| pod.spec.as_ref().unwrap().containers[0].image.as_deref() == Some("web:crash-v2"));
+        let status = pod.and_then(|pod| pod.status.as_ref()?.container_statuses.as_ref()?.first().cloned()).unwrap();
+        let waiting = status.state.and_then(|state| state.waiting?.message).unwrap_or_default();
+        (status.restart_count, waiting.split(" restarting").next().unwrap().to_owned())
     };
-    assert!(restarts(&world) > 1, "it does not crash again and again");
+    assert_eq!(waits(&world), (1, "back-off 10s".to_owned()));
+    world.advance_to(world.now_millis() + 12_000);
+    assert_eq!(waits(&world), (2, "back-off 20s".to_owned()));
     set_image(&mut world, "web:v3");
     settle(&mut world);
     assert_eq!(counts(&world), (3, 3, 3));
