@@ -82,6 +82,10 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
   await page.locator("#play-scale-field").evaluate((field) => field.removeAttribute("max"));
   await press("Scale to");
   await expect(page.locator("#play-refused")).toHaveText("At most 50 pods here; kubectl has no such limit.");
+  await page.locator("#play-speeds").selectOption("10");
+  await press("Speed");
+  await expect(page.locator("#chip")).toHaveText("Live at 1000 %");
+  await expect(strip).toContainText("10 times as fast as yours");
   expect(await rollout.isUnreloaded()).toBe(true);
 });
 
