@@ -42,6 +42,8 @@ pub struct Timeline {
     settling_sets: Vec<(Uid, Millis)>,
     /// Events about objects that are not known yet.
     early_notes: note::Early,
+    /// The cluster's time against that of the network, in percent, where it is faster.
+    speed_percent: u32,
     skew: Skew,
     changes: Vec<Change>,
 }
@@ -51,6 +53,15 @@ impl Timeline {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// From now on the cluster's time passes at this speed, in percent of ours. Streams are late in ours.
+    pub const fn set_speed(&mut self, percent: u32) {
+        self.speed_percent = percent;
+    }
+
+    fn settling_millis(&self) -> Millis {
+        SETTLING_MILLIS * Millis::from(self.speed_percent.max(100)) / 100
     }
 
     /// What is known.

@@ -13,7 +13,7 @@ use timeline::fact::{
 };
 use timeline::model::EndReason;
 use timeline::view::{self, Now};
-use timeline::{Fact, Timeline, Uid};
+use timeline::{Fact, Millis, Timeline, Uid};
 
 fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
     Meta {
@@ -241,7 +241,11 @@ fn causes_in_their_words() {
 
 /// Three pods; one goes, `then` follows within the time in which owners may still explain it.
 fn end_of_one_of_three(then: &[Fact]) -> Option<EndReason> {
-    let mut timeline = Timeline::new();
+    end_in(&mut Timeline::new(), 300, then)
+}
+
+/// Three pods; one goes, and every so many milliseconds something of `then` follows.
+fn end_in(timeline: &mut Timeline, every: Millis, then: &[Fact]) -> Option<EndReason> {
     for number in 10..13 {
         timeline.apply(0, watched(pod(number, 3, &format!("web-2-{number}"))));
     }
@@ -251,7 +255,7 @@ fn end_of_one_of_three(then: &[Fact]) -> Option<EndReason> {
     going.meta.deletion_at_millis = Some(40_000);
     timeline.apply(10_000, watched(going));
     for (index, fact) in (1..).zip(then) {
-        timeline.apply(10_000 + index * 300, fact.clone());
+        timeline.apply(10_000 + index * every, fact.clone());
     }
     timeline.model().pods.get(&Uid::from_bits(10)).and_then(|pod| pod.end_reason)
 }
@@ -269,6 +273,15 @@ fn a_replacement_tells_a_killed_pod_from_one_that_was_scaled_down() {
     assert_eq!(end_of_one_of_three(std::slice::from_ref(&smaller)), Some(EndReason::ScaledDown), "its owner was late");
     assert_eq!(end_of_one_of_three(&[replacement.clone(), smaller]), Some(EndReason::DeletedByHand), "it was replaced");
     assert_eq!(end_of_one_of_three(&[replacement, removed]), Some(EndReason::DeletedByHand), "and then its owner went");
+}
+
+#[test]
+fn where_time_is_faster_streams_are_later() {
+    let [mut usual, mut fast] = [Timeline::new(), Timeline::new()];
+    fast.set_speed(1000);
+    let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::InWatch);
+    let ends = [&mut usual, &mut fast].map(|timeline| end_in(timeline, 9_000, std::slice::from_ref(&smaller)));
+    assert_eq!(ends, [Some(EndReason::DeletedByHand), Some(EndReason::ScaledDown)]);
 }
 
 #[test]

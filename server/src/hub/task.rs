@@ -358,13 +358,25 @@ impl Hub {
                 self.replay = Some(state);
                 self.set_clock(clock);
             }
-            Command::SetClock { clock } => self.set_clock(clock),
+            Command::SetClock { clock } => self.set_clock(self.not_before(clock)),
         }
+    }
+
+    /// Time does not go back where arrivals are told in it: the present clock ran on until the command came.
+    fn not_before(&self, clock: OwnClock) -> OwnClock {
+        if self.replay.is_some() {
+            return clock;
+        }
+        let behind = self.clock.now_millis() - Clock::Own(clock).now_millis();
+        OwnClock { start_millis: clock.start_millis + behind.max(0), ..clock }
     }
 
     fn set_clock(&mut self, clock: OwnClock) {
         self.clock = Clock::Own(clock);
         self.signals.clock.send_replace(self.clock);
+        if self.replay.is_none() {
+            self.timeline.set_speed(self.clock.percent());
+        }
         self.is_dirty = true; // viewers' clocks follow what frames say
         self.tell_connection();
     }

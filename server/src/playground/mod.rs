@@ -213,7 +213,9 @@ impl Playground {
 /// Lets a cluster's time pass at a speed; returns its clock.
 fn paced(cluster: &Cluster, speed: f64) -> OwnClock {
     cluster.set_speed(speed);
-    OwnClock { start_millis: cluster.with(|world| world.now_millis()), started: Instant::now(), speed: cluster.speed() }
+    // In this order a pause in between puts the clock ahead: late is usual, seen before it was made is not.
+    let started = Instant::now();
+    OwnClock { start_millis: cluster.with(|world| world.now_millis()), started, speed: cluster.speed() }
 }
 
 /// A cluster as the playground begins.

@@ -132,7 +132,8 @@ impl Timeline {
         let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, self.living_of(owner)));
         if let Some(set) = owner.filter(|_| is_guess(reason)) {
             let living = self.living_of(owner);
-            self.settling.push(Settling { pod: uid, set, living, until_millis: at + super::SETTLING_MILLIS });
+            let until_millis = at + self.settling_millis();
+            self.settling.push(Settling { pod: uid, set, living, until_millis });
         }
         self.emit(Change::PodEnds(uid, reason));
     }

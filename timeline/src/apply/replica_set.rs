@@ -83,7 +83,7 @@ impl Timeline {
         if let Some(set) = self.model.replica_sets.get(&uid) {
             let because = self.removed_because(set);
             if because == RemovedBecause::Deleted {
-                self.settling_sets.push((uid, at + super::SETTLING_MILLIS));
+                self.settling_sets.push((uid, at + self.settling_millis()));
             }
             self.emit(Change::ReplicaSetRemoved(uid, at, because));
         }
