@@ -135,8 +135,11 @@ pub struct Replay {
     /// Begin again at the end
     #[arg(long, env = "ROLLCAST_LOOP")]
     pub r#loop: bool,
+    /// Begin when the first page looks, so that it misses nothing
+    #[arg(long, env = "ROLLCAST_WHEN_WATCHED")]
+    pub when_watched: bool,
     /// Play this many seconds at once and stop there
-    #[arg(long, env = "ROLLCAST_HOLD_AT", conflicts_with_all = ["loop", "speed"], value_name = "SECONDS")]
+    #[arg(long, env = "ROLLCAST_HOLD_AT", conflicts_with_all = ["loop", "speed", "when_watched"], value_name = "SECONDS")]
     pub hold_at: Option<f64>,
     /// Where to serve.
     #[command(flatten)]

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use timeline::fact::Kind;
@@ -15,6 +14,7 @@ use crate::config::{self, Config};
 use crate::hub::Handle;
 use crate::source::kubeconfig::{self, Contexts, Target, TargetError};
 use crate::source::{self, Counters, Pace, SourceEvent};
+use crate::viewers::Viewers;
 
 /// Credentials that take longer than this to get are told as silence.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -88,7 +88,7 @@ impl Wanted {
 
     /// Starts its hub at once, and its sources as soon as it has credentials.
     #[must_use]
-    pub fn watch(self, kinds: &'static [Kind], retention: Retention, viewers: Arc<AtomicUsize>) -> Handle {
+    pub fn watch(self, kinds: &'static [Kind], retention: Retention, viewers: Viewers) -> Handle {
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&self.name, counters.clone(), retention);
         let hub = hub.with_accent(self.accent);

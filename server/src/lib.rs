@@ -24,3 +24,4 @@ pub mod source;
 pub mod state;
 pub mod terminal;
 pub mod translate;
+pub mod viewers;

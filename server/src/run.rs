@@ -5,7 +5,6 @@ use std::future::IntoFuture;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use timeline::fact::Kind;
 use timeline::{Retention, document};
@@ -20,6 +19,7 @@ use crate::playground::Playground;
 use crate::source::kubeconfig::Target;
 use crate::source::{self, Counters, Health, Pace, SourceEvent, replay};
 use crate::state::Rollcast;
+use crate::viewers::Viewers;
 use crate::{assets, clusters, http, terminal};
 
 /// Kinds that are watched for the pages.
@@ -53,7 +53,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let retention = arguments.history.retention(&file);
     let (address, hosts) = arguments.listen.with(file);
     let listener = listen(address).await?;
-    let viewers = Arc::new(AtomicUsize::new(0));
+    let viewers = Viewers::default();
     let hubs = wanted.into_iter().map(|cluster| cluster.watch(&WATCHED, retention, viewers.clone())).collect();
     publish(hubs, viewers, listener, hosts, None).await
 }
@@ -65,13 +65,13 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
             "the playground listens on loopback only, because whoever reaches it may change it: {address} is no loopback address"
         );
     }
-    let playground = Playground::start(&arguments).await?;
+    let viewers = Viewers::default();
+    let playground = Playground::start(&arguments, viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
     let wanted = clusters::wanted(&clusters, &[], &Config::default())?;
     let (address, hosts) = arguments.listen.with(Config::default());
     let listener = listen(address).await?;
-    let viewers = Arc::new(AtomicUsize::new(0));
     let watch = |cluster: clusters::Wanted| cluster.watch(&WATCHED, Retention::default(), viewers.clone());
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
@@ -93,13 +93,15 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         repeat: arguments.r#loop,
         hold_at_millis: arguments.hold_at.map(|seconds| (seconds * 1000.0) as i64),
     };
+    let viewers = Viewers::default();
     let mut hubs = Vec::new();
     for (name, recording) in recordings {
         let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
-        tokio::spawn(replay::play(hub.clone(), name, recording, style));
+        let first = arguments.when_watched.then(|| viewers.clone());
+        tokio::spawn(replay::play(hub.clone(), name, recording, style, first));
         hubs.push(hub);
     }
-    publish(hubs, Arc::default(), listener, hosts, None).await
+    publish(hubs, viewers, listener, hosts, None).await
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
@@ -109,7 +111,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let target = wanted.target().await?;
     let (events, mut inbox) = mpsc::channel(source::QUEUE);
     let name = target.name.clone();
-    let cluster = cluster(target, events, Arc::new(AtomicUsize::new(1)), Arc::default());
+    let cluster = cluster(target, events, Viewers::one(), Arc::default());
     source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = std::io::stdout().lock();
     let mut known = BTreeSet::new();
@@ -161,7 +163,7 @@ fn report(arguments: &Report) -> anyhow::Result<()> {
 fn cluster(
     target: Target,
     events: mpsc::Sender<SourceEvent>,
-    viewers: Arc<AtomicUsize>,
+    viewers: Viewers,
     counters: Arc<Counters>,
 ) -> source::Cluster {
     source::Cluster {
@@ -186,7 +188,7 @@ async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 
 async fn publish(
     hubs: Vec<Handle>,
-    viewers: Arc<AtomicUsize>,
+    viewers: Viewers,
     listener: TcpListener,
     hosts: Vec<String>,
     playground: Option<Arc<Playground>>,

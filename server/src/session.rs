@@ -30,25 +30,9 @@ enum End {
     Broken,
 }
 
-/// Counts a viewer for as long as it lives.
-struct Viewer(Arc<Rollcast>);
-
-impl Viewer {
-    fn enter(rollcast: &Arc<Rollcast>) -> Self {
-        rollcast.viewers.fetch_add(1, Ordering::Relaxed);
-        Self(rollcast.clone())
-    }
-}
-
-impl Drop for Viewer {
-    fn drop(&mut self) {
-        self.0.viewers.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Serves one viewer until it leaves.
 pub async fn serve(socket: WebSocket, rollcast: Arc<Rollcast>) {
-    let _viewer = Viewer::enter(&rollcast);
+    let _viewer = rollcast.viewers.enter();
     let (mut out, mut inbox) = socket.split();
     let reason = talk(&mut out, &mut inbox, &rollcast).await;
     if let Err(End::Broken) = reason {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicU64;
 
 use crate::http::Drawn;
 use crate::hub::Handle;
 use crate::listing::{Clusters, Listings};
 use crate::playground::Playground;
+use crate::viewers::Viewers;
 
 /// A running Rollcast.
 pub struct Rollcast {
@@ -16,7 +17,7 @@ pub struct Rollcast {
     /// Build of the page that is served.
     pub build: &'static str,
     /// How many viewers are connected.
-    pub viewers: Arc<AtomicUsize>,
+    pub viewers: Viewers,
     /// How often a viewer lagged and was given a fresh snapshot.
     pub resyncs: AtomicU64,
     /// The lists that viewers follow.
@@ -35,7 +36,7 @@ impl Rollcast {
     pub fn new(
         hubs: Vec<Handle>,
         build: &'static str,
-        viewers: Arc<AtomicUsize>,
+        viewers: Viewers,
         allowed_hosts: Vec<String>,
         playground: Option<Arc<Playground>>,
     ) -> Arc<Self> {

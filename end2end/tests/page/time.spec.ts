@@ -74,7 +74,7 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
 });
 
 test("while one looks at the past the present goes on and says so", async ({ page, serve, request }) => {
-  const server = await serve(() => Server.replaying("rollout"));
+  const server = await serve(() => Server.replaying("rollout", "--when-watched"));
   const rollout = new RolloutPage(page);
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await isLive(page, /Recording/);
@@ -154,7 +154,7 @@ test("more or less time is shown on demand", async ({ page, serve }) => {
 
 test("a link to a revision says when another one is live", async ({ page, serve, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  const server = await serve(() => Server.replaying("rollout", "--speed", "1"));
+  const server = await serve(() => Server.replaying("rollout", "--when-watched"));
   const address = server.page("rollout", "rollout", "nginx");
   await page.goto(address);
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing", { timeout: 30_000 });
@@ -197,7 +197,7 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
     }
     Object.assign(window, { Notification: Told, told });
   });
-  const server = await serve(() => Server.replaying("rollout", "--speed", "2"));
+  const server = await serve(() => Server.replaying("rollout", "--when-watched"));
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await page.getByRole("button", { name: "Notify me" }).click();
   await expect(page.getByRole("button", { name: "Notify me" })).toHaveAttribute("aria-pressed", "true");

@@ -35,6 +35,7 @@ test("four take the stage, the worst first, and the strip names the others in tu
 });
 
 test("after ten minutes everything moves a little, and comes back; after hours of sleep it is live again", async ({ page, serve, complaints }) => {
+  test.setTimeout(300_000); // eleven hours of the page's timers
   await page.clock.install();
   const server = await serve(() => held("14", "quota"));
   await page.goto(`${server.address}/wall`);
@@ -58,7 +59,7 @@ test("after ten minutes everything moves a little, and comes back; after hours o
 });
 
 test("what is over stays a while, then the wall is calm", async ({ page, serve }) => {
-  const server = await serve(() => Server.start(["replay", recording("rollout"), "--speed", "4"]));
+  const server = await serve(() => Server.start(["replay", recording("rollout"), "--when-watched", "--speed", "2"]));
   await page.goto(`${server.address}/wall`);
   await page.waitForSelector("html[data-live=true]");
   const tile = page.getByTestId("tile").first();

@@ -46,7 +46,7 @@ pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> impl IntoR
         let stale = matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
         let _ = writeln!(text, "rollcast_cluster_stale{{cluster=\"{}\"}} {}", label(hub.name()), u8::from(stale));
     }
-    let viewers = rollcast.viewers.load(Ordering::Relaxed);
+    let viewers = rollcast.viewers.count();
     let _ = writeln!(
         text,
         "# HELP rollcast_viewers Viewers connected.\n# TYPE rollcast_viewers gauge\nrollcast_viewers {viewers}"

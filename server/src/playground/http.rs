@@ -110,6 +110,7 @@ impl Playground {
         let said = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
         let mut state = self.lock();
         state.refused.clear();
+        state.is_waiting = false;
         let is_playing = state.player.told().is_playing;
         match said("action") {
             "pause-story" => state.player.set_playing(!is_playing),

@@ -25,6 +25,7 @@ use tokio::time::Instant;
 pub use self::http::routes;
 use crate::clock::OwnClock;
 use crate::hub::Handle;
+use crate::viewers::Viewers;
 
 /// Name of the cluster in pages and addresses.
 pub const NAME: &str = "playground";
@@ -39,6 +40,8 @@ const NEIGHBOUR_MILLIS: i64 = 45_000;
 struct State {
     player: Player,
     seed: u64,
+    /// Nobody has looked yet, and the first story waits for its first viewer.
+    is_waiting: bool,
     refused: String,
     /// When the next neighbour gets a new version, and which.
     neighbour: (i64, usize),
@@ -54,6 +57,7 @@ pub struct Playground {
     /// What the strip tells, as JSON; only made while somebody listens.
     told: watch::Sender<Arc<str>>,
     clock: watch::Sender<OwnClock>,
+    viewers: Viewers,
 }
 
 impl Playground {
@@ -61,7 +65,7 @@ impl Playground {
     ///
     /// # Errors
     /// When the port is taken or the kubeconfig cannot be written.
-    pub async fn start(arguments: &crate::cli::Demo) -> anyhow::Result<Arc<Self>> {
+    pub async fn start(arguments: &crate::cli::Demo, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let world = world(arguments.seed, i64::try_from(now).unwrap_or_default(), 0, !arguments.no_stories)?;
         let cluster = Cluster::new(world);
@@ -73,8 +77,9 @@ impl Playground {
         let kubeconfig = write_kubeconfig(arguments.write_kubeconfig.as_deref(), address)?;
         let of = Key::new("default", "web");
         let mut player = Player::new(of.clone());
-        player.set_playing(!arguments.no_stories);
-        let state = State { player, seed: arguments.seed, refused: String::new(), neighbour: (0, 0) };
+        player.set_playing(false);
+        let is_waiting = !arguments.no_stories;
+        let state = State { player, seed: arguments.seed, is_waiting, refused: String::new(), neighbour: (0, 0) };
         let playground = Arc::new(Self {
             cluster: cluster.clone(),
             of,
@@ -83,6 +88,7 @@ impl Playground {
             state: Mutex::new(state),
             told: watch::Sender::new("".into()),
             clock,
+            viewers,
         });
         tokio::spawn(cluster.clone().run());
         tokio::spawn(cluster.serve(listener));
@@ -131,6 +137,10 @@ impl Playground {
 
     fn look(&self) {
         let mut state = self.lock();
+        if state.is_waiting && self.viewers.count() > 0 {
+            state.is_waiting = false;
+            state.player.set_playing(true);
+        }
         self.cluster.with(|world| {
             state.player.look(world);
             if self.has_stories {

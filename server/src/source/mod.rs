@@ -19,7 +19,7 @@ mod request;
 mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use timeline::Millis;
@@ -29,6 +29,7 @@ use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::translate::Object;
+use crate::viewers::Viewers;
 
 /// Capacity of the queue from a cluster's sources to its hub, in events.
 pub const QUEUE: usize = 1024;
@@ -171,7 +172,7 @@ pub struct Cluster {
     /// Where events go.
     pub events: mpsc::Sender<SourceEvent>,
     /// How many viewers look at this server.
-    pub viewers: Arc<AtomicUsize>,
+    pub viewers: Viewers,
     /// Counters.
     pub counters: Arc<Counters>,
     /// Settings.

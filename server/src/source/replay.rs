@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::clock::OwnClock;
 use crate::hub::Handle;
 use crate::recording::Recording;
+use crate::viewers::Viewers;
 
 /// Pause between the end of a recording and its next round.
 const REST: Duration = Duration::from_secs(4);
@@ -62,15 +63,16 @@ pub fn read(path: &Path) -> Result<Recording, ReplayError> {
     Ok(recording)
 }
 
-/// Plays a recording into a hub. Returns when it is over, or never if it repeats.
-pub async fn play(hub: Handle, name: String, recording: Recording, style: Style) {
+/// Plays a recording into a hub. Where viewers are given it stands at its first instant until there is one. Returns when it is over, or
+/// never if it repeats.
+pub async fn play(hub: Handle, name: String, recording: Recording, style: Style, mut viewers: Option<Viewers>) {
     let Some((from, to)) = recording.span() else { return };
     loop {
         let held = style.hold_at_millis.map(|offset| from + offset);
-        let clock = OwnClock {
+        let mut clock = OwnClock {
             start_millis: held.unwrap_or(from),
             started: Instant::now(),
-            speed: if held.is_some() { 0.0 } else { style.speed },
+            speed: if held.is_some() || viewers.is_some() { 0.0 } else { style.speed },
         };
         if hub.restart(clock, ConnectionState::Replay { name: name.clone() }).await.is_err() {
             return;
@@ -81,6 +83,15 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style)
                     break;
                 }
             } else {
+                if observed.at_millis > from
+                    && let Some(viewers) = viewers.take()
+                {
+                    viewers.wait().await;
+                    clock = OwnClock { started: Instant::now(), speed: style.speed, ..clock };
+                    if hub.set_clock(clock).await.is_err() {
+                        return;
+                    }
+                }
                 let after = (observed.at_millis - from) as f64 / 1000.0 / style.speed;
                 tokio::time::sleep_until(clock.started + Duration::from_secs_f64(after)).await;
             }

@@ -10,7 +10,6 @@
 //!            └──────────► wait: full jitter, and never more requests than the token bucket gives
 //! ```
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures::TryStreamExt;
@@ -267,7 +266,7 @@ impl Watch {
 
     async fn failed(&mut self, verb: &'static str, error: &RequestError) -> Result<(), HubGone> {
         Counters::add(&self.cluster.counters.failures);
-        let looked_at = self.cluster.viewers.load(Ordering::Relaxed) > 0;
+        let looked_at = self.cluster.viewers.count() > 0;
         let [watched, alone] = self.cluster.pace.max_backoff;
         let wait = self.backoff.fail(
             self.cluster.pace.first_backoff,

@@ -25,6 +25,7 @@ use crate::cli;
 use crate::hub::Handle;
 use crate::source::kubeconfig::{self, Contexts, Target};
 use crate::source::{self, Counters, Pace};
+use crate::viewers::Viewers;
 
 pub use trace::trace;
 pub use wait::wait;
@@ -68,7 +69,7 @@ impl Origin {
             name: target.name.into(),
             client: target.client,
             events,
-            viewers: Arc::new(1.into()), // somebody is looking: retries come soon
+            viewers: Viewers::one(),
             counters,
             pace: Arc::new(Pace::default()),
             clock: hub.clock(),

@@ -8,6 +8,7 @@ use crate::until::until;
 use server::hub::Handle;
 use server::recording::{self, Recording};
 use server::source::{self, Cluster, Counters, Pace};
+use server::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::sync::{Mutex, mpsc};
@@ -33,7 +34,7 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
         }
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
-    let viewers = Arc::new(1.into());
+    let viewers = Viewers::one();
     let (client, clock) = (api.client(), hub.clock());
     let cluster = Cluster { name: "fake".into(), client, events, viewers, counters, pace: Arc::new(pace), clock };
     source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);

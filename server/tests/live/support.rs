@@ -17,6 +17,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use server::hub::Handle;
 use server::source::{self, Counters, Pace};
+use server::viewers::Viewers;
 use timeline::fact::Kind;
 use tokio::sync::broadcast;
 
@@ -247,14 +248,14 @@ fn watch(
 pub struct Watched {
     pub hub: Handle,
     pub counters: Arc<Counters>,
-    pub viewers: Arc<std::sync::atomic::AtomicUsize>,
+    pub viewers: Viewers,
 }
 
 impl Watched {
     /// Starts with times short enough for tests; the token bucket is as in the product unless `pace` says otherwise.
     pub fn start(api: &FakeApi, namespaces: &[&str], pace: impl FnOnce(&mut Pace)) -> Self {
         let counters = Arc::new(Counters::default());
-        let viewers = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let viewers = Viewers::default();
         let (hub, events) = Handle::start("fake", counters.clone(), timeline::Retention::default());
         let mut settings = Pace {
             page_size: 2,

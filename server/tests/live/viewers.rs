@@ -127,9 +127,9 @@ async fn fifty_viewers_add_no_request_to_the_cluster_and_every_frame_is_encoded_
     assert_eq!(site.api.all_requests(), before, "viewers cost the cluster nothing");
     // The change, and perhaps what is said of it a moment later; never one per viewer.
     assert!((1..=3).contains(&(frames() - encoded)), "{} frames for fifty viewers", frames() - encoded);
-    assert_eq!(site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed), 50);
+    assert_eq!(site.watched.viewers.count(), 50);
     drop(viewers);
-    until("viewers leave", async || site.watched.viewers.load(std::sync::atomic::Ordering::Relaxed) == 0).await;
+    until("viewers leave", async || site.watched.viewers.count() == 0).await;
 }
 
 /// A text that must never leave the API server's answer.

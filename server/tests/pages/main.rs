@@ -14,6 +14,7 @@ mod common;
 mod links;
 mod lists;
 mod playground;
+mod replay;
 mod site;
 #[path = "../common/until.rs"]
 mod until;

@@ -13,6 +13,7 @@ use server::config::Config;
 use server::http::router;
 use server::playground::Playground;
 use server::state::Rollcast;
+use server::viewers::Viewers;
 use timeline::Retention;
 use timeline::fact::Kind;
 use tower::ServiceExt;
@@ -25,7 +26,7 @@ async fn playground(name: &str) -> Arc<Rollcast> {
     let config = std::fs::read_to_string(&kubeconfig).unwrap();
     std::fs::remove_file(kubeconfig).unwrap();
     assert!(config.contains("http://127.0.0.1:"), "it listens on loopback only: {config}");
-    Rollcast::new(Vec::new(), "build", Arc::default(), Vec::new(), Some(playground))
+    Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), Some(playground))
 }
 
 async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
@@ -38,7 +39,7 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
         no_stories: true,
         listen: Listen { listen: None, allow_host: Vec::new() },
     };
-    (Playground::start(&arguments).await.unwrap(), kubeconfig)
+    (Playground::start(&arguments, Viewers::default()).await.unwrap(), kubeconfig)
 }
 
 async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderName, &str)]) -> Response {
@@ -135,9 +136,9 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
     let wanted = clusters::wanted(&clusters, &[], &Config::default()).unwrap().remove(0);
     std::fs::remove_file(kubeconfig).unwrap();
-    let hub = wanted.watch(&Kind::ALL, Retention::default(), Arc::default());
+    let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default());
     tokio::spawn(playground.clone().keep_time(hub.clone()));
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Arc::default(), Vec::new(), Some(playground));
+    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Vec::new(), Some(playground));
     let rolled_out = async |revision: u64| {
         let is_over = async || {
             let document = hub.read(|reader| reader.document("default", "web")).await.unwrap();

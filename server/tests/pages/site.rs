@@ -10,6 +10,7 @@ use server::http::router;
 use server::hub::{Handle, Listed};
 use server::recording::Recording;
 use server::state::Rollcast;
+use server::viewers::Viewers;
 use timeline::view::{self, Now};
 use timeline::{Retention, Uid};
 use tower::ServiceExt;
@@ -23,12 +24,12 @@ pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
         hubs.push(played(&name, &text).await);
     }
     let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
-    (Rollcast::new(hubs, "build", Arc::default(), Vec::new(), None), names)
+    (Rollcast::new(hubs, "build", Viewers::default(), Vec::new(), None), names)
 }
 
 /// One recording, played to its end.
 pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
-    Rollcast::new(vec![played(name, text).await], "build", Arc::default(), Vec::new(), None)
+    Rollcast::new(vec![played(name, text).await], "build", Viewers::default(), Vec::new(), None)
 }
 
 async fn played(name: &str, text: &str) -> Handle {

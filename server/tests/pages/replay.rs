@@ -1,0 +1,32 @@
+//! Recordings that wait for somebody to look.
+
+use std::sync::Arc;
+
+use server::hub::Handle;
+use server::recording::Recording;
+use server::source::replay::{self, Style};
+use server::viewers::Viewers;
+use timeline::Retention;
+
+use crate::common;
+use crate::until::until;
+
+#[tokio::test]
+async fn a_recording_may_begin_with_its_first_viewer() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let (hub, _) = Handle::start("rollout", Arc::default(), Retention::default());
+    let style = Style { speed: 10.0, repeat: false, hold_at_millis: None };
+    let viewers = Viewers::default();
+    let recording = Recording::read(&text);
+    let (recorded_from, _) = recording.span().unwrap();
+    tokio::spawn(replay::play(hub.clone(), "rollout".into(), recording, style, Some(viewers.clone())));
+    until("it stands", async || hub.connection().borrow().speed_percent == 0).await;
+    assert_eq!(hub.now_millis(), recorded_from, "at its first instant");
+    let _viewer = viewers.enter();
+    until("it plays", async || hub.connection().borrow().speed_percent == 1000).await;
+    let revisions = async || {
+        let document = hub.read(|reader| reader.document("rollout", "nginx")).await.unwrap();
+        serde_json::to_value(document).unwrap()["deployments"][0]["rollouts"].as_array().map_or(0, Vec::len)
+    };
+    until("the third revision", async || revisions().await == 3).await;
+}
