@@ -116,7 +116,7 @@ for (const file of readdirSync(folder).sort()) {
     const oracle = await consult(story.namespace);
     const expected = expectations(new URL(file, folder));
     const deployment = deploymentOf(name);
-    const recorder = record(kubeconfig(), story.namespace);
+    const recorder = await record(kubeconfig(), story.namespace);
     await page.goto(server.page(cluster, story.namespace, deployment));
     await isLive(page);
     await look(page);

@@ -19,7 +19,7 @@ for (const file of readdirSync(folder).sort()) {
     const kubeconfig = join(place, "kubeconfig");
     const server = await serve(() => Server.simulating(kubeconfig));
     const story = tell(name, kubeconfig);
-    const recorder = record(kubeconfig, story.namespace);
+    const recorder = await record(kubeconfig, story.namespace);
     await story.toTheEnd();
     await expect(async () => {
       const document = await server.document("playground", story.namespace, deploymentOf(name));
