@@ -308,7 +308,7 @@ fn uid(number: u64) -> String {
 pub fn deployment(number: u64, replicas: u32) -> Value {
     json!({
         "kind": "Deployment",
-        "metadata": { "name": "web", "namespace": "shop", "uid": uid(number), "generation": 1, "creationTimestamp": "2026-11-21T10:00:00Z",
+        "metadata": { "name": "web", "namespace": "shop", "uid": uid(number), "generation": 1, "creationTimestamp": "2026-01-01T10:00:00Z",
             "annotations": { "deployment.kubernetes.io/revision": "1" } },
         "spec": { "replicas": replicas, "template": { "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } } },
         "status": { "observedGeneration": 1, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas },
@@ -319,7 +319,7 @@ pub fn deployment(number: u64, replicas: u32) -> Value {
 pub fn replica_set(number: u64, owner: u64, replicas: u32) -> Value {
     json!({
         "kind": "ReplicaSet",
-        "metadata": { "name": "web-1", "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-11-21T10:00:00Z",
+        "metadata": { "name": "web-1", "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-01-01T10:00:00Z",
             "annotations": { "deployment.kubernetes.io/revision": "1" }, "labels": { "pod-template-hash": "1" },
             "ownerReferences": [{ "kind": "Deployment", "name": "web", "uid": uid(owner), "controller": true }] },
         "spec": { "replicas": replicas, "template": { "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } } },
@@ -331,10 +331,10 @@ pub fn replica_set(number: u64, owner: u64, replicas: u32) -> Value {
 pub fn pod(number: u64, owner: u64, name: &str) -> Value {
     json!({
         "kind": "Pod",
-        "metadata": { "name": name, "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-11-21T10:00:00Z",
+        "metadata": { "name": name, "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-01-01T10:00:00Z",
             "ownerReferences": [{ "kind": "ReplicaSet", "name": "web-1", "uid": uid(owner), "controller": true }] },
         "spec": { "nodeName": "node-1", "containers": [{ "name": "web", "image": "web:v1" }] },
-        "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:00:01Z" }],
+        "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T10:00:01Z" }],
             "containerStatuses": [{ "name": "web", "restartCount": 0, "state": { "running": {} } }] },
     })
 }
