@@ -117,8 +117,7 @@ const MAX_BACK_OFF_MILLIS: i64 = 300_000;
 
 /// How long a container that crashed waits after so many restarts. The first one comes at once.
 fn crash_back_off(restarts: i32) -> i64 {
-    let doubled = BACK_OFF_MILLIS.checked_shl(restarts.saturating_sub(1).unsigned_abs().min(8)).unwrap_or(i64::MAX);
-    doubled.min(MAX_BACK_OFF_MILLIS)
+    (BACK_OFF_MILLIS << restarts.saturating_sub(1).clamp(0, 8)).min(MAX_BACK_OFF_MILLIS)
 }
 
 /// How long until an image is tried again, of a pod of this age: each wait is about as long as all before it.
@@ -130,11 +129,6 @@ fn pull_back_off(age_millis: i64) -> i64 {
 fn duration(millis: i64) -> String {
     let (minutes, seconds) = (millis / 60_000, millis / 1000 % 60);
     if minutes == 0 { format!("{seconds}s") } else { format!("{minutes}m{seconds}s") }
-}
-
-fn restarts(pod: &Pod) -> i32 {
-    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
-    statuses.first().map_or(0, |status| status.restart_count)
 }
 
 /// What happens next to a pod, and between which delays.
@@ -152,7 +146,7 @@ fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
     match (fate, is_running(pod), waiting(pod)) {
         (Fate::Crash | Fate::OutOfMemory, true, _) => Some((Step::End, 900, 1300)),
         (Fate::Crash | Fate::OutOfMemory, false, "CrashLoopBackOff") => {
-            let wait = crash_back_off(restarts(pod));
+            let wait = crash_back_off(meta::restarts(pod));
             Some((Step::Run, wait, wait + 500))
         }
         (Fate::Crash | Fate::OutOfMemory, false, _) => Some((Step::Run, 1200, 2500)),
@@ -434,7 +428,7 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
         Step::RefuseConfig => {
             world.note(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
         }
-        Step::End if restarts(pod) > 0 => {
+        Step::End if meta::restarts(pod) > 0 => {
             let message = format!("Back-off restarting failed container {name} in pod {}", long_name(pod));
             world.note(about("BackOff", message).warning());
         }

@@ -147,3 +147,9 @@ pub fn resource_of(owner: &OwnerReference) -> Option<Resource> {
         .into_iter()
         .find(|resource| resource.kind() == owner.kind && resource.api_version() == owner.api_version)
 }
+
+/// How often the container that was started most often was started again.
+pub fn restarts(pod: &Pod) -> i32 {
+    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
+    statuses.into_iter().flatten().map(|status| status.restart_count).max().unwrap_or_default()
+}

@@ -41,7 +41,8 @@ impl Ord for Ranked<'_> {
             .then_with(|| cost(a).cmp(&cost(b)))
             .then_with(|| other.doubled_up.cmp(&self.doubled_up))
             .then_with(|| by_age(ready_since(a), ready_since(b), a, b, self.now_millis))
-            .then_with(|| restarts(b).cmp(&restarts(a)))
+            // Those of sidecars, which break ties, are not simulated.
+            .then_with(|| meta::restarts(b).cmp(&meta::restarts(a)))
             .then_with(|| by_age(created(a), created(b), a, b, self.now_millis))
     }
 }
@@ -71,12 +72,6 @@ fn phase(pod: &Pod) -> u8 {
 fn cost(pod: &Pod) -> i32 {
     let annotation = meta::annotation(&pod.metadata, "controller.kubernetes.io/pod-deletion-cost");
     annotation.and_then(|text| text.parse().ok()).unwrap_or_default()
-}
-
-fn restarts(pod: &Pod) -> i32 {
-    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
-    // Those of sidecars, which break ties, are not simulated.
-    statuses.into_iter().flatten().map(|status| status.restart_count).max().unwrap_or_default()
 }
 
 fn ready_since(pod: &Pod) -> Option<i64> {
