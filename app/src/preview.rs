@@ -28,6 +28,8 @@ const WHY: usize = 92;
 const BACKGROUND: &str = "#0f1113";
 const TEXT: &str = "#e8eaec";
 const QUIET: &str = "#a6adb4";
+/// The server draws with the first one; whoever shows the SVG with what there is.
+pub const FONTS: &str = "Inter Variable, Inter, Helvetica, Arial, sans-serif";
 
 /// Colour of a state, and how much of it.
 fn ink(name: &str) -> (&'static str, &'static str) {
@@ -124,7 +126,7 @@ fn head() -> String {
         )
     };
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"Inter, DejaVu Sans, Liberation Sans, Noto Sans, sans-serif\"><defs>{}{}</defs><rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"{BACKGROUND}\"/>",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"{FONTS}\"><defs>{}{}</defs><rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"{BACKGROUND}\"/>",
         stripes("starting", "#8fa3b8"),
         stripes("terminating", "#a797cf")
     )

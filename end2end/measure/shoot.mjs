@@ -5,7 +5,7 @@ import { chromium } from "@playwright/test";
 
 const [, , address, file, size, click, says] = process.argv;
 const [width, height] = size.split("x").map(Number);
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--font-render-hinting=none"] });
 const page = await browser.newPage({ viewport: { width, height } });
 await page.goto(address);
 await page.waitForFunction(() => document.documentElement.dataset.live === "true");

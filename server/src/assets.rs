@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Everything below `target/site`: in `pkg` a program and its bindings per kind of page and the
-/// style sheet, each with a `.br` beside it.
+/// Everything below `target/site`: in `pkg` a program and its bindings per kind of page and the style sheet, each with a
+/// `.br` beside it, and fonts, which are compressed already; in `previews` the fonts that previews are drawn with.
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../target/site"]
 #[allow_missing = true]
@@ -28,12 +28,26 @@ pub fn find(path: &str, takes_brotli: bool) -> Option<Asset> {
         "wasm" => "application/wasm",
         "css" => "text/css; charset=utf-8",
         "svg" => "image/svg+xml",
+        "woff2" => "font/woff2",
+        "txt" => "text/plain; charset=utf-8",
         _ => return None,
     };
     if takes_brotli && let Some(file) = Site::get(&format!("{path}.br")) {
         return Some(Asset { bytes: file.data, media_type, is_brotli: true });
     }
     Site::get(path).map(|file| Asset { bytes: file.data, media_type, is_brotli: false })
+}
+
+/// The file is named after what is in it, and so never changes.
+#[must_use]
+pub fn names_content(path: &str) -> bool {
+    path.ends_with(".woff2")
+}
+
+/// The fonts that previews are drawn with.
+pub fn fonts_of_previews() -> impl Iterator<Item = Vec<u8>> {
+    let names = ["previews/preview-regular.ttf", "previews/preview-bold.ttf"];
+    names.into_iter().filter_map(|name| Some(Site::get(name)?.data.into_owned()))
 }
 
 /// Names the build of the page: a page of another build reloads itself. Derived from the files' content.

@@ -11,13 +11,11 @@ pub fn print() -> Result<()> {
     let rollcast = build::release()?;
     sh::run(&mut sh::command("cargo", &["run", "--quiet", "--release", "--package", "server", "--example", "bench"]))?;
     setup::ensure_node_modules()?;
-    let chromium = setup::ensure_browser()?;
+    let browser = setup::ensure_browser()?;
     for pods in ["500", "5000"] {
         let mut frames = sh::command("node", &["measure/frames.mjs"]);
         frames.current_dir(sh::at("end2end")).arg(&rollcast).args([pods, "50"]);
-        if let Some(chromium) = &chromium {
-            frames.env("CHROMIUM", chromium);
-        }
+        browser.configure(&mut frames);
         sh::run(&mut frames)?;
     }
     if !sh::has("go") {
@@ -35,8 +33,6 @@ pub fn print() -> Result<()> {
     let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
     let mut measure = sh::command("node", &["measure/latency.mjs"]);
     measure.current_dir(sh::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
-    if let Some(chromium) = &chromium {
-        measure.env("CHROMIUM", chromium);
-    }
+    browser.configure(&mut measure);
     sh::run(&mut measure)
 }

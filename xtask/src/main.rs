@@ -7,6 +7,7 @@ mod bench;
 mod build;
 mod check;
 mod cluster;
+mod fonts;
 mod names;
 mod page;
 mod setup;

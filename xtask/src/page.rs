@@ -1,11 +1,11 @@
-//! Builds the page into `target/site`: wasm, bindings, style sheet, icons, each compressed once.
+//! Builds the page into `target/site`: wasm, bindings, style sheet, fonts, icons, each compressed once.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::{names, setup, sh};
+use crate::{fonts, names, setup, sh};
 
 /// Where the built page is; the server embeds this folder.
 pub const SITE: &str = "target/site";
@@ -37,7 +37,9 @@ pub fn build() -> Result<()> {
     for program in PROGRAMS {
         self::program(&toolchain, program, &pkg)?;
     }
-    write(&pkg.join("rollcast.css"), &style()?)?;
+    let fonts = fonts::build(&site)?;
+    write(&pkg.join("rollcast.css"), &fonts::named(&style()?, &fonts)?)?;
+    write(&pkg.join("fonts.txt"), &std::fs::read_to_string(sh::at(fonts::MADE).join("fonts.txt"))?)?;
     // Only pages of the playground load this one.
     write(&pkg.join("playground.css"), &sheet(&["playground.css".to_owned()])?)?;
     for entry in std::fs::read_dir(sh::at("public"))? {
@@ -157,7 +159,8 @@ fn compress(path: &Path) -> Result<()> {
     Ok(std::fs::write(name, compressed)?)
 }
 
-fn is_newer(source: &Path, made: &Path) -> bool {
+/// A file has to be made again.
+pub fn is_newer(source: &Path, made: &Path) -> bool {
     let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     time(made).is_none_or(|made| time(source).is_none_or(|source| source > made))
 }

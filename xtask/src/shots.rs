@@ -27,7 +27,7 @@ const OF_MANY: [(&str, &str, &str); 2] =
 /// Takes them into a folder.
 pub fn take(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
-    let chromium = setup::ensure_browser()?;
+    let browser = setup::ensure_browser()?;
     let folder = sh::at(folder);
     std::fs::create_dir_all(&folder)?;
     let traces = sh::at("server/tests/traces");
@@ -40,9 +40,7 @@ pub fn take(folder: &str) -> Result<()> {
         let file = folder.join(format!("{name}.png"));
         let mut shoot = sh::command("node", &["measure/shoot.mjs", address, &file.display().to_string(), size]);
         shoot.current_dir(sh::at("end2end")).args([click, says]);
-        if let Some(chromium) = &chromium {
-            shoot.env("CHROMIUM", chromium);
-        }
+        browser.configure(&mut shoot);
         sh::run(&mut shoot)
     };
     for (name, recording, seconds, deployment, size, theme) in MOMENTS {

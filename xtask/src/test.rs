@@ -28,9 +28,7 @@ pub fn run(only: &[String]) -> Result<()> {
         .current_dir(sh::at("end2end"))
         .env("ROLLCAST_BIN", rollcast)
         .env("ROLLCAST_XTASK", std::env::current_exe()?);
-    if let Some(chromium) = setup::ensure_browser()? {
-        command.env("CHROMIUM", chromium);
-    }
+    setup::ensure_browser()?.configure(&mut command);
     sh::run(sh::command("npx", &["tsc", "--project", "."]).current_dir(sh::at("end2end")))?;
     if wants("page") {
         command.arg("--project=page");

@@ -22,9 +22,10 @@ pub(super) async fn file_or_not_found(
     let Some(asset) = assets::find(&path, takes_brotli) else {
         return pages::not_found(rollcast, request).await;
     };
-    // Addresses that name the build never change what they deliver.
+    // Addresses that name the build or the content never change what they deliver.
     let names_build = query.as_deref() == Some(&format!("v={}", rollcast.build));
-    let cache = if names_build { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let cache =
+        if names_build || assets::names_content(&path) { "public, max-age=31536000, immutable" } else { "no-cache" };
     let mut response = asset.bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.media_type));

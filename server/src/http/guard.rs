@@ -44,7 +44,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, request: Reques
 pub(super) fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
-         img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+         img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
     )
 }
 

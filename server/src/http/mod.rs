@@ -19,6 +19,7 @@ use axum::Router;
 use axum::routing::get;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
 pub(crate) use self::guard::is_same_origin;
 pub use self::preview::Drawn;
@@ -29,6 +30,9 @@ const COMPRESSION: i32 = 4;
 
 /// The whole site.
 pub fn router(rollcast: Arc<Rollcast>) -> Router {
+    // Fonts are compressed already, as pictures are.
+    let worthwhile = DefaultPredicate::new().and(NotForContentType::const_new("font/"));
+    let compression = CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)).compress_when(worthwhile);
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     Router::new()
         .route("/", get(pages::overview))
@@ -57,7 +61,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/metrics", get(metrics::metrics))
         .merge(crate::playground::routes())
         .route("/{*path}", get(files::file_or_not_found))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)))
+        .layer(compression)
         .layer(axum::middleware::from_fn_with_state(rollcast.clone(), guard::guard))
         .with_state(rollcast)
 }

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use resvg::{tiny_skia, usvg};
 
+use crate::assets;
 use crate::hub::Address;
 use crate::state::Rollcast;
 
@@ -80,14 +81,10 @@ fn nothing() -> Response {
     (StatusCode::NOT_FOUND, "There is no such Deployment.\n").into_response()
 }
 
-/// The fonts of this machine. Without any, a preview has no words; its title has them.
+/// The fonts of pages, whatever this machine has. Where the page was not built, a preview has no words; its title has them.
 static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = usvg::fontdb::Database::new();
-    fonts.load_system_fonts();
-    let any = fonts.faces().next().and_then(|face| face.families.first()).map(|(name, _)| name.clone());
-    if let Some(any) = any {
-        fonts.set_sans_serif_family(any);
-    }
+    assets::fonts_of_previews().for_each(|font| fonts.load_font_data(font));
     Arc::new(fonts)
 });
 
@@ -97,4 +94,37 @@ fn pixels(svg: &str) -> Option<Vec<u8>> {
     let mut pixels = tiny_skia::Pixmap::new(preview::WIDTH, preview::HEIGHT)?;
     resvg::render(&tree, tiny_skia::Transform::identity(), &mut pixels.as_mut());
     pixels.encode_png().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pixels of a text that are not empty, or nothing where the page was not built.
+    fn ink(text: &str, weight: &str) -> Option<usize> {
+        FONTS.faces().next()?;
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\"><text x=\"20\" y=\"200\" font-size=\"90\" \
+             font-family=\"{}\" font-weight=\"{weight}\">{text}</text></svg>",
+            preview::WIDTH,
+            preview::HEIGHT,
+            preview::FONTS
+        );
+        let drawn = tiny_skia::Pixmap::decode_png(&pixels(&svg)?).ok()?;
+        Some(drawn.pixels().iter().filter(|pixel| pixel.alpha() > 128).count())
+    }
+
+    #[test]
+    fn previews_are_drawn_in_two_weights_with_every_sign_that_is_said() {
+        let (Some(regular), Some(bold)) = (ink("Revision 3", "normal"), ink("Revision 3", "bold")) else {
+            return; // the page was not built: there are no fonts
+        };
+        assert!(bold > regular * 11 / 10, "{regular} {bold}");
+        // A sign that is not there is drawn as the same box as every other one.
+        let missing = ink("公", "normal");
+        for sign in ["→", "−", "…", "·", "×", "—", "“", "≥", "é", "ł"] {
+            assert_ne!(ink(sign, "normal"), missing, "{sign}");
+            assert_ne!(ink(sign, "normal"), Some(0), "{sign}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
-//! The browser tests' npm packages, and a Chromium to run them in.
+//! The npm packages of page and browser tests, and a Chromium to run tests in.
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, ensure};
 
@@ -8,7 +9,7 @@ use crate::sh;
 
 const SYSTEM_CHROMIUM: &str = "/usr/bin/chromium";
 
-/// Installs the npm packages of `end2end` (browser tests, wasm-opt) as its lock file says.
+/// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt) as its lock file says.
 pub fn ensure_node_modules() -> Result<()> {
     let (lock, installed) = (sh::at("end2end/package-lock.json"), sh::at("end2end/node_modules/.package-lock.json"));
     let newer = |a: &Path, b: &Path| Some(a.metadata().ok()?.modified().ok()? > b.metadata().ok()?.modified().ok()?);
@@ -24,19 +25,34 @@ pub fn ensure_node_modules() -> Result<()> {
     )
 }
 
-/// Path of a Chromium: `CHROMIUM`, the system's, or one that Playwright installs.
-pub fn ensure_browser() -> Result<Option<String>> {
+/// A Chromium for tests, screenshots and figures.
+pub struct Browser {
+    /// The system's; none where Playwright has one of its own.
+    path: Option<String>,
+}
+
+impl Browser {
+    /// Lets what a command starts use this browser, with the same fonts on every machine.
+    pub fn configure(&self, command: &mut Command) {
+        if let Some(path) = &self.path {
+            command.env("CHROMIUM", path);
+        }
+        command.env("FONTCONFIG_FILE", sh::at("end2end/fonts.conf"));
+    }
+}
+
+/// Finds a Chromium: `CHROMIUM`, the system's, or one that Playwright installs.
+pub fn ensure_browser() -> Result<Browser> {
     if let Ok(path) = std::env::var("CHROMIUM") {
-        return Ok(Some(path));
+        return Ok(Browser { path: Some(path) });
     }
     if !Path::new(SYSTEM_CHROMIUM).exists() && sh::has("apt-get") {
-        // The pictures that pages are compared with are drawn with these fonts.
-        super::apt_install(&["chromium", "fonts-dejavu-core"]);
+        super::apt_install(&["chromium"]);
     }
     if Path::new(SYSTEM_CHROMIUM).exists() {
-        return Ok(Some(SYSTEM_CHROMIUM.to_owned()));
+        return Ok(Browser { path: Some(SYSTEM_CHROMIUM.to_owned()) });
     }
     sh::say("no system Chromium: letting Playwright install its own");
     sh::run(sh::command("npx", &["playwright", "install", "chromium"]).current_dir(sh::at("end2end")))?;
-    Ok(None)
+    Ok(Browser { path: None })
 }

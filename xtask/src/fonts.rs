@@ -1,0 +1,86 @@
+//! The fonts of pages and previews, cut out of those of npm by `end2end/build/fonts.mjs`.
+//!
+//! A page's font is named after what is in it: browsers keep it for ever, and the style sheet names the one that is meant.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::page::is_newer;
+use crate::sh;
+
+/// Where they are made, with their licences in `fonts.txt`.
+pub const MADE: &str = "target/fonts";
+const SCRIPT: &str = "end2end/build/fonts.mjs";
+/// What pages load by the plain name in style sheets.
+pub const OF_PAGES: [&str; 3] = ["inter", "hyphen", "mono"];
+/// What the server draws previews with.
+const OF_PREVIEWS: [&str; 2] = ["preview-regular.ttf", "preview-bold.ttf"];
+
+/// A font of pages: its plain name (`inter`), and the file (`inter-0123456789.woff2`).
+pub type Font = (&'static str, String);
+
+/// Makes the fonts and puts them into the site. What did not change is not made again.
+pub fn build(site: &Path) -> Result<Vec<Font>> {
+    let made = sh::at(MADE);
+    // The last one that the script writes.
+    let last = made.join("fonts.txt");
+    if [SCRIPT, "end2end/node_modules/.package-lock.json"].iter().any(|source| is_newer(&sh::at(source), &last)) {
+        sh::say("cutting the fonts of the pages");
+        sh::run(sh::command("node", &[SCRIPT]).arg(&made))?;
+    }
+    let (pkg, previews) = (site.join("pkg"), site.join("previews"));
+    std::fs::create_dir_all(&previews)?;
+    for name in OF_PREVIEWS {
+        put(&made.join(name), &previews.join(name))?;
+    }
+    let fonts = OF_PAGES.iter().map(|name| Ok((*name, file(&made, name)?))).collect::<Result<Vec<Font>>>()?;
+    // Those of another build would be shipped too.
+    for old in woff2(&pkg)? {
+        if !fonts.iter().any(|(_, file)| old.ends_with(file)) {
+            std::fs::remove_file(old)?;
+        }
+    }
+    for (_, file) in &fonts {
+        put(&made.join(file), &pkg.join(file))?;
+    }
+    Ok(fonts)
+}
+
+/// The style sheet with the names of the files that there are.
+pub fn named(sheet: &str, fonts: &[Font]) -> Result<String> {
+    let mut named = sheet.to_owned();
+    for (name, file) in fonts {
+        let plain = format!("\"{name}.woff2\"");
+        ensure!(named.contains(&plain), "no style sheet loads the font {name}");
+        named = named.replace(&plain, file);
+    }
+    Ok(named)
+}
+
+/// What a font of pages weighs; it is compressed as it is.
+pub fn weight(name: &str) -> Result<u64> {
+    let made = sh::at(MADE);
+    Ok(made.join(file(&made, name)?).metadata()?.len())
+}
+
+/// The file of a font in a folder.
+fn file(folder: &Path, name: &str) -> Result<String> {
+    let is_it = |path: &Path| Some(path.file_name()?.to_str()?.strip_prefix(name)?.starts_with('-'));
+    let path = woff2(folder)?.into_iter().find(|path| is_it(path) == Some(true));
+    let file = path.as_deref().and_then(Path::file_name).with_context(|| format!("the font {name} was not made"))?;
+    Ok(file.to_string_lossy().into_owned())
+}
+
+fn woff2(folder: &Path) -> Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    Ok(files.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "woff2")).collect())
+}
+
+fn put(from: &Path, to: &Path) -> Result<()> {
+    let bytes = std::fs::read(from).with_context(|| format!("there is no {}", from.display()))?;
+    if std::fs::read(to).is_ok_and(|known| known == bytes) {
+        return Ok(());
+    }
+    Ok(std::fs::write(to, bytes)?)
+}
