@@ -2,6 +2,31 @@
 const strip = document.getElementById("playground");
 const pods = document.getElementById("play-pods");
 const means = document.getElementById("play-means");
+const more = document.getElementById("play-more");
+const sentence = strip.querySelector(".tale-sentence");
+
+// Whether the strip is open is remembered where the browser allows that; "Take part" on other pages opens it.
+const OPEN = "rollcast.playground.open";
+function remember(isOpen) {
+  try {
+    localStorage.setItem(OPEN, isOpen ? "1" : "0");
+  } catch {
+    // Then it is closed again on the next page.
+  }
+}
+function remembered() {
+  try {
+    return localStorage.getItem(OPEN) === "1";
+  } catch {
+    return false;
+  }
+}
+if (more) {
+  if (remembered()) more.open = true;
+  more.addEventListener("toggle", () => remember(more.open));
+} else {
+  strip.querySelector(".take-part").addEventListener("click", () => remember(true));
+}
 
 // Everything that is told changes texts and what is possible; nothing is built anew, so focus stays.
 function tell({ texts, commands, off, pods: names }) {
@@ -9,6 +34,8 @@ function tell({ texts, commands, off, pods: names }) {
     const element = document.getElementById(id);
     if (element && element.textContent !== text) element.textContent = text;
   }
+  // The line may be too short for it.
+  sentence.title = sentence.textContent;
   for (const [id, command] of Object.entries(commands)) {
     const button = document.getElementById(id);
     if (!button) return; // a strip that only tells

@@ -68,7 +68,7 @@ impl Playground {
             ("command", &self.command),
             ("speed", &self.speed_said()),
             ("refused", &self.refused),
-            ("going", &if self.is_playing { "Stop the story" } else { "Go on" }.to_owned()),
+            ("going", &if self.is_playing { "Stop the story" } else { "Resume story" }.to_owned()),
         ]
         .into_iter()
         .map(|(id, text)| (format!("{PREFIX}{id}"), text.clone()))
@@ -106,12 +106,14 @@ fn text(texts: &BTreeMap<String, String>, id: &str) -> impl IntoView + use<> {
     view! { <span id=id>{content}</span> }
 }
 
-/// The story alone, for pages that are looked at.
-fn tale(texts: &BTreeMap<String, String>) -> AnyView {
-    let text = |id| text(texts, id);
+/// The story in one line; what does not fit is in its title, and in the opened strip.
+fn tale(of: &Playground) -> AnyView {
+    let texts = of.texts();
+    let text = |id| text(&texts, id);
+    let all = format!("{} {}", of.sentence, of.command);
     view! {
         <p class="tale-head"><b class="tag">"Playground"</b><span class="tale-title">{text("title")}</span>{text("step")}</p>
-        <p class="tale-sentence" role="status">{text("sentence")}" "<code>{text("command")}</code></p>
+        <p class="tale-sentence" role="status" title=all>{text("sentence")}" "<code>{text("command")}</code></p>
     }
     .into_any()
 }
@@ -120,59 +122,92 @@ fn tale(texts: &BTreeMap<String, String>) -> AnyView {
 #[must_use]
 pub fn caption(of: &Playground) -> AnyView {
     view! {
-        <section id="playground" class="playground caption" aria-label="Playground" data-testid="playground">
-            {tale(&of.texts())}
-            <a class="choice" href=of.page.clone()>"Take part"</a>
+        <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
+            <div class="tale">
+                {tale(of)}
+                <a class="choice take-part" href=of.page.clone()>"Take part"</a>
+            </div>
         </section>
     }
     .into_any()
 }
 
-/// The strip of the Deployment's page.
+/// The strip of the Deployment's page: a line, and below it what can be done, for those who open it.
 #[must_use]
 pub fn strip(of: &Playground) -> AnyView {
-    let texts = of.texts();
-    let text = |id| text(&texts, id);
+    view! {
+        <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
+            <div class="tale">
+                {tale(of)}
+                <form class="tale-next" method="post" action="/playground">
+                    <button class="choice" name="action" value="next-story">"Next story"</button>
+                </form>
+            </div>
+            <details id="play-more" data-testid="playground-more">
+                <summary class="choice take-part">
+                    <span class="when-closed">"Take part"</span><span class="when-open">"Close"</span>
+                </summary>
+                <div class="controls">{stories(of)}{hands(of)}{commands(of)}</div>
+            </details>
+        </section>
+    }
+    .into_any()
+}
+
+/// Which story is told, and whether.
+fn stories(of: &Playground) -> AnyView {
+    let going = text(&of.texts(), "going");
+    let stories = of.stories.iter().map(|(name, title)| view! { <option value=name.clone()>{title.clone()}</option> });
+    view! {
+        <form class="tale-choice" method="post" action="/playground">
+            <button class="choice" name="action" value="pause-story">{going}</button>
+            <span class="tale-pick">
+                <label>"Story " <select name="story">{stories.collect_view()}</select></label>
+                <button class="choice" name="action" value="story">"Play story"</button>
+            </span>
+        </form>
+    }
+    .into_any()
+}
+
+/// What can be done to the Deployment and to its cluster.
+fn hands(of: &Playground) -> AnyView {
     let groups = ["Roll out", "Pods", "Size and pace", "Break things"];
     let groups = groups.map(|group| {
         let buttons = of.buttons.iter().filter(|button| button.group == group).map(button).collect_view();
         view! { <div class="deeds" role="group" aria-label=group><span class="deeds-name" aria-hidden="true">{group}</span>{buttons}</div> }
     });
-    let stories = of.stories.iter().map(|(name, title)| view! { <option value=name.clone()>{title.clone()}</option> });
     let pods = of.pods.iter().map(|pod| view! { <option>{pod.clone()}</option> }).collect_view();
     let speeds =
         ["0.25", "0.5", "1", "2", "4", "10"].map(|speed| view! { <option selected=speed == of.speed>{speed}</option> });
     view! {
-        <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
-            {tale(&texts)}
-            <form class="tale-choice" method="post" action="/playground">
-                <button class="choice" name="action" value="pause-story">{text("going")}</button>
-                <button class="choice" name="action" value="next-story">"Next story"</button>
-                <span class="tale-pick">
-                    <label>"Story " <select name="story">{stories.collect_view()}</select></label>
-                    <button class="choice" name="action" value="story">"Tell it"</button>
-                </span>
-            </form>
-            <form method="post" action="/playground" class="hands" aria-label="Do it yourself">
-                <div class="deeds" role="group" aria-label="Which pod"><label>"Pod "
-                    <select name="pod" id="play-pods"><option value="">"any"</option>{pods}</select></label></div>
-                {groups}
-                <div class="deeds" role="group" aria-label="This cluster">
-                    <button class="deed" name="action" value="speed" title="Lets time pass at this speed">"Speed"</button>
-                    <label class="aside" for="play-speeds">"Times as fast"</label>
-                    <select name="speed" id="play-speeds">{speeds}</select>
-                    <button class="deed" name="action" value="reset" title="A new cluster; this one is gone">"Begin again"</button>
-                    <label>"seed " <input name="seed" type="number" min="0" value=of.seed.to_string()/></label>
-                </div>
-            </form>
-            <p class="means"><code id="play-means">"Each button stands for a kubectl command: point at one to see it. In a terminal: export KUBECONFIG="{of.kubeconfig.clone()}</code>
-                <span class="refused" role="status">{text("refused")}</span>
-                {text("speed")}</p>
-            <details class="all-means">
-                <summary>"All commands"</summary>
-                <dl>{of.buttons.iter().map(means).collect_view()}</dl>
-            </details>
-        </section>
+        <form method="post" action="/playground" class="hands" aria-label="Do it yourself">
+            <div class="deeds" role="group" aria-label="Which pod"><label>"Pod "
+                <select name="pod" id="play-pods"><option value="">"any"</option>{pods}</select></label></div>
+            {groups}
+            <div class="deeds" role="group" aria-label="This cluster">
+                <button class="deed" name="action" value="speed" title="Lets time pass at this speed">"Speed"</button>
+                <label class="aside" for="play-speeds">"Times as fast"</label>
+                <select name="speed" id="play-speeds">{speeds}</select>
+                <button class="deed" name="action" value="reset" title="A new cluster; this one is gone">"Begin again"</button>
+                <label>"seed " <input name="seed" type="number" min="0" value=of.seed.to_string()/></label>
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+/// The command of the button that is pointed at, why something was refused, and all commands.
+fn commands(of: &Playground) -> AnyView {
+    let texts = of.texts();
+    view! {
+        <p class="means"><code id="play-means">"Each button stands for a kubectl command: point at one to see it. In a terminal: export KUBECONFIG="{of.kubeconfig.clone()}</code>
+            <span class="refused" role="status">{text(&texts, "refused")}</span>
+            {text(&texts, "speed")}</p>
+        <details class="all-means">
+            <summary>"All commands"</summary>
+            <dl>{of.buttons.iter().map(means).collect_view()}</dl>
+        </details>
     }
     .into_any()
 }

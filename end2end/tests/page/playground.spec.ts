@@ -4,12 +4,15 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const kubeconfig = () => join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig");
 const still = () => Server.simulating(kubeconfig());
 const page_ = (server: Server) => server.page("playground", "default", "web");
+const more = (page: Page) => page.getByTestId("playground-more");
+const open = (page: Page) => more(page).locator("> summary").click();
 
 test("the first story is told by itself, and the page shows what it tells", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig()]));
@@ -27,6 +30,8 @@ test("the first story is told by itself, and the page shows what it tells", asyn
   await expect(page.getByTestId("playground").getByRole("button")).toHaveCount(0);
   await page.getByRole("link", { name: "Take part" }).click();
   await expect(page).toHaveURL(page_(server));
+  // Who takes part wants the buttons.
+  await expect(page.getByRole("button", { name: "Kill pod" })).toBeVisible();
 });
 
 test("buttons do what their commands say, without a reload", async ({ page, serve }) => {
@@ -35,6 +40,7 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
   await page.goto(page_(server));
   await isLive(page);
   await rollout.mark();
+  await open(page);
   const strip = page.getByTestId("playground");
   const press = (name: string) => strip.getByRole("button", { name, exact: true }).click();
   await expect(rollout.pods(1, "available")).toHaveCount(4, { timeout: 30_000 });
@@ -96,6 +102,7 @@ test("begun again, the page says what became of the old cluster and leads to the
   await isLive(page);
   await expect(rollout.pods(1, "available")).toHaveCount(4, { timeout: 30_000 });
   const before = await page.locator("#play-pods option").allTextContents();
+  await open(page);
   await page.getByRole("button", { name: "Begin again" }).click();
   await page.waitForURL(page_(server));
   await isLive(page);
@@ -108,10 +115,78 @@ test("without scripts the forms do the same", async ({ browser, serve }) => {
   const server = await serve(still);
   const page = await browser.newPage({ javaScriptEnabled: false });
   await page.goto(page_(server));
+  await open(page);
   await page.getByRole("button", { name: "Next version" }).click();
   await expect(page).toHaveURL(page_(server));
+  await open(page);
   await expect(page.getByRole("button", { name: "Next version" })).toHaveAttribute("title", "kubectl set image deployment/web web=web:v3");
   await page.close();
+});
+
+const sizes = [
+  { width: 1280, height: 720 },
+  { width: 390, height: 844 },
+];
+for (const viewport of sizes) {
+  test(`closed, the strip is a line; opened, it leaves the picture in reach (${viewport.width} × ${viewport.height})`, async ({ page, serve }) => {
+    const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig()]));
+    await page.setViewportSize(viewport);
+    await page.goto(page_(server));
+    await isLive(page);
+    const strip = page.getByTestId("playground");
+    const sentence = strip.locator(".tale-sentence");
+    await expect(sentence).toContainText("kubectl set image deployment/web web=web:v2", { timeout: 30_000 });
+    const height = async () => (await strip.boundingBox())!.height;
+    expect(await height()).toBeLessThanOrEqual(45);
+    await expect(strip.locator(".tale-title")).toBeInViewport();
+    await expect(strip.locator("#play-step")).toBeInViewport();
+    // What is cut off is in the title.
+    await expect(sentence).toHaveAttribute("title", /kubectl set image deployment\/web web=web:v2/);
+    if (viewport.width > 900) {
+      await expect(strip.getByRole("button", { name: "Next story" })).toBeInViewport();
+      await expect(strip.locator("#play-command")).toBeInViewport();
+    }
+    await expect(strip.getByRole("button", { name: "Next version" })).toBeHidden();
+
+    await open(page);
+    await expect(strip.getByRole("button", { name: "Next version" })).toBeVisible();
+    for (const text of ["#play-sentence", "#play-command"]) {
+      await expect(strip.locator(text)).toBeInViewport({ ratio: 1 });
+      expect(await strip.locator(text).evaluate((element) => element.scrollWidth <= element.clientWidth + 1)).toBe(true);
+    }
+    expect(await height()).toBeLessThanOrEqual(viewport.height * 0.45);
+    // The newest revision's band is a scroll away, and nothing lies over it.
+    const band = new RolloutPage(page).beside(2);
+    await band.scrollIntoViewIfNeeded();
+    await expect(band).toBeInViewport();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  });
+}
+
+test("whether the strip is open is remembered", async ({ page, serve }) => {
+  const server = await serve(still);
+  await page.goto(page_(server));
+  await expect(more(page)).toHaveJSProperty("open", false);
+  await open(page);
+  await page.reload();
+  await expect(more(page)).toHaveJSProperty("open", true);
+  await open(page); // closes it
+  await page.reload();
+  await isLive(page);
+  await expect(more(page)).toHaveJSProperty("open", false);
+});
+
+test("where nothing may be stored the strip works all the same", async ({ page, serve }) => {
+  const server = await serve(still);
+  await page.addInitScript(() => Object.defineProperty(window, "localStorage", { get: () => { throw new DOMException("forbidden", "SecurityError"); } }));
+  await page.goto(page_(server));
+  await isLive(page);
+  await open(page);
+  await page.getByRole("button", { name: "Next version" }).click();
+  await expect(page.locator("#play-version")).toHaveAttribute("title", "kubectl set image deployment/web web=web:v3");
+  await page.goto(server.address);
+  await page.getByRole("link", { name: "Take part" }).click();
+  await expect(page).toHaveURL(page_(server));
 });
 
 for (const theme of ["light", "dark"]) {
@@ -119,7 +194,14 @@ for (const theme of ["light", "dark"]) {
     const server = await serve(still);
     await page.goto(`${page_(server)}?theme=${theme}`);
     await isLive(page);
-    const found = await new AxeBuilder({ page }).include("#playground").analyze();
-    expect(found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
+    const isClean = async () => {
+      const found = await new AxeBuilder({ page }).include("#playground").analyze();
+      expect(found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
+    };
+    await isClean();
+    // By keyboard alone, too.
+    await more(page).locator("> summary").press("Enter");
+    await expect(page.getByRole("button", { name: "Next version" })).toBeVisible();
+    await isClean();
   });
 }

@@ -1,0 +1,97 @@
+/// What is opened beside the picture leaves the controls of time in reach.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+/// Controls of time that lie under something else, or outside of the window.
+const covered = (page: Page) =>
+  page.getByTestId("transport").evaluate((transport) => {
+    const controls = [...transport.querySelectorAll<HTMLElement>("button, input, select, summary")].filter((control) => control.checkVisibility());
+    const isReached = (control: HTMLElement, x: number, y: number) => {
+      const hit = document.elementFromPoint(x, y);
+      return hit !== null && control.contains(hit);
+    };
+    return controls
+      .filter((control) => {
+        const { left, right, top, bottom } = control.getBoundingClientRect();
+        const y = (top + bottom) / 2;
+        return ![left + 4, (left + right) / 2, right - 4].every((x) => isReached(control, x, y));
+      })
+      .map((control) => control.textContent || control.id);
+  });
+
+const wide = [
+  { width: 1280, height: 720 },
+  { width: 1100, height: 700 },
+  { width: 920, height: 600 },
+];
+const places = [
+  ["a recording", () => Server.replaying("rollover", "--hold-at", "9.5"), (server: Server) => server.page("rollover", "rollover", "web")],
+  ["the playground", () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig")), (server: Server) => server.page("playground", "default", "web")],
+] as const;
+
+for (const [place, start, address] of places) {
+  test(`with a panel open every control of time can be reached: ${place}`, async ({ page, serve }) => {
+    const server = await serve(start);
+    for (const viewport of wide) {
+      await page.setViewportSize(viewport);
+      await page.goto(address(server));
+      await isLive(page, /Recording|Live/);
+      const detail = page.locator("#detail > *").first();
+      const opened = async (open: () => Promise<void>) => {
+        await open();
+        await expect(detail).toBeVisible();
+        await expect.poll(() => covered(page)).toEqual([]);
+        // At the end of the page as well, where the controls stand higher, and with the keys open.
+        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+        await expect.poll(() => covered(page)).toEqual([]);
+        await page.locator("#keys > summary").click();
+        await expect(page.locator("#keys dl")).toBeInViewport({ ratio: 1 });
+        expect(await covered(page)).toEqual([]);
+        await page.locator("#keys > summary").click();
+        await page.evaluate(() => scrollTo(0, 0));
+        // The end of what is opened can be read: it does not stay under the controls.
+        await page.locator("#detail").evaluate((panel) => { panel.scrollTop = panel.scrollHeight; });
+        const last = page.locator("#detail > * > :last-child");
+        await last.scrollIntoViewIfNeeded();
+        const [end, controls] = [(await last.boundingBox())!, (await page.getByTestId("transport").boundingBox())!];
+        expect(end.y + end.height).toBeLessThanOrEqual(controls.y + 1);
+        await page.keyboard.press("Escape");
+        await expect(detail).toHaveCount(0);
+      };
+      await opened(() => new RolloutPage(page).living(1).first().click());
+      await opened(() => new RolloutPage(page).beside(1).getByRole("link").click());
+      await opened(() => page.getByRole("link", { name: "Share" }).click());
+    }
+  });
+
+  test(`on a phone a panel has the window, and can be closed: ${place}`, async ({ page, serve }) => {
+    const server = await serve(start);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(address(server));
+    await isLive(page, /Recording|Live/);
+    for (const open of [() => new RolloutPage(page).living(1).first().click(), () => page.getByRole("link", { name: "Share" }).click()]) {
+      await open();
+      const panel = page.locator("#detail");
+      const close = panel.locator(".close");
+      await expect(close).toBeVisible();
+      // Nothing lies over it, to its last pixel.
+      const isOnTop = () =>
+        panel.evaluate((panel) => {
+          const { left, right, top, bottom } = panel.getBoundingClientRect();
+          return [top + 2, (top + bottom) / 2, bottom - 2].every((y) => [left + 2, right - 2].every((x) => panel.contains(document.elementFromPoint(x, y))));
+        });
+      await expect.poll(isOnTop).toBe(true);
+      // However far one has read.
+      await panel.evaluate((panel) => { panel.scrollTop = panel.scrollHeight; });
+      await expect(close).toBeInViewport({ ratio: 1 });
+      await close.click();
+      await expect(panel).toBeEmpty();
+      expect(await covered(page)).toEqual([]);
+    }
+  });
+}
