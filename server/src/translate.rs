@@ -12,6 +12,7 @@ use crate::decode;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
+const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// The API server's default for both limits of a rolling update.
@@ -172,6 +173,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
     Ok(ReplicaSetFact {
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
         desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
+        max_replicas: annotation(MAX_REPLICAS).and_then(|text| text.parse().ok()),
         change_cause: annotation(CHANGE_CAUSE).map(str::to_owned),
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
         version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),

@@ -245,8 +245,10 @@ async fn commands_do_what_they_stand_for() {
     kubectl.settle();
     let pod = choice().pods[0].clone();
     run(&Action::Unlabel(pod.clone()));
+    kubectl.settle(); // its ReplicaSet lets go of it in its own time
     assert_eq!(choice().out_of_rotation, std::slice::from_ref(&pod));
     run(&Action::Label(pod.clone()));
+    kubectl.settle();
     assert!(choice().out_of_rotation.is_empty());
     let pod = choice().pods[0].clone();
     run(&Action::KillPod(pod.clone()));

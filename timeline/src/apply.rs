@@ -2,13 +2,14 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `note` derive, `forget` lets go; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `note` derive, `tell` tells the story of it, `forget` lets go; this file owns the state that only the deriving side needs.
 
 mod deployment;
 mod forget;
 mod note;
 mod pod;
 mod replica_set;
+mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +41,12 @@ pub struct Timeline {
     settling: Vec<pod::Settling>,
     /// ReplicaSets that just went, and until when that may be explained better.
     settling_sets: Vec<(Uid, Millis)>,
+    /// Pods that were deleted from outside, whose replacements are followed.
+    replacing: Vec<tell::Replacing>,
+    /// Ends that were told and may be told better: of each pod the Deployment and the entry.
+    told_ends: BTreeMap<Uid, (Uid, u64)>,
+    /// ReplicaSets that were deleted from outside, and what that costs.
+    outages: Vec<tell::Outage>,
     /// Events about objects that are not known yet.
     early_notes: note::Early,
     /// The cluster's time against that of the network, in percent, where it is faster.
@@ -87,6 +94,10 @@ impl Timeline {
     pub fn apply(&mut self, at_millis: Millis, fact: Fact) -> Vec<Change> {
         self.count_ready_pods(at_millis);
         self.settling.retain(|end| end.until_millis >= at_millis);
+        if self.settling.is_empty() {
+            self.told_ends.clear();
+        }
+        self.give_up_replacements(at_millis);
         self.settling_sets.retain(|(_, until)| *until >= at_millis);
         match fact {
             Fact::Deployment(fact, seen) => {
@@ -115,12 +126,14 @@ impl Timeline {
                 self.listed(at_millis, kind, namespace, &present, blind_since_millis.is_some());
             }
         }
+        self.follow_outages(at_millis);
         std::mem::take(&mut self.changes)
     }
 
     /// Lets time pass: pods whose `minReadySeconds` are over by `now_millis` become available.
     pub fn tick(&mut self, now_millis: Millis) -> Vec<Change> {
         self.count_ready_pods(now_millis);
+        self.follow_outages(now_millis);
         std::mem::take(&mut self.changes)
     }
 
@@ -160,6 +173,8 @@ impl Timeline {
             };
             let since = at.max(pod.since_millis());
             self.emit(Change::PodState(uid, PodState::Available, since));
+            self.tell_state(since, uid, PodState::Available);
+            self.note_available(since, uid);
         }
     }
 
@@ -179,6 +194,7 @@ impl Timeline {
             .collect();
         for (uid, gap) in gaps {
             self.emit(Change::Gap(uid, gap));
+            self.tell_gap(uid, gap);
         }
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fact::{DeploymentSpec, IntOrPercent, ReplicaSetCounts, Strategy};
 use crate::model::{Deployment, Model, ReplicaSet};
+use crate::phase::PodState;
 use crate::{order, rollout};
 
 /// What a Deployment's strategy allows, in pods.
@@ -21,6 +22,12 @@ pub struct Limits {
     pub ceiling: u32,
     /// `replicas − max_unavailable`.
     pub floor: u32,
+}
+
+/// The spec, for another number of replicas.
+#[must_use]
+pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
+    DeploymentSpec { replicas, ..spec.clone() }
 }
 
 /// Resolves the strategy for the replicas that the Deployment asks for. Surge percentages are rounded up, unavailable
@@ -65,15 +72,19 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Counts the ReplicaSets that `deployment` controls.
+    /// Counts the ReplicaSets that `deployment` controls, as they report themselves.
     #[must_use]
     pub fn of(model: &Model, deployment: &Deployment) -> Self {
+        Self::counted(model, deployment, |set| set.now.counts)
+    }
+
+    fn counted(model: &Model, deployment: &Deployment, counts: impl Fn(&ReplicaSet) -> ReplicaSetCounts) -> Self {
         let new = rollout::current_set(model, deployment).map(|set| set.uid);
         let sets: Vec<&ReplicaSet> =
             order::by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
         let mut sums = Self::default();
         for set in sets {
-            let counts = set.now.counts;
+            let counts = counts(set);
             sums.asked = sums.asked.saturating_add(counts.wanted);
             sums.available = sums.available.saturating_add(counts.available);
             if Some(set.uid) == new {
@@ -83,6 +94,17 @@ impl Sums {
             }
         }
         sums
+    }
+
+    /// The same with the pods that are available instead of what the ReplicaSets report of them, which follows a moment later:
+    /// what the controller will count next.
+    #[must_use]
+    pub fn of_pods(model: &Model, deployment: &Deployment) -> Self {
+        Self::counted(model, deployment, |set| {
+            let mine = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
+            let available = mine.filter(|pod| pod.state() == PodState::Available).count();
+            ReplicaSetCounts { available: u32::try_from(available).unwrap_or(u32::MAX), ..set.now.counts }
+        })
     }
 
     /// Replicas that the old ReplicaSets still ask for.
@@ -116,6 +138,8 @@ pub enum Next {
     WaitForNew {
         /// New pods that were asked for and are not available.
         missing: u32,
+        /// How many of them must become available before the next old one may go.
+        needed: u32,
     },
     /// Recreate: wait until the old pods are gone.
     WaitForOldGone,
@@ -155,15 +179,15 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     let missing = new.wanted.saturating_sub(new.available);
     // Signed: a ReplicaSet that was just scaled down may report more available pods than it asks for.
     let budget = i64::from(sums.asked) - i64::from(limits.floor) - (i64::from(new.wanted) - i64::from(new.available));
-    let budget = u32::try_from(budget.max(0)).unwrap_or(u32::MAX);
-    if budget == 0 {
-        return Next::WaitForNew { missing };
+    if budget <= 0 {
+        return Next::WaitForNew { missing, needed: u32::try_from(1 - budget).unwrap_or(u32::MAX) };
     }
+    let budget = u32::try_from(budget).unwrap_or(u32::MAX);
     // An old ReplicaSet may report more pods than it asks for while they drain.
     let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.wanted.saturating_sub(old.available)));
     let unhealthy = sick.min(budget);
     let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
-    if unhealthy + healthy == 0 { Next::WaitForNew { missing } } else { Next::RemoveOld { unhealthy, healthy } }
+    if unhealthy + healthy == 0 { Next::WaitForNew { missing, needed: 1 } } else { Next::RemoveOld { unhealthy, healthy } }
 }
 
 #[cfg(test)]
@@ -217,7 +241,8 @@ mod tests {
         let next = |new, old| next(&spec, &sums(new, old));
         assert_eq!(next((1, 0), &[(4, 4)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
         assert_eq!(next((1, 0), &[(3, 3)]), Next::AddNew(1));
-        assert_eq!(next((2, 0), &[(3, 3)]), Next::WaitForNew { missing: 2 });
+        assert_eq!(next((2, 0), &[(3, 3)]), Next::WaitForNew { missing: 2, needed: 1 });
+        assert_eq!(next((2, 0), &[(3, 2)]), Next::WaitForNew { missing: 2, needed: 1 });
         assert_eq!(next((2, 1), &[(3, 3)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
         assert_eq!(next((4, 4), &[(0, 0)]), Next::Nothing);
         assert_eq!(next((5, 5), &[(0, 0)]), Next::RemoveNew(1));

@@ -8,7 +8,9 @@ use crate::model::{
     Deployment, DeploymentNow, EndReason, Gap, Mark, Model, Note, Pod, PodNow, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
 };
+use crate::budget::Limits;
 use crate::phase::PodState;
+use crate::story::Entry;
 use crate::verdict::KubectlVerdict;
 use crate::{Millis, Uid};
 
@@ -51,9 +53,17 @@ pub enum Change {
     PodEnds(Uid, EndReason),
     /// Old history is let go of; of the named Deployment, or of what belongs to none.
     Forget(Option<Uid>, Box<Forgotten>),
+    /// What its strategy allows is something else from now on.
+    Limits(Uid, Millis, Limits),
     /// A mark was made.
     #[serde(skip)]
     Mark(Uid, Mark),
+    /// Something is told of it, or told better.
+    #[serde(skip)]
+    Story(Uid, Box<Entry>),
+    /// An entry of its story is taken back, or became part of another one.
+    #[serde(skip)]
+    StoryTaken(Uid, u64),
     /// The kubectl verdict changed.
     #[serde(skip)]
     Verdict(Uid, Millis, KubectlVerdict),
@@ -90,7 +100,10 @@ impl Change {
     /// It travels to viewers; the others alter only what sentences are made of.
     #[must_use]
     pub const fn travels(&self) -> bool {
-        !matches!(self, Self::Mark(..) | Self::Verdict(..) | Self::Note(..))
+        !matches!(
+            self,
+            Self::Mark(..) | Self::Verdict(..) | Self::Note(..) | Self::Story(..) | Self::StoryTaken(..)
+        )
     }
 
     /// The object that it is about.
@@ -100,7 +113,10 @@ impl Change {
             Self::Deployment(d) => Subject::Deployment(d.uid),
             Self::DeploymentNow(uid, _)
             | Self::Rollout(uid, ..)
+            | Self::Limits(uid, ..)
             | Self::Mark(uid, _)
+            | Self::Story(uid, _)
+            | Self::StoryTaken(uid, _)
             | Self::Verdict(uid, ..)
             | Self::Gap(uid, _)
             | Self::Note(uid, _)
@@ -203,6 +219,9 @@ fn forget_lists(deployment: &mut Deployment, before: Millis) {
     let old = deployment.verdicts.iter().skip(1).take_while(|(at, _)| *at < before).count();
     deployment.verdicts.drain(..old);
     deployment.marks.retain(|mark| mark.at_millis >= before);
+    deployment.story.retain(|entry| entry.at_millis >= before);
+    let old = deployment.limits.iter().skip(1).take_while(|(at, _)| *at < before).count();
+    deployment.limits.drain(..old);
     deployment.gaps.retain(|gap| gap.to_millis >= before);
     deployment.notes.retain(|note| note.at_millis >= before);
     deployment.kept_since_millis = Some(deployment.kept_since_millis.map_or(before, |known| known.max(before)));
@@ -246,7 +265,13 @@ fn change_deployment(deployment: &mut Deployment, change: &Change) {
             deployment.notes.drain(..surplus);
             deployment.notes.push((**note).clone());
         }
+        Change::Limits(_, at, limits) => deployment.limits.push((*at, *limits)),
         Change::Mark(_, mark) => deployment.marks.push(mark.clone()),
+        Change::Story(_, entry) => match deployment.story.iter_mut().rev().find(|known| known.id == entry.id) {
+            Some(known) => known.clone_from(entry),
+            None => deployment.story.push((**entry).clone()),
+        },
+        Change::StoryTaken(_, id) => deployment.story.retain(|entry| entry.id != *id),
         Change::Verdict(_, at, verdict) => deployment.verdicts.push((*at, *verdict)),
         Change::DeploymentDeleted(_, at) => deployment.deleted_millis = Some(*at),
         _ => {}

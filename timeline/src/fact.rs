@@ -226,6 +226,8 @@ pub struct ReplicaSetFact {
     pub revision: Option<u64>,
     /// Annotation `deployment.kubernetes.io/desired-replicas`: the Deployment's replicas when it last scaled this one.
     pub desired_replicas: Option<u32>,
+    /// Annotation `deployment.kubernetes.io/max-replicas`: the ceiling of all ReplicaSets together when it was last scaled.
+    pub max_replicas: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`, which the controller copies from the Deployment.
     pub change_cause: Option<String>,
     /// Label `app.kubernetes.io/version`; empty when absent.

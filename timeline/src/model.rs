@@ -12,8 +12,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Limits;
 use crate::fact::{Container, DeploymentSpec, DeploymentStatus, Exit, Image, PodCondition, ReplicaSetCounts};
 use crate::phase::PodState;
+use crate::story;
 use crate::table::{Keyed, Links, Table};
 use crate::verdict::KubectlVerdict;
 use crate::{Millis, Uid};
@@ -77,6 +79,11 @@ pub struct Deployment {
     /// Moments that are no rollout and no scale step.
     #[serde(skip)]
     pub marks: Vec<Mark>,
+    /// What its strategy allowed, from each moment on in which that changed.
+    pub limits: Vec<(Millis, Limits)>,
+    /// What was told of it, in the order of telling: each entry as it was decided when it happened.
+    #[serde(skip)]
+    pub story: Vec<story::Entry>,
     /// What `kubectl rollout status` would have computed, where it changed.
     #[serde(skip)]
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
@@ -192,6 +199,9 @@ pub struct Rollout {
     pub max_unavailable: u32,
     /// Arrival of the first complete verdict.
     pub completed_millis: Option<Millis>,
+    /// When as many of its pods as the Deployment asks for were available for the first time, seen or told by a condition: what
+    /// is missing later is no part of it.
+    pub available_millis: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
     /// Arrival of the first deadlineExceeded verdict.
@@ -291,6 +301,9 @@ pub struct ReplicaSetNow {
     pub deleting: bool,
     /// Annotation `desired-replicas`.
     pub desired_replicas: Option<u32>,
+    /// Annotation `max-replicas`.
+    #[serde(skip)]
+    pub max_replicas: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`.
     #[serde(skip)]
     pub change_cause: Option<String>,
@@ -394,6 +407,12 @@ impl Pod {
     #[must_use]
     pub fn ended_millis(&self) -> Option<Millis> {
         self.states.iter().find(|(state, _)| state.is_ending()).map(|(_, at)| *at)
+    }
+
+    /// It was available at some time.
+    #[must_use]
+    pub fn was_available(&self) -> bool {
+        self.states.iter().any(|(state, _)| *state == PodState::Available)
     }
 
     /// When it was gone.

@@ -6,7 +6,7 @@ mod summary;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Limits, Next, Sums};
-use crate::model::{Deployment, ReplicaSet};
+use crate::model::{Deployment, Pod, ReplicaSet, Rollout};
 use crate::phase::PodState;
 use crate::say;
 use crate::stall::{Cause, CauseKind, Evidence, Scene};
@@ -159,6 +159,17 @@ pub struct Counts {
     pub asked: u32,
 }
 
+/// A ReplicaSet in figures, said in the same moment as everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetCounts {
+    /// The ReplicaSet.
+    pub uid: Uid,
+    /// `spec.replicas`.
+    pub desired: u32,
+    /// Its pods that are available.
+    pub available: u32,
+}
+
 /// Everything the verdict line shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
@@ -168,6 +179,8 @@ pub struct View {
     pub reasons: Vec<Reason>,
     /// Pods counted.
     pub counts: Counts,
+    /// The ReplicaSets that exist, counted: [`Counts::available`] and [`Counts::asked`] are the sums of these.
+    pub sets: Vec<SetCounts>,
     /// `spec.replicas`.
     pub wanted: u32,
     /// Ceiling and floor.
@@ -193,7 +206,7 @@ pub struct View {
 /// Looks at a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
-    let looked = Looked::at(model, uid, now)?;
+    let looked = look(model, uid, now)?;
     let standing = looked.standing();
     Some(View {
         verdict: Verdict {
@@ -204,11 +217,12 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
             kubectl: looked.kubectl,
         },
         reasons: looked.causes.iter().map(|cause| reason(cause, &looked)).collect(),
-        budget: say::budget(&looked.deployment.now.spec, looked.counts, looked.limits),
+        budget: say::budget(&looked),
         derived: say::derived(&looked.deployment.now.spec, looked.limits).unwrap_or_default(),
         limits_since_millis: looked.limits_since(),
         hold: looked.hold(),
         counts: looked.counts,
+        sets: set_counts(model, looked.deployment),
         wanted: looked.deployment.now.spec.replicas,
         limits: looked.limits,
         revision: looked.revision(),
@@ -220,6 +234,12 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         },
         is_succeeded: looked.successor().is_some(),
     })
+}
+
+/// Everything that is said of a Deployment, before it is put into words; `None` when the model does not hold it.
+#[must_use]
+pub fn look(model: &Model, uid: Uid, now: Now) -> Option<Looked<'_>> {
+    Looked::at(model, uid, now)
 }
 
 fn reason(cause: &Cause, looked: &Looked<'_>) -> Reason {
@@ -245,7 +265,7 @@ pub struct Looked<'m> {
     pub current: Option<&'m ReplicaSet>,
     /// Pods counted.
     pub counts: Counts,
-    /// What the controller counts.
+    /// What the controller counts, as soon as the ReplicaSets report what their pods do.
     pub sums: Sums,
     /// Ceiling and floor.
     pub limits: Limits,
@@ -253,6 +273,8 @@ pub struct Looked<'m> {
     pub next: Next,
     /// What kubectl makes of it.
     pub kubectl: KubectlVerdict,
+    /// Pods that the ReplicaSet controller is yet to make, and to remove.
+    pub owed: (u32, u32),
     /// Causes, the most decisive first.
     pub causes: Vec<Cause>,
     /// Our clock.
@@ -263,7 +285,7 @@ impl<'m> Looked<'m> {
     fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&uid)?;
         let current = rollout::current_set(model, deployment);
-        let sums = Sums::of(model, deployment);
+        let sums = Sums::of_pods(model, deployment);
         let limits = budget::limits(&deployment.now.spec);
         let next = budget::next(&deployment.now.spec, &sums);
         let scene = Scene { model, deployment, sums: &sums, next, limits, now_millis: now.millis };
@@ -271,7 +293,9 @@ impl<'m> Looked<'m> {
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
         let counts = counts(model, deployment, current, sums.asked);
-        Some(Self { model, deployment, current, counts, limits, next, kubectl, causes, sums, now_millis: now.millis })
+        let owed = owed(model, deployment);
+        let now_millis = now.millis;
+        Some(Self { model, deployment, current, counts, limits, next, owed, kubectl, causes, sums, now_millis })
     }
 
     fn standing(&self) -> Standing {
@@ -307,7 +331,8 @@ impl<'m> Looked<'m> {
     /// The rollout was complete before: what is missing now is no part of it.
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
-        self.sums.old_asked() == 0 && last.is_some_and(|rollout| rollout.completed_millis.is_some())
+        let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
+        self.sums.old_asked() == 0 && last.is_some_and(was_there)
     }
 
     /// Everything that holds it up is named and passes by itself.
@@ -352,12 +377,18 @@ impl<'m> Looked<'m> {
         rollout::current_revision(self.model, self.deployment).or_else(last)
     }
 
-    /// The last change of replicas, or the first look; a change of the strategy is not remembered.
+    /// The last change of the limits, or the first look.
     fn limits_since(&self) -> Millis {
-        let marks = self.deployment.marks.iter().rev();
-        let changed =
-            marks.filter(|mark| matches!(mark.kind, crate::model::MarkKind::Replicas { .. })).map(|m| m.at_millis);
-        changed.chain([self.deployment.first_seen_millis]).next().unwrap_or_default()
+        self.deployment.limits.last().map_or(self.deployment.first_seen_millis, |(at, _)| *at)
+    }
+
+    /// More is asked for than the limits allow, because they were lowered since.
+    #[must_use]
+    pub fn is_lowered(&self) -> bool {
+        match self.deployment.limits.as_slice() {
+            [.., (_, before), (_, now)] => before.ceiling > now.ceiling,
+            _ => false,
+        }
     }
 
     /// The Deployment that bore the name before this one.
@@ -385,7 +416,8 @@ impl<'m> Looked<'m> {
         let has_next = self.sums.old_asked() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
         match self.next {
             _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,
-            Next::WaitForNew { .. } | Next::WaitForOldGone => Hold::Waits,
+            // Old pods that were let go of count until they are asked to go.
+            Next::WaitForNew { .. } | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
             _ => Hold::Free,
         }
     }
@@ -405,19 +437,44 @@ impl<'m> Looked<'m> {
 
 fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
     let mut counts = Counts { asked, ..Counts::default() };
-    for pod in model.pods_of_deployment(deployment.uid) {
-        match pod.state() {
-            PodState::Gone => {}
-            _ if pod.is_out_of_rotation() => counts.out_of_rotation += 1,
-            PodState::Terminating => counts.terminating += 1,
-            PodState::Available => {
-                counts.available += 1;
-                counts.new_available += u32::from(current.is_some_and(|set| pod.owner == Some(set.uid)));
+    for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
+        for pod in model.pods_of(set.uid) {
+            match pod.state() {
+                PodState::Gone => {}
+                // One that was released counts where it was last.
+                _ if pod.is_out_of_rotation() && pod.owners.last() == Some(&set.uid) => counts.out_of_rotation += 1,
+                _ if pod.owner != Some(set.uid) => {}
+                PodState::Terminating => counts.terminating += 1,
+                PodState::Available => {
+                    counts.available += 1;
+                    counts.new_available += u32::from(current.is_some_and(|current| current.uid == set.uid));
+                }
+                _ => counts.not_yet += 1,
             }
-            _ => counts.not_yet += 1,
         }
     }
     counts
+}
+
+/// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
+fn set_counts(model: &Model, deployment: &Deployment) -> Vec<SetCounts> {
+    let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
+    let counted = mine.map(|set| {
+        let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
+        let available = model.pods_of(set.uid).filter(is_available).count() as u32;
+        let desired = if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted };
+        SetCounts { uid: set.uid, desired, available }
+    });
+    counted.filter(|counts| counts.desired + counts.available > 0).collect()
+}
+
+/// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as are asked for.
+fn owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
+    model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
+        let lives = |pod: &&Pod| pod.owner == Some(set.uid) && !pod.state().is_ending();
+        let (there, wanted) = (model.pods_of(set.uid).filter(lives).count() as u32, set.now.counts.wanted);
+        (make + wanted.saturating_sub(there), remove + there.saturating_sub(wanted))
+    })
 }
 
 /// Runs only while a rollout is under way and its conditions are those of the spec in force. By the API server's clock.

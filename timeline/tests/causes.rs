@@ -63,6 +63,7 @@ fn set(number: u128, revision: u64, wanted: u32, available: u32) -> ReplicaSetFa
         meta: meta(number, &format!("web-{revision}"), Some(1)),
         revision: Some(revision),
         desired_replicas: Some(3),
+        max_replicas: Some(4),
         change_cause: None,
         version: String::new(),
         min_ready_seconds: 0,

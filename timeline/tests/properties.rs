@@ -137,6 +137,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 meta: meta(replica_set(*number), format!("web-{number}"), owner.map(deployment)),
                 revision: Some(u64::from(*revision)),
                 desired_replicas: None,
+                max_replicas: None,
                 change_cause: None,
                 version: String::new(),
                 min_ready_seconds: u32::from(*min_ready),

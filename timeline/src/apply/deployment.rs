@@ -4,8 +4,10 @@ use super::Timeline;
 use crate::budget;
 use crate::fact::{DeploymentFact, Kind, Seen};
 use crate::model::{Deployment, DeploymentNow, Mark, MarkKind, Rollout};
+use crate::phase::PodState;
+use crate::story::Happening;
 use crate::verdict::{self, KubectlVerdict};
-use crate::{Change, Millis, Uid};
+use crate::{Change, Millis, Uid, order, rollout};
 
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
@@ -43,19 +45,27 @@ impl Timeline {
                     now: now.clone(),
                     rollouts: Vec::new(),
                     marks: Vec::new(),
+                    limits: vec![(at, budget::limits(&now.spec))],
+                    story: Vec::new(),
                     verdicts: Vec::new(),
                     gaps: Vec::new(),
                     notes: Vec::new(),
                     kept_since_millis: None,
                     rollouts_forgotten: 0,
                 })));
+                self.tell_first_steps(uid);
             }
             Some(known) if known.now == now => return,
             Some(known) => {
-                let marks = marks_between(&known.now, &now);
+                let (marks, limits) = (marks_between(&known.now, &now), budget::limits(&now.spec));
+                let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
                 self.emit(Change::DeploymentNow(uid, Box::new(now.clone())));
+                if has_other_limits {
+                    self.emit(Change::Limits(uid, at, limits));
+                }
                 for kind in marks {
-                    self.emit(Change::Mark(uid, Mark { at_millis: at, kind }));
+                    self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
+                    self.tell_mark(at, uid, &kind);
                 }
             }
         }
@@ -67,6 +77,7 @@ impl Timeline {
 
     pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {
         self.emit(Change::DeploymentDeleted(uid, at));
+        self.tell(uid, at, Happening::Deleted);
         self.note_verdict(at, uid, KubectlVerdict::Gone);
     }
 
@@ -95,7 +106,9 @@ impl Timeline {
         let overtaken = last.filter(|rollout| rollout.is_open()).cloned();
         if let Some(mut overtaken) = overtaken {
             overtaken.superseded_millis = Some(at);
+            let before = overtaken.revision;
             self.emit(Change::Rollout(uid, index - 1, Box::new(overtaken)));
+            self.tell(uid, at, Happening::Overtaken { revision: before, by: revision });
         }
         self.emit(Change::Rollout(
             uid,
@@ -110,6 +123,7 @@ impl Timeline {
                 max_surge: limits.max_surge,
                 max_unavailable: limits.max_unavailable,
                 completed_millis: None,
+                available_millis: None,
                 superseded_millis: None,
                 deadline_exceeded_millis: None,
                 min_available: now.status.available,
@@ -117,9 +131,63 @@ impl Timeline {
                 peak_terminating,
             }),
         ));
+        self.tell_start(at, uid);
+    }
+
+    /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
+    fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind) {
+        let what = match kind {
+            MarkKind::Paused => Happening::Paused,
+            MarkKind::Resumed => Happening::Resumed,
+            MarkKind::Deleting => Happening::Deleting,
+            MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
+        };
+        self.tell(uid, at, what);
+    }
+
+    /// ReplicaSets may be seen before their Deployment: their first steps are told with it.
+    fn tell_first_steps(&mut self, uid: Uid) {
+        let steps = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| (set.uid, scale.clone())));
+        let steps: Vec<_> = steps.filter(|(_, scale)| scale.deployment == uid).collect();
+        for (set, scale) in order::by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order))) {
+            self.tell_step(set, &scale, None);
+        }
+    }
+
+    /// A pod became available: the rollout may have all that it should have.
+    pub(super) fn note_available(&mut self, at: Millis, pod: Uid) {
+        let set = self.model.pods.get(&pod).and_then(|pod| self.model.replica_sets.get(&pod.owner?));
+        if let Some(deployment) = set.and_then(|set| set.owner) {
+            self.note_all_available(at, deployment);
+        }
+    }
+
+    /// Keeps when as many pods of the last rollout as are wanted were available first.
+    pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
+        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.available_millis.is_none()) else {
+            return;
+        };
+        let progressing = deployment.now.status.progressing.as_ref();
+        let is_told = deployment.now.generation <= deployment.now.status.observed_generation
+            && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
+        let is_seen = || {
+            let set = rollout::current_set(&self.model, deployment);
+            set.filter(|set| set.revision() == Some(rollout.revision)).is_some_and(|set| {
+                let mut available = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
+                let wanted = deployment.now.spec.replicas as usize;
+                wanted > 0 && available.by_ref().filter(|pod| pod.state() == PodState::Available).count() >= wanted
+            })
+        };
+        if is_told || is_seen() {
+            let altered = Rollout { available_millis: Some(at), ..rollout.clone() };
+            self.emit(Change::Rollout(uid, index, Box::new(altered)));
+        }
     }
 
     fn follow_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, verdict: KubectlVerdict) {
+        let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(now.status.available);
             if verdict == KubectlVerdict::Complete {
@@ -129,6 +197,18 @@ impl Timeline {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
             }
         });
+        self.note_all_available(at, uid);
+        let last = |timeline: &Self| timeline.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
+        let Some((before, after)) = before.zip(last(self)) else { return };
+        let revision = after.revision;
+        if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
+            && before.completed_millis.is_none()
+        {
+            self.tell(uid, at, Happening::Completed { revision, took_millis: completed - started });
+        }
+        if after.deadline_exceeded_millis != before.deadline_exceeded_millis {
+            self.tell(uid, at, Happening::Deadline { revision });
+        }
     }
 
     /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.

@@ -19,7 +19,7 @@ pub struct Retention {
     pub gone_pods: usize,
     /// Most rollouts.
     pub rollouts: usize,
-    /// Most scale steps and marks together, most verdicts, and most states of one pod.
+    /// Most scale steps and marks together, most verdicts, most entries of the story, and most states of one pod.
     pub steps: usize,
     /// Most Deployments that are deleted, in all.
     pub deleted: usize,
@@ -67,6 +67,8 @@ impl Timeline {
         let mut steps: Vec<Millis> = scales.chain(deployment.marks.iter().map(|mark| mark.at_millis)).collect();
         gone.sort_unstable();
         steps.sort_unstable();
+        let mut told: Vec<Millis> = deployment.story.iter().map(|entry| entry.at_millis).collect();
+        told.sort_unstable();
         let rollouts = deployment.rollouts.iter().map(|r| r.started_millis.unwrap_or(deployment.first_seen_millis));
         let verdicts = deployment.verdicts.iter().map(|(at, _)| *at);
         let counted = [
@@ -74,6 +76,7 @@ impl Timeline {
             nth_last(rollouts, retention.rollouts),
             nth_last(steps.into_iter(), retention.steps),
             nth_last(verdicts, retention.steps),
+            nth_last(told.into_iter(), retention.steps),
             states,
         ];
         let aged = now_millis.saturating_sub(retention.age_millis);
@@ -88,6 +91,8 @@ impl Timeline {
             || deployment.rollouts.get(1).is_some_and(|next| next.started_millis.is_some_and(|at| at <= before))
             || deployment.verdicts.get(1).is_some_and(|(at, _)| is_old(*at))
             || deployment.marks.iter().any(|mark| is_old(mark.at_millis))
+            || deployment.story.iter().any(|entry| is_old(entry.at_millis))
+            || deployment.limits.get(1).is_some_and(|(at, _)| is_old(*at))
             || deployment.gaps.iter().any(|gap| is_old(gap.to_millis))
             || deployment.notes.iter().any(|note| is_old(note.at_millis))
             || self.model.sets_of(deployment.uid).any(|set| set.scales.iter().any(|scale| is_old(scale.at_millis)))

@@ -36,7 +36,9 @@ impl Timeline {
             let known = self.model.deployments.get(&uid).and_then(|d| d.notes.iter().find(|n| n.uid == note.uid));
             // An Event that comes back from a list says nothing new.
             if known.is_none_or(|known| known.count != note.count || known.message != note.message) {
+                let more = note.count.saturating_sub(known.map_or(0, |known| known.count));
                 self.emit(Change::Note(uid, Box::new(note.clone())));
+                self.tell_event(uid, &note, more);
             }
         }
     }

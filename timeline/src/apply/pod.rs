@@ -53,6 +53,10 @@ impl Timeline {
                     end_reason: None,
                     now: PodNow::default(),
                 })));
+                if seen == Seen::InWatch {
+                    self.tell_replacement(at, set, uid);
+                }
+                self.note_available_if(at, uid, state);
             }
             self.enter(at, uid, state);
             self.note_now(uid, fact, reading, due);
@@ -75,7 +79,7 @@ impl Timeline {
         let decided = self.model.pods.get(&uid).and_then(|pod| pod.end_reason);
         if was_blind && before.is_some_and(|(_, terminating)| !terminating) && decided.is_some_and(is_guess) {
             self.settling.retain(|end| end.pod != uid);
-            self.emit(Change::PodEnds(uid, EndReason::Unknown));
+            self.end(at, uid, EndReason::Unknown, None);
         }
         self.enter(at, uid, PodState::Gone);
         self.recount(uid, before, &owner.into_iter().collect::<Vec<_>>());
@@ -84,7 +88,23 @@ impl Timeline {
     fn enter(&mut self, at: Millis, uid: Uid, state: PodState) {
         if self.model.pods.get(&uid).is_some_and(|pod| pod.state() != state) {
             self.emit(Change::PodState(uid, state, at));
+            self.tell_state(at, uid, state);
+            self.note_available_if(at, uid, state);
         }
+    }
+
+    fn note_available_if(&mut self, at: Millis, uid: Uid, state: PodState) {
+        if state == PodState::Available {
+            self.note_available(at, uid);
+        }
+    }
+
+    /// Keeps why a pod goes, and tells it.
+    fn end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
+        self.emit(Change::PodEnds(uid, reason));
+        let node = fact.and_then(|fact| fact.node.clone());
+        let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
+        self.tell_end(at, uid, reason, node);
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
@@ -92,8 +112,14 @@ impl Timeline {
             return;
         };
         match (owner, controller) {
-            (Some(_), None) => self.emit(Change::PodReleased(uid, at)),
-            (before, Some(set)) if before != Some(set) => self.emit(Change::PodAdopted(uid, set, at)),
+            (Some(_), None) => {
+                self.emit(Change::PodReleased(uid, at));
+                self.tell_owner(at, uid, false);
+            }
+            (before, Some(set)) if before != Some(set) => {
+                self.emit(Change::PodAdopted(uid, set, at));
+                self.tell_owner(at, uid, true);
+            }
             _ => {}
         }
     }
@@ -135,7 +161,7 @@ impl Timeline {
             let until_millis = at + self.settling_millis();
             self.settling.push(Settling { pod: uid, set, living, until_millis });
         }
-        self.emit(Change::PodEnds(uid, reason));
+        self.end(at, uid, reason, fact);
     }
 
     /// A Deployment or a ReplicaSet changed: ends that were just decided are looked at again.
@@ -150,7 +176,8 @@ impl Timeline {
             if !is_guess(reason) {
                 self.settling.retain(|end| end.pod != pod);
             }
-            self.emit(Change::PodEnds(pod, reason));
+            let at = self.model.pods.get(&pod).and_then(Pod::ended_millis).unwrap_or_default();
+            self.end(at, pod, reason, None);
         }
     }
 

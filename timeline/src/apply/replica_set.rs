@@ -13,6 +13,7 @@ impl Timeline {
             min_ready_seconds: fact.min_ready_seconds,
             deleting: fact.meta.deletion_at_millis.is_some(),
             desired_replicas: fact.desired_replicas,
+            max_replicas: fact.max_replicas,
             change_cause: fact.change_cause,
             version: fact.version,
         };
@@ -27,12 +28,16 @@ impl Timeline {
                 if before != now {
                     self.emit(Change::ReplicaSetNow(uid, Box::new(now)));
                 }
-                if let Some(revision) = fact.revision.filter(|new| revision != Some(*new)) {
+                let is_new_revision = fact.revision.is_some_and(|new| revision != Some(new));
+                if let Some(revision) = fact.revision.filter(|_| is_new_revision) {
                     self.emit(Change::ReplicaSetRevision(uid, revision, Some(at)));
+                }
+                if let Some(owner) = fact.meta.controller {
+                    self.retell_start(owner, is_new_revision);
                 }
                 let cause =
                     if before.desired_replicas == desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
-                self.note_scale(at, uid, before.counts.wanted, wanted, cause);
+                self.note_scale(at, uid, (before.counts.wanted, wanted), cause, before.max_replicas);
             }
             None if seen == Seen::Deleted => return,
             None => {
@@ -59,7 +64,11 @@ impl Timeline {
                     now,
                 })));
                 if !first_list {
-                    self.note_scale(at, uid, 0, wanted, ScaleCause::Rollout);
+                    self.tell_made_again(at, uid);
+                    self.note_scale(at, uid, (0, wanted), ScaleCause::Rollout, None);
+                }
+                if let Some(owner) = fact.meta.controller {
+                    self.retell_start(owner, true);
                 }
             }
         }
@@ -71,11 +80,19 @@ impl Timeline {
         }
     }
 
-    fn note_scale(&mut self, at: Millis, uid: Uid, from: u32, to: u32, cause: ScaleCause) {
+    fn note_scale(
+        &mut self,
+        at: Millis,
+        uid: Uid,
+        (from, to): (u32, u32),
+        cause: ScaleCause,
+        was_max: Option<u32>,
+    ) {
         let owner = self.model.replica_sets.get(&uid).and_then(|set| set.owner);
         if let Some(deployment) = owner.filter(|_| from != to) {
             let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };
-            self.emit(Change::Scale(uid, scale));
+            self.emit(Change::Scale(uid, scale.clone()));
+            self.tell_step(uid, &scale, was_max);
         }
     }
 
@@ -86,6 +103,7 @@ impl Timeline {
                 self.settling_sets.push((uid, at + self.settling_millis()));
             }
             self.emit(Change::ReplicaSetRemoved(uid, at, because));
+            self.tell_removal(at, uid, because);
         }
     }
 
@@ -100,6 +118,7 @@ impl Timeline {
         for (uid, at) in better {
             self.settling_sets.retain(|(set, _)| *set != uid);
             self.emit(Change::ReplicaSetRemoved(uid, at, RemovedBecause::DeploymentDeleted));
+            self.untell_removal(uid);
         }
     }
 

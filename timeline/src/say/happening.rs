@@ -1,10 +1,12 @@
 //! A moment of the story in words.
 
-use crate::budget::Limits;
 use crate::model::EndReason;
 use crate::rollout::Trigger;
 use crate::story::{Happening, Part};
 use crate::words::{count, duration, list, safe, sentence_end, short};
+
+/// A ReplicaSet that is made again this soon is made again at once.
+const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
 /// A moment of the story in one sentence.
 #[must_use]
@@ -27,11 +29,11 @@ pub(crate) fn happening(happening: &Happening) -> String {
         Happening::Deadline { revision } => format!(
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
         ),
-        Happening::Scaled { replicas, parts } => scaled(*replicas, parts),
-        Happening::Rolled { parts, asked, limits } => rolled(parts, *asked, *limits),
+        Happening::Scaled { replicas, parts, .. } => scaled(*replicas, parts),
+        Happening::Rolled { parts, desired, ceiling, floor, .. } => rolled(parts, *desired, *ceiling, *floor),
         Happening::AndSoOn { parts, steps } => {
             let parts: Vec<String> =
-                parts.iter().map(|part| format!("revision {} to {}", part.revision, part.to)).collect();
+                parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
         }
         Happening::Replicas { from, to } => format!("Replicas changed {from} → {to} (not a rollout)."),
@@ -39,7 +41,7 @@ pub(crate) fn happening(happening: &Happening) -> String {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
         }
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
-        Happening::LeftNode { pods, node, reason } => left(pods, node, *reason),
+        Happening::LeftNode { pod, pods, node, reason, .. } => left(pod, *pods, node, *reason),
         Happening::Released { pod, revision } => {
             let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();
             format!("Pod {} released{by}: its labels no longer match. It keeps running, out of rotation.", name(pod))
@@ -50,8 +52,12 @@ pub(crate) fn happening(happening: &Happening) -> String {
             safe(hash),
             revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default()
         ),
-        Happening::SetDeleted { hash, is_current, outage_millis } => {
-            let again = if *is_current { ": created again at once, its pods drain" } else { "" };
+        Happening::SetDeleted { hash, again_millis, outage_millis } => {
+            let again = match again_millis {
+                Some(millis) if *millis < AT_ONCE_MILLIS => ", created again at once".to_owned(),
+                Some(millis) => format!(", created again after {}", duration(*millis)),
+                None => String::new(),
+            };
             let outage = match outage_millis {
                 Some(outage) => format!("; {} with nothing available", duration(*outage)),
                 None => String::new(),
@@ -91,11 +97,11 @@ fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>) ->
 fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
     let change = |part: &Part| {
         let sign = if part.to >= part.from { "+" } else { "−" };
-        format!("revision {} {sign}{}", part.revision, part.to.abs_diff(part.from))
+        format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
     };
     match (replicas, parts) {
         (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
-        (None, [part]) => format!("Scaled, not a rollout: revision {} {} → {}.", part.revision, part.from, part.to),
+        (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
         (Some((from, to)), parts) => {
             let parts: Vec<String> = parts.iter().map(change).collect();
             format!("Scaled {from} → {to} during a rollout: {}, in proportion.", parts.join(", "))
@@ -107,10 +113,10 @@ fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
     }
 }
 
-fn rolled(parts: &[Part], asked: u32, limits: Limits) -> String {
+fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
     let step = |part: &Part| {
         let direction = if part.to > part.from { "up" } else { "down" };
-        format!("revision {} {direction} {} → {}", part.revision, part.from, part.to)
+        format!("{} {direction} {} → {}", who(part), part.from, part.to)
     };
     let mut text = parts.iter().map(step).collect::<Vec<_>>().join(", ");
     if let Some(initial) = text.get_mut(..1) {
@@ -118,13 +124,24 @@ fn rolled(parts: &[Part], asked: u32, limits: Limits) -> String {
     }
     let grows = parts.iter().any(|part| part.to > part.from);
     let shrinks = parts.iter().any(|part| part.to < part.from);
+    // The Deployment controller never asks for more than its ceiling: more was asked for by somebody else, or the limits fell.
+    let asked = if desired > ceiling {
+        format!("{desired} in all, above the ceiling of {ceiling}: a ReplicaSet was scaled from outside")
+    } else {
+        format!("{desired} of at most {ceiling}")
+    };
     let room = match (grows, shrinks) {
-        (true, false) => format!("{asked} of at most {}", limits.ceiling),
-        (false, true) if limits.floor == 0 => "all may go".to_owned(),
-        (false, true) => format!("at least {} must stay available", limits.floor),
-        _ => format!("{asked} of at most {}, at least {} available", limits.ceiling, limits.floor),
+        (true, false) => asked,
+        (false, true) if floor == 0 => "all may go".to_owned(),
+        (false, true) => format!("at least {floor} must stay available"),
+        _ => format!("{asked}, at least {floor} available"),
     };
     format!("{text}: {room}.")
+}
+
+/// A ReplicaSet by its revision, or by its name when it carries none.
+fn who(part: &Part) -> String {
+    part.revision.map_or_else(|| format!("ReplicaSet {}", safe(&part.name)), |revision| format!("revision {revision}"))
 }
 
 fn killed(
@@ -135,28 +152,23 @@ fn killed(
 ) -> String {
     let stays = revision.map_or_else(|| "the revision stays".to_owned(), |r| format!("the revision stays {r}"));
     let mut said = format!("Pod {} deleted from outside the rollout; {stays}.", name(pod));
-    match replacement {
-        Some((other, Some(after))) => {
-            said.push_str(&format!(" Replacement {} up after {}", name(other), duration(*after)));
-            match drained {
-                Some(drained) if drained > *after => {
-                    said.push_str(&format!("; the old one drained {} more.", duration(drained - after)));
-                }
-                _ => said.push('.'),
+    // What becomes known later goes on where the sentence ended.
+    if let Some((other, available)) = replacement {
+        said.push_str(&format!(" Replacement: {}", name(other)));
+        if let Some(after) = available {
+            said.push_str(&format!(", available after {}", duration(*after)));
+            if let Some(drained) = drained.filter(|drained| drained > after) {
+                said.push_str(&format!("; the old one drained {} more", duration(drained - after)));
             }
         }
-        Some((other, None)) => said.push_str(&format!(" Replacement {} is on its way.", name(other))),
-        None => {}
+        said.push('.');
     }
     said
 }
 
-fn left(pods: &[String], node: &str, reason: EndReason) -> String {
+fn left(pod: &str, pods: u32, node: &str, reason: EndReason) -> String {
     let node = safe(node);
-    let who = match pods {
-        [pod] => format!("Pod {}", name(pod)),
-        more => count(u32::try_from(more.len()).unwrap_or(u32::MAX), "pod"),
-    };
+    let who = if pods == 1 { format!("Pod {}", name(pod)) } else { count(pods, "pod") };
     match reason {
         EndReason::Evicted => format!("{who} evicted from node {node}; the revision stays."),
         _ => format!("{who} written off: node {node} is gone."),

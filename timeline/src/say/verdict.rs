@@ -5,7 +5,7 @@ use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
 use crate::model::Deployment;
 use crate::say::cause;
 use crate::stall::CauseKind;
-use crate::view::{Counts, Looked, Standing};
+use crate::view::{Looked, Standing};
 use crate::words::{clock, count, duration, is_are, list};
 
 /// That the name belonged to another Deployment before.
@@ -113,7 +113,7 @@ pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
             said.push(format!("Recreate: the next revision starts when {} gone.", of_these(left)));
             said.join(" ")
         }
-        Standing::Degraded { .. } => with(causes(), "A replacement is on its way; the revision does not change."),
+        Standing::Degraded { .. } => with(causes(), &missing(looked)),
         Standing::Stalled => with(causes(), &format!("Nothing has moved for a while. {}", next(looked))),
         Standing::Waiting | Standing::Progressing => with(causes(), &next(looked)),
     }
@@ -123,16 +123,26 @@ fn of_these(pods: u32) -> String {
     if pods == 1 { "1 pod is".to_owned() } else { format!("{pods} pods are") }
 }
 
+/// What is missing of a rollout that had everything before.
+fn missing(looked: &Looked<'_>) -> String {
+    let wanted = looked.deployment.now.spec.replicas;
+    let missing = wanted.saturating_sub(looked.counts.available);
+    let next = next(looked);
+    let next = if next.is_empty() { next } else { format!(" {next}") };
+    let pods = if wanted == 1 { "pod" } else { "pods" };
+    format!("{missing} of {wanted} {pods} {} not available; the revision does not change.{next}", is_are(missing))
+}
+
 /// Both limits are reached: nobody may move until a new pod is available.
 fn neither(looked: &Looked<'_>) -> Option<String> {
     let (limits, counts) = (looked.limits, looked.counts);
     let is_said = looked.causes.iter().any(|cause| cause.kind == CauseKind::Deadlock);
     let beginning = if looked.has_fault() { "Neither side may move" } else { "Both limits are reached" };
-    (looked.sums.old_asked() > 0 && looked.at_limits() && !is_said).then(|| {
+    let waits = matches!(looked.next, Next::WaitForNew { .. });
+    (looked.sums.old_asked() > 0 && looked.at_limits() && waits && !is_said).then(|| {
         format!(
-            "{beginning}: {} of at most {} pods exist, {} of at least {} {} available.",
-            counts.asked,
-            limits.ceiling,
+            "{beginning}: {}, {} of at least {} {} available.",
+            asked(counts.asked, limits.ceiling, looked.is_lowered()),
             counts.available,
             limits.floor,
             is_are(limits.floor)
@@ -140,34 +150,54 @@ fn neither(looked: &Looked<'_>) -> Option<String> {
     })
 }
 
-/// What the controller does or waits for next.
-fn next(looked: &Looked<'_>) -> String {
-    let floor = looked.limits.floor;
-    match looked.next {
-        Next::Nothing if looked.counts.not_yet > 0 => {
-            format!("Next: {} to become available.", count(looked.counts.not_yet, "pod"))
-        }
-        Next::Nothing if looked.counts.available < looked.counts.asked => {
-            "Next: the ReplicaSet controller makes the pods.".to_owned()
-        }
-        Next::Nothing | Next::Paused => String::new(),
-        Next::CreateSet => "Next: the controller creates the ReplicaSet.".to_owned(),
-        Next::AddNew(pods) => format!("Next: {} may be added.", count(pods, "new pod")),
-        Next::RemoveNew(pods) => format!("Next: {} too many {} removed.", count(pods, "pod"), is_are(pods)),
-        Next::RemoveOld { unhealthy: 0, healthy } => {
-            format!("Next: {} may go (floor {floor}).", count(healthy, "old pod"))
-        }
-        Next::RemoveOld { unhealthy, healthy } => {
-            format!(
-                "Next: {} may go, first those not available (floor {floor}).",
-                count(unhealthy + healthy, "old pod")
-            )
-        }
-        Next::WaitForNew { .. } => {
-            format!("Next: when a new pod becomes available, an old one may go (floor {floor}).")
-        }
-        Next::WaitForOldGone => "Next: new pods, when the old ones are gone.".to_owned(),
+/// What is asked for against the ceiling. More than that is asked for only until the controller follows limits that fell, or
+/// where somebody else scaled a ReplicaSet.
+fn asked(asked: u32, ceiling: u32, is_lowered: bool) -> String {
+    match (asked > ceiling, is_lowered) {
+        (false, _) => format!("{asked} of at most {ceiling} asked for"),
+        (true, true) => format!("{asked} asked for, above the ceiling of {ceiling} since it was lowered"),
+        (true, false) => format!("{asked} asked for, above the ceiling of {ceiling}"),
     }
+}
+
+/// What the controllers do or wait for next.
+fn next(looked: &Looked<'_>) -> String {
+    let (make, remove) = looked.owed;
+    let mut said = Vec::new();
+    match (make, remove) {
+        (0, 0) => {}
+        (make, 0) => said.push(format!("the ReplicaSet controller makes {}", count(make, "pod"))),
+        (0, remove) => said.push(format!("the ReplicaSet controller removes {}", count(remove, "pod"))),
+        (make, remove) => {
+            said.push(format!("the ReplicaSet controller makes {} and removes {remove}", count(make, "pod")));
+        }
+    }
+    said.extend(next_of_rollout(looked));
+    if said.is_empty() { String::new() } else { format!("Next: {}.", said.join("; ")) }
+}
+
+/// What the Deployment controller does or waits for next.
+fn next_of_rollout(looked: &Looked<'_>) -> Option<String> {
+    let floor = looked.limits.floor;
+    let said = match looked.next {
+        Next::Nothing if looked.counts.not_yet > 0 => format!("{} to become available", count(looked.counts.not_yet, "pod")),
+        Next::Nothing | Next::Paused => return None,
+        Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),
+        Next::AddNew(pods) => format!("{} may be added", count(pods, "new pod")),
+        Next::RemoveNew(pods) => format!("{} too many {} removed", count(pods, "pod"), is_are(pods)),
+        Next::RemoveOld { unhealthy: 0, healthy } => format!("{} may go (floor {floor})", count(healthy, "old pod")),
+        Next::RemoveOld { unhealthy, healthy } => {
+            format!("{} may go, first those not available (floor {floor})", count(unhealthy + healthy, "old pod"))
+        }
+        Next::WaitForNew { needed: 1, .. } => {
+            format!("when a new pod becomes available, an old one may go (floor {floor})")
+        }
+        Next::WaitForNew { needed, .. } => {
+            format!("when {needed} more new pods are available, an old one may go (floor {floor})")
+        }
+        Next::WaitForOldGone => "new pods, when the old ones are gone".to_owned(),
+    };
+    Some(said)
 }
 
 fn leftovers(looked: &Looked<'_>) -> Option<String> {
@@ -207,17 +237,19 @@ fn silence(looked: &Looked<'_>) -> crate::Millis {
 
 /// The budget against what is there, with where the limits come from.
 #[must_use]
-pub fn budget(spec: &DeploymentSpec, counts: Counts, limits: Limits) -> String {
-    let n = spec.replicas;
+pub fn budget(looked: &Looked<'_>) -> String {
+    let (spec, counts, limits) = (&looked.deployment.now.spec, looked.counts, looked.limits);
     let Some((ceiling, floor)) = derived(spec, limits) else {
-        return format!(
-            "Recreate: {} of {n} asked for, {} available; old pods go first.",
-            counts.asked, counts.available
-        );
+        let (asked, available) = (counts.asked, counts.available);
+        return format!("Recreate: {asked} of {} asked for, {available} available; old pods go first.", spec.replicas);
     };
     format!(
-        "{} of at most {} asked for (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
-        counts.asked, limits.ceiling, limits.ceiling, counts.available, limits.floor, limits.floor,
+        "{} (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
+        asked(counts.asked, limits.ceiling, looked.is_lowered()),
+        limits.ceiling,
+        counts.available,
+        limits.floor,
+        limits.floor,
     )
 }
 

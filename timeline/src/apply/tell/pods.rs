@@ -1,0 +1,141 @@
+//! Telling pods: why one went, what replaced it, and who left a node together.
+
+use super::super::Timeline;
+use crate::model::EndReason;
+use crate::phase::PodState;
+use crate::story::{Entry, Happening};
+use crate::{Millis, Uid};
+
+/// A replacement appears this soon after a pod was asked to go.
+const REPLACEMENT_MILLIS: Millis = 5_000;
+/// Pods that leave a node no further apart than this leave it together.
+const TOGETHER_MILLIS: Millis = 60_000;
+/// A replacement that is not available after this long is not waited for, in the story.
+const PATIENCE_MILLIS: Millis = 3_600_000;
+/// Most pods that were deleted from outside whose replacements are followed at once; the oldest are given up.
+const MOST_REPLACED: usize = 1_024;
+
+/// A pod that was deleted from outside, and what took its place.
+#[derive(Debug)]
+pub(in crate::apply) struct Replacing {
+    deployment: Uid,
+    entry: u64,
+    pod: Uid,
+    set: Uid,
+    at_millis: Millis,
+    replacement: Option<Uid>,
+}
+
+impl Timeline {
+    /// Why a pod goes was decided, or decided better.
+    pub(in crate::apply) fn tell_end(&mut self, at: Millis, uid: Uid, reason: EndReason, node: Option<String>) {
+        if let Some((deployment, entry)) = self.told_ends.remove(&uid) {
+            self.replacing.retain(|one| one.pod != uid);
+            self.untell(deployment, entry);
+        }
+        let Some(pod) = self.model.pods.get(&uid) else { return };
+        let Some(deployment) = self.teller(pod) else { return };
+        let at = pod.ended_millis().unwrap_or(at);
+        let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
+        let entry = match (reason, owner, node) {
+            (EndReason::NodeLost | EndReason::Evicted, _, Some(node)) if !was_released => {
+                return self.tell_left(deployment, at, name, node, reason);
+            }
+            (EndReason::DeletedByHand, Some(set), _) if !was_released => {
+                let revision = self.model.replica_sets.get(&set).and_then(|set| set.revision());
+                let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
+                let entry = self.tell(deployment, at, what);
+                if self.replacing.len() == MOST_REPLACED {
+                    self.replacing.remove(0);
+                }
+                let replacing = Replacing { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
+                self.replacing.push(replacing);
+                entry
+            }
+            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedByHand | EndReason::Unknown, ..) => {
+                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
+            }
+            (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, ..) => return,
+        };
+        self.told_ends.insert(uid, (deployment, entry));
+    }
+
+    /// Pods that leave the same node for the same reason one after the other are told together.
+    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, reason: EndReason) {
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::LeftNode { node: other, reason: why, last_millis, .. } => {
+                *other == node && *why == reason && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        match self.entry(deployment, is_same).map(|entry| entry.id) {
+            Some(id) => self.retell(deployment, id, |entry| {
+                if let Happening::LeftNode { pods, last_millis, .. } = &mut entry.what {
+                    (*pods, *last_millis) = (*pods + 1, at);
+                }
+            }),
+            None => {
+                let what = Happening::LeftNode { pod, pods: 1, node, reason, last_millis: at };
+                self.tell(deployment, at, what);
+            }
+        }
+    }
+
+    /// A ReplicaSet let go of a pod, or took one up.
+    pub(in crate::apply) fn tell_owner(&mut self, at: Millis, uid: Uid, is_adopted: bool) {
+        let Some(pod) = self.model.pods.get(&uid) else { return };
+        let Some(deployment) = self.teller(pod) else { return };
+        let name = pod.name.clone();
+        let set = pod.owners.last().and_then(|set| self.model.replica_sets.get(set));
+        let revision = set.and_then(|set| set.revision());
+        let what =
+            if is_adopted { Happening::Adopted { pod: name } } else { Happening::Released { pod: name, revision } };
+        self.tell(deployment, at, what);
+    }
+
+    /// A ReplicaSet made a pod while we watched: it replaces the first one that was just deleted from outside.
+    pub(in crate::apply) fn tell_replacement(&mut self, at: Millis, set: Uid, uid: Uid) {
+        let is_wanted = |one: &&mut Replacing| {
+            one.set == set && one.replacement.is_none() && at - one.at_millis <= REPLACEMENT_MILLIS
+        };
+        let Some(one) = self.replacing.iter_mut().find(is_wanted) else { return };
+        one.replacement = Some(uid);
+        let (deployment, entry) = (one.deployment, one.entry);
+        let Some(name) = self.model.pods.get(&uid).map(|pod| pod.name.clone()) else { return };
+        self.retell(deployment, entry, |entry| {
+            if let Happening::Killed { replacement, .. } = &mut entry.what {
+                *replacement = Some((name, None));
+            }
+        });
+    }
+
+    /// A pod entered a state: a replacement may be available now, or what it replaces be gone.
+    pub(in crate::apply) fn tell_state(&mut self, at: Millis, uid: Uid, state: PodState) {
+        if !matches!(state, PodState::Available | PodState::Gone) || self.replacing.is_empty() {
+            return;
+        }
+        let is_about = |one: &&Replacing| one.pod == uid || one.replacement == Some(uid);
+        let Some(one) = self.replacing.iter().find(is_about) else { return };
+        let (deployment, entry, after, is_old) = (one.deployment, one.entry, at - one.at_millis, one.pod == uid);
+        self.retell(deployment, entry, |entry| {
+            let Happening::Killed { replacement, drained_millis, .. } = &mut entry.what else { return };
+            match (state, replacement) {
+                (PodState::Gone, _) if is_old => *drained_millis = Some(after),
+                (PodState::Available, Some((_, available @ None))) if !is_old => *available = Some(after),
+                _ => {}
+            }
+        });
+    }
+
+    /// Replacements that came too late, or never, are not followed any longer.
+    pub(in crate::apply) fn give_up_replacements(&mut self, at: Millis) {
+        let pods = &self.model.pods;
+        let is_gone = |uid: Uid| pods.get(&uid).is_none_or(|pod| pod.gone_millis().is_some());
+        self.replacing.retain(|one| {
+            let age = at - one.at_millis;
+            let is_missing = one.replacement.is_none() && age > REPLACEMENT_MILLIS;
+            let is_up = one.replacement.is_some_and(|uid| pods.get(&uid).is_none_or(|pod| pod.was_available()));
+            age <= PATIENCE_MILLIS && !(is_gone(one.pod) && (is_missing || is_up))
+        });
+    }
+}
