@@ -177,6 +177,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         change_cause: annotation(CHANGE_CAUSE).map(str::to_owned),
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
         version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
+        restarted_at: object.spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
         images: images(object.spec.template.spec.containers),
         template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         counts: ReplicaSetCounts {

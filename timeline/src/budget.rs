@@ -65,6 +65,8 @@ pub struct Sums {
     pub new: Option<ReplicaSetCounts>,
     /// The others, the oldest first.
     pub old: Vec<ReplicaSetCounts>,
+    /// Pods of the others that are there, those that terminate included.
+    pub old_pods: u32,
     /// Sum of `spec.replicas`.
     pub asked: u32,
     /// Sum of `status.availableReplicas`.
@@ -75,22 +77,29 @@ impl Sums {
     /// Counts the ReplicaSets that `deployment` controls, as they report themselves.
     #[must_use]
     pub fn of(model: &Model, deployment: &Deployment) -> Self {
-        Self::counted(model, deployment, |set| set.now.counts)
+        Self::counted(model, deployment, |set| (set.now.counts, set.now.counts.replicas))
     }
 
-    fn counted(model: &Model, deployment: &Deployment, counts: impl Fn(&ReplicaSet) -> ReplicaSetCounts) -> Self {
-        let new = rollout::current_set(model, deployment).map(|set| set.uid);
+    fn counted(
+        model: &Model,
+        deployment: &Deployment,
+        counts: impl Fn(&ReplicaSet) -> (ReplicaSetCounts, u32),
+    ) -> Self {
+        // A template that was just edited has no ReplicaSet yet, or one that does not carry the revision yet.
+        let is_known = !rollout::awaits_revision(model, deployment);
+        let new = rollout::current_set(model, deployment).filter(|_| is_known).map(|set| set.uid);
         let sets: Vec<&ReplicaSet> =
             order::by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
         let mut sums = Self::default();
         for set in sets {
-            let counts = counts(set);
+            let (counts, there) = counts(set);
             sums.asked = sums.asked.saturating_add(counts.wanted);
             sums.available = sums.available.saturating_add(counts.available);
             if Some(set.uid) == new {
                 sums.new = Some(counts);
             } else {
                 sums.old.push(counts);
+                sums.old_pods += there;
             }
         }
         sums
@@ -102,8 +111,12 @@ impl Sums {
     pub fn of_pods(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| {
             let mine = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-            let available = mine.filter(|pod| pod.state() == PodState::Available).count();
-            ReplicaSetCounts { available: u32::try_from(available).unwrap_or(u32::MAX), ..set.now.counts }
+            let (mut there, mut available) = (0, 0);
+            for pod in mine {
+                there += u32::from(!matches!(pod.state(), PodState::Gone | PodState::Finished));
+                available += u32::from(pod.state() == PodState::Available);
+            }
+            (ReplicaSetCounts { available, ..set.now.counts }, there)
         })
     }
 
@@ -121,6 +134,8 @@ pub enum Next {
     Nothing,
     /// Nothing, until it is resumed.
     Paused,
+    /// Paused, and the replicas are not spread over the ReplicaSets yet as the controller does that all the same.
+    Spread,
     /// There is no ReplicaSet for the template yet.
     CreateSet,
     /// Ask for this many more new pods.
@@ -149,16 +164,20 @@ pub enum Next {
 #[must_use]
 pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if spec.paused {
-        return Next::Paused;
+        return if is_spread(spec, sums) { Next::Paused } else { Next::Spread };
     }
     let old = sums.old_asked();
-    let Some(new) = sums.new else {
-        return if spec.strategy == Strategy::Recreate && old > 0 { Next::WaitForOldGone } else { Next::CreateSet };
-    };
     if spec.strategy == Strategy::Recreate {
         if old > 0 {
             return Next::RemoveOld { unhealthy: 0, healthy: old };
         }
+        let is_up = sums.new.is_some_and(|new| new.wanted >= spec.replicas);
+        if sums.old_pods > 0 && !is_up {
+            return Next::WaitForOldGone;
+        }
+    }
+    let Some(new) = sums.new else { return Next::CreateSet };
+    if spec.strategy == Strategy::Recreate {
         return match spec.replicas.cmp(&new.wanted) {
             std::cmp::Ordering::Greater => Next::AddNew(spec.replicas - new.wanted),
             std::cmp::Ordering::Less => Next::RemoveNew(new.wanted - spec.replicas),
@@ -188,6 +207,20 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     let unhealthy = sick.min(budget);
     let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
     if unhealthy + healthy == 0 { Next::WaitForNew { missing, needed: 1 } } else { Next::RemoveOld { unhealthy, healthy } }
+}
+
+/// Whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`): all of them on the
+/// one ReplicaSet that has any, or as many on several as the ceiling allows.
+fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
+    let n = spec.replicas;
+    let mut active = sums.old.iter().chain(&sums.new).filter(|set| set.wanted > 0);
+    match (active.next(), active.next(), sums.new) {
+        (None, ..) => n == 0 || (sums.new.is_none() && sums.old.is_empty()),
+        (Some(only), None, _) => only.wanted == n,
+        (.., Some(new)) if new.wanted == n && new.available == n => sums.old_asked() == 0,
+        _ if spec.strategy == Strategy::Recreate => true,
+        _ => sums.asked == if n == 0 { 0 } else { limits(spec).ceiling },
+    }
 }
 
 #[cfg(test)]
@@ -230,6 +263,7 @@ mod tests {
         Sums {
             new: Some(counts(new)),
             old: old.iter().copied().map(counts).collect(),
+            old_pods: 0,
             asked: all().map(|(wanted, _)| wanted).sum(),
             available: all().map(|(_, available)| available).sum(),
         }
@@ -256,12 +290,27 @@ mod tests {
     }
 
     #[test]
+    fn a_paused_deployment_still_spreads_its_replicas() {
+        let spec = DeploymentSpec { paused: true, ..spec(4, Int(1), Int(1)) };
+        let next = |new, old| next(&spec, &sums(new, old));
+        assert_eq!(next((2, 0), &[(3, 3)]), Next::Paused);
+        assert_eq!(next((1, 0), &[(3, 3)]), Next::Spread); // up to the ceiling
+        assert_eq!(next((0, 0), &[(3, 3)]), Next::Spread); // the one that has pods gets all
+        assert_eq!(next((0, 0), &[(4, 3)]), Next::Paused);
+        assert_eq!(next((4, 4), &[(1, 1)]), Next::Spread); // the new one is saturated
+    }
+
+    #[test]
     fn recreate_takes_everything_down_first() {
         let mut spec = spec(3, Int(1), Int(0));
         spec.strategy = Strategy::Recreate;
         assert_eq!(next(&spec, &sums((0, 0), &[(3, 3)])), Next::RemoveOld { unhealthy: 0, healthy: 3 });
+        let draining = Sums { old_pods: 2, ..sums((0, 0), &[(0, 0)]) };
+        assert_eq!(next(&spec, &draining), Next::WaitForOldGone);
+        assert_eq!(next(&spec, &Sums { new: None, ..draining }), Next::WaitForOldGone);
+        assert_eq!(next(&spec, &Sums { old_pods: 2, ..sums((3, 1), &[(0, 0)]) }), Next::Nothing);
         assert_eq!(next(&spec, &sums((0, 0), &[(0, 0)])), Next::AddNew(3));
         spec.paused = true;
-        assert_eq!(next(&spec, &sums((0, 0), &[(0, 0)])), Next::Paused);
+        assert_eq!(next(&spec, &sums((3, 0), &[(0, 0)])), Next::Paused);
     }
 }

@@ -236,6 +236,8 @@ pub struct ReplicaSetFact {
     pub min_ready_seconds: u32,
     /// The template's containers.
     pub images: Vec<Image>,
+    /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
+    pub restarted_at: Option<String>,
     /// Label `pod-template-hash`.
     pub template_hash: String,
     /// `spec.replicas` and `status`.

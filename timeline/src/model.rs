@@ -105,6 +105,14 @@ impl Deployment {
         self.deleted_millis.is_some() || self.now.deleting
     }
 
+    /// Its template is another one than that of its last rollout: a rollout is to come.
+    #[must_use]
+    pub fn is_edited(&self) -> bool {
+        self.rollouts.last().is_some_and(|rollout| {
+            rollout.images != self.now.spec.images || rollout.restarted_at != self.now.restarted_at
+        })
+    }
+
     /// Since when its history is known: nothing before can be shown.
     #[must_use]
     pub fn known_since_millis(&self) -> Millis {
@@ -270,6 +278,9 @@ pub struct ReplicaSet {
     pub template_hash: String,
     /// The template's images.
     pub images: Vec<Image>,
+    /// The template's `restartedAt`.
+    #[serde(skip)]
+    pub restarted_at: Option<String>,
     /// The Deployment that controls it now.
     pub owner: Option<Uid>,
     /// Every Deployment that ever controlled it, in order.

@@ -64,6 +64,16 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     deployment.now.revision.map(|revision| of_sets.map_or(revision, |newest| newest.max(revision)))
 }
 
+/// The template was edited, and no ReplicaSet carries the revision that will come of it yet.
+#[must_use]
+pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
+    let Some(set) = current_set(model, deployment) else { return false };
+    // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
+    let is_ahead = set.revision() > deployment.rollouts.last().map(|rollout| rollout.revision);
+    let now = &deployment.now;
+    !is_ahead && (set.images != now.spec.images || set.restarted_at != now.restarted_at)
+}
+
 /// Why the rollout at `index` started.
 #[must_use]
 pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger {
@@ -74,11 +84,15 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
         return Trigger::Unknown;
     }
     if let Some(set) = replica_set(model, deployment, rollout) {
+        let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
+        if rollout.is_first && is_of_another {
+            return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one
+        }
         if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
             return Trigger::Rollback;
         }
         let before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
-        if before || set.owners.first().is_some_and(|owner| *owner != deployment.uid) {
+        if before || is_of_another {
             return Trigger::Adopted;
         }
     }

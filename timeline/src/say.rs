@@ -10,7 +10,7 @@ mod verdict;
 
 pub use cause::cause;
 pub use choice::choice;
-pub(crate) use happening::happening;
+pub use happening::happening;
 pub use verdict::{badge, budget, derived, recreated, succeeded, verdict, why};
 
 use crate::model::Pod;

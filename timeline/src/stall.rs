@@ -162,11 +162,7 @@ impl Scene<'_> {
         if !now.spec.paused {
             return None;
         }
-        let is_edited = self
-            .deployment
-            .rollouts
-            .last()
-            .is_some_and(|rollout| rollout.images != now.spec.images || rollout.restarted_at != now.restarted_at);
+        let is_edited = self.deployment.is_edited();
         let paused = self.deployment.marks.iter().rev().find(|mark| mark.kind == crate::model::MarkKind::Paused);
         let evidence = Evidence {
             object: self.me(),

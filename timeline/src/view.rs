@@ -340,13 +340,12 @@ impl<'m> Looked<'m> {
         !self.causes.is_empty() && self.causes.iter().all(|cause| !cause.is_fault)
     }
 
-    /// Recreate: the old ReplicaSets ask for nothing any more, and the new one does not exist yet.
+    /// Recreate: the old pods go, and the new ones are made afterwards.
     fn is_taking_down(&self) -> bool {
         let spec = &self.deployment.now.spec;
         spec.strategy == crate::fact::Strategy::Recreate
             && spec.replicas > 0
-            && self.sums.asked == 0
-            && self.deployment.rollouts.last().is_some_and(|rollout| rollout.completed_millis.is_some())
+            && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
     }
 
     fn is_stalled(&self) -> bool {
@@ -420,6 +419,23 @@ impl<'m> Looked<'m> {
             Next::WaitForNew { .. } | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
             _ => Hold::Free,
         }
+    }
+
+    /// The template was edited, and the revision that will come of it is not there yet.
+    #[must_use]
+    pub fn awaits_revision(&self) -> bool {
+        rollout::awaits_revision(self.model, self.deployment)
+    }
+
+    /// ReplicaSets that are replaced: those that the template in force is not of, and that still have something to lose.
+    pub fn replaced(&self) -> impl Iterator<Item = &'m ReplicaSet> {
+        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
+        let model = self.model;
+        let has_pods = move |set: &&ReplicaSet| {
+            let mut pods = model.pods_of(set.uid);
+            set.now.counts.wanted > 0 || pods.any(|pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none())
+        };
+        model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
     }
 
     /// Something that waiting alone will not mend.

@@ -68,6 +68,7 @@ fn set(number: u128, revision: u64, wanted: u32, available: u32) -> ReplicaSetFa
         version: String::new(),
         min_ready_seconds: 0,
         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
+        restarted_at: None,
         template_hash: revision.to_string(),
         counts: ReplicaSetCounts { wanted, replicas: wanted, ready: available, available },
     }

@@ -142,6 +142,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 version: String::new(),
                 min_ready_seconds: u32::from(*min_ready),
                 images: Vec::new(),
+                restarted_at: None,
                 template_hash: number.to_string(),
                 counts: ReplicaSetCounts { wanted: u32::from(*wanted), ..Default::default() },
             }),

@@ -137,7 +137,7 @@ pub fn title(overall: &Overall, query: &Query) -> String {
             words.push_str(&format!("{number} {what}"));
         }
     }
-    let calm = if overall.all == 0 { "Deployments" } else { "All calm" };
+    let calm = if overall.all == 0 { "Deployments" } else { "Nothing in progress" };
     format!("{}{} — Rollcast", if words.is_empty() { calm } else { &words }, place(query))
 }
 

@@ -55,7 +55,7 @@ fn done_words(entry: &Entry, ages: &Ages) -> String {
     format!("{}, {} ago", told(entry).trim_end_matches('.'), ages.of(entry))
 }
 
-/// The one large line when nothing goes on: "1,284 Deployments, all calm."
+/// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Of clusters that are not seen it says so.
 #[must_use]
 pub fn calm(copy: &Copy, ages: &Ages) -> String {
     let all = copy.overall.counts.iter().sum::<u32>();
@@ -64,18 +64,27 @@ pub fn calm(copy: &Copy, ages: &Ages) -> String {
         let revision = entry.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
         format!(" Last: {}{revision}, {} ago.", safe(&entry.summary.name), ages.of(entry))
     });
+    let is_seen =
+        |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Live | ConnectionState::Replay { .. });
+    let unseen = copy.overall.clusters.len() - copy.overall.clusters.iter().filter(is_seen).count();
+    let unseen = match unseen {
+        0 => String::new(),
+        1 => "; 1 cluster is not seen".to_owned(),
+        more => format!("; {more} clusters are not seen"),
+    };
+    let noun = if all == 1 { "Deployment" } else { "Deployments" };
     match all {
-        0 => "No Deployments here yet.".to_owned(),
-        1 => format!("1 Deployment, calm.{}", last.unwrap_or_default()),
-        _ => format!("{} Deployments, all calm.{}", grouped(all), last.unwrap_or_default()),
+        0 => format!("No Deployments here yet{unseen}."),
+        _ => format!("{} {noun}, nothing in progress{unseen}.{}", grouped(all), last.unwrap_or_default()),
     }
 }
 
-/// "1,279 calm".
+/// "1,279 calm, 2 finished in the last hour": in the groups, and with the figures, of the list.
 #[must_use]
 pub fn calm_count(overall: &Overall) -> String {
     let [_, _, finished, calm] = overall.counts;
-    format!("{} calm", grouped(finished + calm))
+    let calm = format!("{} calm", grouped(calm));
+    if finished == 0 { calm } else { format!("{calm}, {} finished in the last hour", grouped(finished)) }
 }
 
 /// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC"; what is not live comes first.
@@ -132,6 +141,13 @@ fn grouped(number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_wall_counts_in_the_groups_of_the_list() {
+        let counted = |counts| calm_count(&Overall { counts, ..Overall::default() });
+        assert_eq!(counted([3, 2, 0, 1_279]), "1,279 calm");
+        assert_eq!(counted([0, 0, 1, 0]), "0 calm, 1 finished in the last hour");
+    }
 
     #[test]
     fn numbers_are_read_from_afar() {

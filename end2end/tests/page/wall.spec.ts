@@ -66,7 +66,7 @@ test("what is over stays a while, then the wall is calm", async ({ page, serve }
   await expect(tile).toHaveClass(/tile busy/, { timeout: 20_000 });
   await expect(tile).toHaveClass("tile ok", { timeout: 20_000 });
   await expect(page.getByTestId("calm")).toBeHidden();
-  await expect(page.getByTestId("calm")).toHaveText(/^1 Deployment, calm. Last: nginx revision 3, \d+ (s|min) ago.$/, { timeout: 40_000 });
+  await expect(page.getByTestId("calm")).toHaveText(/^1 Deployment, nothing in progress. Last: nginx revision 3, \d+ (s|min) ago.$/, { timeout: 40_000 });
   await expect(tile).toHaveClass("tile past");
 });
 

@@ -9,7 +9,13 @@ use simcluster::{Key, Object, Resource, Settings, World, story};
 const KINDS: [Resource; 4] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
 
 /// A recording of this many actions.
+#[allow(dead_code, reason = "some tests choose actions of their own")]
 pub fn recording(seed: u64, actions: usize) -> String {
+    recording_of(seed, actions, act)
+}
+
+/// A recording of this many actions, chosen so.
+pub fn recording_of(seed: u64, actions: usize, act: impl Fn(&mut World, &Key, &mut Rng)) -> String {
     let of = Key::new("default", "web");
     let mut rng = Rng::with_seed(seed);
     let mut world = World::new(seed, 1_800_000_000_000, Settings::default());
@@ -50,6 +56,7 @@ fn tell(world: &World, told: &mut u64, lines: &mut Vec<String>) {
     *told = world.store().revision();
 }
 
+#[allow(dead_code, reason = "some tests choose actions of their own")]
 fn act(world: &mut World, of: &Key, rng: &mut Rng) {
     let Some(choice) = Choice::of(world, of) else { return };
     let action = match rng.u8(..12) {

@@ -53,6 +53,7 @@ impl Timeline {
                     removed_because: None,
                     template_hash: fact.template_hash,
                     images: fact.images,
+                    restarted_at: fact.restarted_at,
                     owner: fact.meta.controller,
                     owners: fact.meta.controller.into_iter().collect(),
                     revisions: fact

@@ -19,10 +19,10 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             format!("The Deployment controller has not reacted for {}.", since.unwrap_or_default())
         }
         CauseKind::Paused { is_edited: true } => format!(
-            "A change of the template waits: image {}. Nothing moves until someone runs kubectl rollout resume.",
+            "A change of the template waits: image {}. It is rolled out once someone runs kubectl rollout resume.",
             images(&spec.images)
         ),
-        CauseKind::Paused { is_edited: false } => "Nothing moves until someone runs kubectl rollout resume.".to_owned(),
+        CauseKind::Paused { is_edited: false } => "The rollout goes on once someone runs kubectl rollout resume.".to_owned(),
         CauseKind::Refused => refused(&evidence.message),
         CauseKind::Image { images } => {
             let because = pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object));

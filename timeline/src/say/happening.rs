@@ -10,7 +10,7 @@ const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
 /// A moment of the story in one sentence.
 #[must_use]
-pub(crate) fn happening(happening: &Happening) -> String {
+pub fn happening(happening: &Happening) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
         Happening::Starts { revision, trigger, images, before, change_cause } => {

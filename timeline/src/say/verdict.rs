@@ -71,9 +71,21 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::DeadlineExceeded | Standing::Stalled => {
             format!("Revision {revision} is stuck: {new_available} of {wanted} new pods available.")
         }
-        Standing::TakingDown => format!("Revision {revision} is being taken down before the next one starts."),
+        Standing::TakingDown => {
+            let old: Vec<String> = looked.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
+            let verb = if old.len() == 1 { "is" } else { "are" };
+            let noun = if old.len() == 1 { "Revision" } else { "Revisions" };
+            let next = match looked.current.and_then(|set| set.revision()) {
+                Some(next) if !looked.awaits_revision() => format!("revision {next}"),
+                _ => "the next one".to_owned(),
+            };
+            format!("{noun} {} {verb} being taken down before {next} starts.", list(&old))
+        }
         Standing::Finishing | Standing::Degraded { .. } => {
             format!("Revision {revision}: {available} of {wanted} available.")
+        }
+        Standing::Waiting | Standing::Progressing if looked.awaits_revision() => {
+            format!("The template changed. Revision {revision}: {available} of {wanted} available.")
         }
         Standing::Waiting | Standing::Progressing => match replaced(looked).as_slice() {
             [] => format!("Revision {revision}: {available} of {wanted} available."),
@@ -103,7 +115,7 @@ pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
             if left == 0 { String::new() } else { format!("{} still {} there.", count(left, "pod"), is_are(left)) }
         }
         Standing::Deleting | Standing::NotObserved => String::new(),
-        Standing::Paused => causes().join(" "),
+        Standing::Paused => causes().into_iter().chain([next(looked)]).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" "),
         Standing::ScaledToZero | Standing::Complete => leftovers(looked).unwrap_or_else(|| "Nothing is moving.".into()),
         Standing::DeadlineExceeded => with(causes(), "Kubernetes keeps trying; it does not roll back by itself."),
         Standing::Finishing => leftovers(looked).unwrap_or_else(|| "The controller has not reported it yet.".into()),
@@ -182,6 +194,7 @@ fn next_of_rollout(looked: &Looked<'_>) -> Option<String> {
     let said = match looked.next {
         Next::Nothing if looked.counts.not_yet > 0 => format!("{} to become available", count(looked.counts.not_yet, "pod")),
         Next::Nothing | Next::Paused => return None,
+        Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
         Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),
         Next::AddNew(pods) => format!("{} may be added", count(pods, "new pod")),
         Next::RemoveNew(pods) => format!("{} too many {} removed", count(pods, "pod"), is_are(pods)),
@@ -219,7 +232,9 @@ fn revision(looked: &Looked<'_>) -> String {
 
 /// Nothing is replaced: the Deployment is new.
 fn is_first(looked: &Looked<'_>) -> bool {
-    replaced(looked).is_empty() && looked.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
+    !looked.awaits_revision()
+        && replaced(looked).is_empty()
+        && looked.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
 }
 
 /// Older revisions that still ask for pods.
