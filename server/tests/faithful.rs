@@ -13,12 +13,16 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use fastrand::Rng;
-use http::Request;
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 use simcluster::api::{self, Cluster};
 use simcluster::{Settings, World};
+
+#[path = "common/side.rs"]
+mod side;
+
+use side::{Action, Seen, Side, annotation, client, controller, is_deleting, revision, text};
 
 const SEEDS: u64 = 50;
 const ACTIONS: usize = 20;
@@ -26,23 +30,6 @@ const ACTIONS: usize = 20;
 const READ: Duration = Duration::from_millis(600);
 /// How long coming to rest may take on a machine that does everything at once.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// Something done to both.
-#[derive(Debug, Clone)]
-enum Action {
-    Image(&'static str),
-    Kill(usize),
-    Unlabel(usize),
-    Label,
-    DeleteReplicaSet,
-    Scale(i64),
-    Pause(bool),
-    Undo(usize),
-    Restart,
-    Budget(Value, Value),
-    HistoryLimit(i64),
-    MinReadySeconds(i64),
-}
 
 fn choose(rng: &mut Rng, is_paused: bool) -> Action {
     let amounts = [
@@ -72,43 +59,8 @@ fn choose(rng: &mut Rng, is_paused: bool) -> Action {
     }
 }
 
-/// One of the two clusters, in one namespace.
-#[derive(Clone)]
-struct Side {
-    client: Client,
-    namespace: String,
-}
-
-/// What there is.
-struct Seen {
-    deployment: Value,
-    sets: Vec<Value>,
-    pods: Vec<Value>,
-}
-
-fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
-}
-
 fn number(value: &Value, path: &str) -> i64 {
     value.pointer(path).and_then(Value::as_i64).unwrap_or_default()
-}
-
-fn annotation(value: &Value, name: &str) -> String {
-    value["metadata"]["annotations"][format!("deployment.kubernetes.io/{name}")].as_str().unwrap_or_default().to_owned()
-}
-
-fn controller(value: &Value) -> &str {
-    let owners = value["metadata"]["ownerReferences"].as_array();
-    owners.into_iter().flatten().find(|owner| owner["controller"] == true).map_or("", |owner| text(owner, "/uid"))
-}
-
-fn is_deleting(value: &Value) -> bool {
-    value["metadata"]["deletionTimestamp"].is_string()
-}
-
-fn revision(set: &Value) -> i64 {
-    annotation(set, "revision").parse().unwrap_or_default()
 }
 
 fn is_ready(pod: &Value) -> bool {
@@ -139,22 +91,6 @@ fn reason(condition: &Value) -> &str {
 }
 
 impl Seen {
-    /// Pods of the newest revision, by name; those first that are its own.
-    fn mine(&self) -> Vec<&Value> {
-        let newest = self.sets.iter().max_by_key(|set| revision(set)).map_or("", |set| text(set, "/metadata/uid"));
-        let mut pods: Vec<&Value> =
-            self.pods.iter().filter(|pod| controller(pod) == newest && !is_deleting(pod)).collect();
-        pods.sort_by_key(|pod| text(pod, "/metadata/name").to_owned());
-        pods
-    }
-
-    fn out_of_rotation(&self) -> Option<&Value> {
-        self.pods.iter().filter(|pod| controller(pod).is_empty() && !is_deleting(pod)).min_by_key(|pod| {
-            // The one that was made first is the same one in both clusters.
-            (text(pod, "/metadata/creationTimestamp").to_owned(), text(pod, "/metadata/name").to_owned())
-        })
-    }
-
     /// Every ReplicaSet has counted its pods and the Deployment its ReplicaSets: standing still alone is no rest, a busy
     /// controller is only late.
     fn adds_up(&self) -> bool {
@@ -239,43 +175,12 @@ impl Seen {
 }
 
 impl Side {
-    async fn ask(&self, method: &str, path: &str, media: &str, body: &Value) -> Result<Value, u16> {
-        let request = Request::builder().method(method).uri(path).header("content-type", media);
-        let request = request.body(if body.is_null() { Vec::new() } else { body.to_string().into_bytes() }).unwrap();
-        match self.client.request::<Value>(request).await {
-            Ok(value) => Ok(value),
-            Err(kube::Error::Api(status)) => Err(status.code),
-            Err(error) => panic!("{method} {path}: {error}"),
-        }
-    }
-
-    fn path(&self, group: &str, resource: &str) -> String {
-        format!("/{group}/namespaces/{}/{resource}", self.namespace)
-    }
-
-    async fn merge(&self, path: &str, body: Value) -> Result<Value, u16> {
-        self.ask("PATCH", path, "application/merge-patch+json", &body).await
-    }
-
-    fn web(&self) -> String {
-        self.path("apis/apps/v1", "deployments/web")
-    }
-
-    async fn seen(&self) -> Seen {
-        let list = async |group: &str, resource: &str| {
-            let found = self.ask("GET", &self.path(group, resource), "application/json", &Value::Null).await.unwrap();
-            found["items"].as_array().unwrap().clone()
-        };
-        let deployment = self.ask("GET", &self.web(), "application/json", &Value::Null).await.unwrap();
-        Seen { deployment, sets: list("apis/apps/v1", "replicasets").await, pods: list("api/v1", "pods").await }
-    }
-
     /// The state in which it comes to rest.
     async fn rest(&self) -> (Value, Seen) {
         let (started, mut last) = (Instant::now(), None);
         loop {
             tokio::time::sleep(READ).await; // polling another process
-            let seen = self.seen().await;
+            let seen = self.seen().await.unwrap();
             let rest = seen.rest();
             match (&rest, &last) {
                 (Some(rest), Some(last)) if rest == last => return (rest.clone(), seen),
@@ -291,92 +196,6 @@ impl Side {
         }
     }
 
-    async fn perform(&self, action: &Action, seen: &Seen, step: usize) -> Result<(), u16> {
-        let (web, nothing) = (self.web(), Value::Null);
-        let pod = |pod: &Value| self.path("api/v1", &format!("pods/{}", text(pod, "/metadata/name")));
-        let chosen = |index: &usize| {
-            let mine = seen.mine();
-            mine.get(index % mine.len().max(1)).map(|value| pod(value))
-        };
-        let done = match action {
-            Action::Image(fate) => {
-                let container = json!({ "name": "web", "image": format!("web:{fate}v{step}") });
-                self.merge(&web, json!({ "spec": { "template": { "spec": { "containers": [container] } } } })).await
-            }
-            Action::Kill(index) => match chosen(index) {
-                Some(pod) => self.ask("DELETE", &pod, "application/json", &nothing).await,
-                None => return Ok(()),
-            },
-            Action::Unlabel(index) => match chosen(index) {
-                Some(pod) => self.merge(&pod, json!({ "metadata": { "labels": { "app": null } } })).await,
-                None => return Ok(()),
-            },
-            Action::Label => match seen.out_of_rotation() {
-                Some(value) => self.merge(&pod(value), json!({ "metadata": { "labels": { "app": "web" } } })).await,
-                None => return Ok(()),
-            },
-            Action::DeleteReplicaSet => match seen.sets.iter().max_by_key(|set| revision(set)) {
-                Some(set) => {
-                    let path = self.path("apis/apps/v1", &format!("replicasets/{}", text(set, "/metadata/name")));
-                    self.ask("DELETE", &path, "application/json", &json!({ "propagationPolicy": "Background" })).await
-                }
-                None => return Ok(()),
-            },
-            Action::Scale(replicas) => {
-                self.merge(&format!("{web}/scale"), json!({ "spec": { "replicas": replicas } })).await
-            }
-            Action::Pause(is_paused) => self.merge(&web, json!({ "spec": { "paused": is_paused } })).await,
-            Action::Undo(index) => {
-                let mut sets: Vec<&Value> = seen.sets.iter().collect();
-                sets.sort_by_key(|set| revision(set));
-                if sets.is_empty() {
-                    return Ok(()); // deleted while paused: nobody makes it again
-                }
-                let mut template = sets[index % sets.len()]["spec"]["template"].clone();
-                template["metadata"]["labels"].as_object_mut().unwrap().remove("pod-template-hash");
-                let patch = json!([{ "op": "replace", "path": "/spec/template", "value": template }]);
-                self.ask("PATCH", &web, "application/json-patch+json", &patch).await
-            }
-            Action::Restart => {
-                let annotations = json!({ "kubectl.kubernetes.io/restartedAt": format!("step {step}") });
-                self.merge(&web, json!({ "spec": { "template": { "metadata": { "annotations": annotations } } } }))
-                    .await
-            }
-            Action::Budget(surge, unavailable) => {
-                let rolling = json!({ "maxSurge": surge, "maxUnavailable": unavailable });
-                self.merge(
-                    &web,
-                    json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } } }),
-                )
-                .await
-            }
-            Action::HistoryLimit(limit) => self.merge(&web, json!({ "spec": { "revisionHistoryLimit": limit } })).await,
-            Action::MinReadySeconds(seconds) => {
-                self.merge(&web, json!({ "spec": { "minReadySeconds": seconds } })).await
-            }
-        };
-        done.map(drop)
-    }
-
-    async fn begin(&self, replicas: i64) {
-        let namespace = json!({ "metadata": { "name": self.namespace } });
-        self.ask("POST", "/api/v1/namespaces", "application/json", &namespace).await.unwrap();
-        let labels = json!({ "app": "web" });
-        let deployment = json!({
-            "metadata": { "name": "web" },
-            "spec": {
-                "replicas": replicas, "selector": { "matchLabels": labels },
-                "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v0" }] } },
-            },
-        });
-        self.ask("POST", &self.path("apis/apps/v1", "deployments"), "application/json", &deployment).await.unwrap();
-    }
-
-    async fn end(&self) {
-        let _ = self
-            .ask("DELETE", &format!("/api/v1/namespaces/{}", self.namespace), "application/json", &Value::Null)
-            .await;
-    }
 }
 
 /// One sequence of actions; what differs, if anything does.
@@ -404,11 +223,6 @@ async fn play(seed: u64, real: Side, simulated: Side) -> Result<(), String> {
     let ((a, _), (b, _)) = tokio::join!(real.rest(), simulated.rest());
     tokio::join!(real.end(), simulated.end());
     if a == b { Ok(()) } else { Err(format!("seed {seed} after {}:\nreal      {a}\nsimulated {b}", done.join(", "))) }
-}
-
-async fn client(kubeconfig: Kubeconfig) -> Client {
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    Client::try_from(config).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

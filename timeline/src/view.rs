@@ -319,7 +319,7 @@ impl<'m> Looked<'m> {
         match self.kubectl {
             KubectlVerdict::Complete if counts.available >= wanted => Standing::Complete,
             KubectlVerdict::DeadlineExceeded => Standing::DeadlineExceeded,
-            _ if self.is_taking_down() => Standing::TakingDown,
+            _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
             _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
             _ if self.is_settled() => Standing::Degraded { is_stuck: self.is_stalled() },
             _ if self.is_stalled() => Standing::Stalled,
@@ -349,11 +349,18 @@ impl<'m> Looked<'m> {
     }
 
     fn is_stalled(&self) -> bool {
-        let quiet = self.now_millis - self.last_progress();
+        self.has_lasting_fault() || self.quiet_millis() > QUIET_MILLIS
+    }
+
+    fn has_lasting_fault(&self) -> bool {
         let lasts = |cause: &Cause| {
             cause.is_fault && cause.evidence.since_millis.is_none_or(|since| self.now_millis - since > FAULT_MILLIS)
         };
-        (quiet > FAULT_MILLIS && self.causes.iter().any(lasts)) || quiet > QUIET_MILLIS
+        self.quiet_millis() > FAULT_MILLIS && self.causes.iter().any(lasts)
+    }
+
+    fn quiet_millis(&self) -> Millis {
+        self.now_millis - self.last_progress()
     }
 
     /// When the rollout last got on: a step of replicas, a pod that became available, a verdict.

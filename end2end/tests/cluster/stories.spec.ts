@@ -132,6 +132,7 @@ for (const file of readdirSync(folder).sort()) {
     }).toPass({ timeout: 20_000 });
     // For the comparison with the simulated cluster: what it came to once nothing is on its way any more.
     await recorder.catchUp();
+    recorder.keep(`real-${name}`);
     let before = "";
     await expect(async () => {
       const document = await server.document(cluster, story.namespace, deployment);

@@ -26,6 +26,7 @@ for (const file of readdirSync(folder).sort()) {
       const last = document.deployments.at(-1)!;
       expect(essence(last, recorder.lines)).toEqual(real);
     }).toPass({ timeout: 20_000 });
+    recorder.keep(`simulated-${name}`);
     rmSync(place, { recursive: true });
   });
 }
