@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | load | test | cluster | lint | size | bench | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | load | test | invariants | cluster | lint | size | bench | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -67,6 +67,8 @@ enum Command {
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
     },
+    /// Hold every sentence to the arithmetic at every instant of a thousand random clusters (minutes)
+    Invariants,
     /// A real Kubernetes control plane on this machine
     #[command(subcommand)]
     Cluster(cluster::Command),
@@ -104,6 +106,7 @@ fn run(command: Command) -> Result<()> {
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Test { only } => test::run(&only),
+        Command::Invariants => test::thousand_clusters(),
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => check::lint(),
         Command::Size => size::print(),

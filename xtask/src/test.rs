@@ -6,6 +6,8 @@ use anyhow::{Result, bail, ensure};
 use crate::cluster::{Cluster, Running};
 use crate::{build, setup, sh};
 
+/// Where tests on clusters keep what happened in them.
+const RECORDED: &str = "target/recorded";
 const PARTS: [&str; 3] = ["rust", "page", "cluster"];
 
 /// Runs the named parts, or all.
@@ -33,13 +35,23 @@ pub fn run(only: &[String]) -> Result<()> {
     if wants("page") {
         command.arg("--project=page");
     }
-    let mut running = None;
+    let (mut running, mut is_recorded) = (None, false);
     if wants("cluster") {
         kubectl(is_ci)?;
         match kubeconfig(&mut running)? {
             Some(kubeconfig) => {
-                let test = ["test", "--package", "server", "--test", "faithful", "--", "--ignored"];
-                sh::run(sh::command("cargo", &test).env("ROLLCAST_TEST_KUBECONFIG", &kubeconfig))?;
+                let recorded = sh::at(RECORDED);
+                if recorded.exists() {
+                    std::fs::remove_dir_all(&recorded)?; // of an earlier run
+                }
+                let tests = ["test", "--package", "server", "--test", "faithful", "--test", "chaos", "--", "--ignored"];
+                sh::run(
+                    sh::command("cargo", &tests)
+                        .env("ROLLCAST_TEST_KUBECONFIG", &kubeconfig)
+                        .env("ROLLCAST_RECORDED", &recorded),
+                )?;
+                command.env("ROLLCAST_RECORDED", recorded);
+                is_recorded = true;
                 command.args(["--project=cluster", "--project=faithful"]).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
                 if sh::has("go") {
                     command.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
@@ -55,7 +67,22 @@ pub fn run(only: &[String]) -> Result<()> {
             ),
         }
     }
-    sh::run(&mut command)
+    let passed = sh::run(&mut command);
+    if is_recorded {
+        // What was recorded is looked at also when a browser test failed: it may say why.
+        invariants("of_what_was_recorded_on_clusters")?;
+    }
+    passed
+}
+
+/// What must hold of every sentence, of a thousand random clusters with their history cut again and again. Minutes.
+pub fn thousand_clusters() -> Result<()> {
+    invariants("of_a_thousand_simulated_clusters")
+}
+
+fn invariants(test: &str) -> Result<()> {
+    let test = ["test", "--package", "server", "--test", "invariants", "--", "--ignored", "--nocapture", test];
+    sh::run(sh::command("cargo", &test).env("ROLLCAST_RECORDED", sh::at(RECORDED)))
 }
 
 /// kubectl on the simulated cluster.
