@@ -56,7 +56,7 @@ const INKS: [Ink; 10] = [
     ink("available", "--available", Tint(1.0), Tint(1.0), 0.0),
     ink("finished", "--available", Tint(0.4), Tint(0.4), 0.0),
     ink("ready", "--ready", Tile(2), Tint(0.6), 1.0),
-    ink("unready", "--unready", Tint(0.12), Tint(0.4), 1.5),
+    ink("unready", "--unready", Tint(0.12), Tint(0.55), 1.5),
     ink("starting", "--starting", Tile(1), Tile(1), 0.8),
     ink("scheduling", "--scheduling", Tile(3), Tint(0.35), 0.0),
     ink("failing", "--failing", Tint(1.0), Tint(1.0), 0.0),

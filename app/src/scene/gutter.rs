@@ -5,8 +5,9 @@ use crate::address;
 use crate::numbers::fixed;
 use crate::rows::{Plan, Row};
 
-/// Bands lower than this have room for a line, and for three.
-const ONE_LINE: f64 = 60.0;
+/// Bands lower than this have room for a line, of those out of rotation too, and for three.
+const ONE_LINE: f64 = 52.0;
+const ONE_LINE_OUT: f64 = 45.0;
 const THREE_LINES: f64 = 86.0;
 
 /// The words beside one band.
@@ -57,8 +58,9 @@ pub(super) fn plan<'m>(one: &Placed) -> Plan<'m> {
 
 fn class_of(one: &Placed) -> String {
     let current = if one.band.is_current { " current" } else { "" };
+    let one_line = if one.band.replica_set.is_some() { ONE_LINE } else { ONE_LINE_OUT };
     let room = match one.place.height {
-        height if height < ONE_LINE => " low",
+        height if height < one_line => " low",
         height if height < THREE_LINES => " short",
         _ => "",
     };

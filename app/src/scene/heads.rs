@@ -89,7 +89,8 @@ fn row(one: &Placed, pod: &Pod, y: f64, is_newborn: bool) -> Row {
         inside: format!(
             "<path class=\"square\" d=\"M4 {}h10v{}h-10z\"/><path class=\"hit\" d=\"M0 {}h90v{}h-90z\"/><g class=\"move\"><g transform=\"translate(14 0) scale({scale})\">{}<circle r=\"10.5\" class=\"outer\"/></g></g><text x=\"28\" y=\"4\">{}</text>",
             fixed(-height / 2.0),
-            fixed(height),
+            // A little more, so that rounding leaves no line between neighbours.
+            fixed(height + 0.03),
             fixed(-height / 2.0),
             fixed(height),
             token::token(pod.state()),

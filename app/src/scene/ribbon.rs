@@ -22,7 +22,7 @@ const LAYERS: [&str; 9] = [
     "outside",
 ];
 /// Height of a row that pods share, in pixels, about.
-const SHARED_ROW: f64 = 24.0;
+const SHARED_ROW: f64 = 16.0;
 
 type Counts = [u32; LAYERS.len()];
 

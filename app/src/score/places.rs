@@ -64,8 +64,8 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
     let room = room(spacing);
     let main = bands.iter().enumerate().filter(|one| is_main(*one)).count() as f64;
     let others = bands.len() as f64 - main;
-    let least_other = ((room - main * LEAST_BAND) / others.max(1.0)).max(LEAST_OTHER);
-    let least_main = ((room - others * LEAST_OTHER) / main.max(1.0)).clamp(LEAST_OUT, LEAST_BAND);
+    let least_main = (height / (2.0 * main.max(1.0))).clamp(LEAST_OUT, LEAST_BAND);
+    let least_other = ((room - main * least_main) / others.max(1.0)).max(LEAST_OTHER);
     let least = |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(self::wanted(one.1)) };
     let leasts: Vec<f64> = bands.iter().enumerate().map(least).collect();
     let row = row(bands, &leasts, room);
