@@ -9,6 +9,8 @@ pub const MOST_BARS: usize = 500;
 const FLATTEST_ROW: f64 = 1.25;
 /// Heights, in pixels.
 const TALLEST_ROW: f64 = 34.0;
+/// A band with more room than its rows need lets them grow to this.
+const LEGIBLE_ROW: f64 = 16.0;
 const TALLEST_BAR: f64 = 18.0;
 /// Bars lower than this have no room for edges.
 const LOW_BAR: f64 = 6.0;
@@ -73,7 +75,9 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
     let place = |(band, least): (&Band, f64)| {
         let content = (slots(band) * row).floor().max(least.floor());
         let height = content + 2.0 * spacing.padding;
-        let place = Place { top, height, row: row.min(content / slots(band)), first: top + spacing.padding };
+        let fits = content / slots(band);
+        let row = row.max(fits.min(LEGIBLE_ROW)).min(fits);
+        let place = Place { top, height, row, first: top + spacing.padding };
         top += height + spacing.gap;
         place
     };
