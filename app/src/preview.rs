@@ -98,7 +98,7 @@ pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str
         );
     }
     let x = |at: Millis| left + (width - (now_millis - at) as f64 * width / window_millis).max(0.0);
-    for Mark { name, from, to, y, height } in &scene.marks {
+    for Mark { name, from, to, y, height, .. } in &scene.marks {
         let (fill, share) = ink(name);
         let (from, to) = (x(*from), to.map_or(left + width, x));
         let _ = write!(

@@ -68,24 +68,27 @@ mod markup {
                     </div>
                     <div class="labels" id="labels" inner_html=first.list("labels")></div>
                 </div>
-                <div class="picture" id="picture">
-                    <div class="gutter" id="gutter" inner_html=first.list("gutter")></div>
-                    <div class="canvas" id="canvas">
-                        <canvas class="bars" id="paint" aria-hidden="true"></canvas>
-                        <svg class="bars" id="picture-box" viewBox=picture preserveAspectRatio="none" aria-hidden="true">
-                            <defs inner_html=PATTERNS></defs>
-                            <defs>
-                                <pattern id="stripes" href="#stripes-terminating" patternTransform=stripes></pattern>
-                                <pattern id="hatch" href="#hatch-starting" patternTransform=hatch></pattern>
-                                <pattern id="dots" href="#dots-ready" patternTransform=dots></pattern>
-                            </defs>
-                            <g id="bars" inner_html=first.list("bars")></g>
-                        </svg>
-                        <div class="gaps" id="gaps" inner_html=first.list("gaps")></div>
+                <div class="scroller" id="scroller" tabindex="0" role="region" aria-label="Revisions and their pods">
+                    <div class="picture" id="picture">
+                        <div class="gutter" id="gutter" inner_html=first.list("gutter")></div>
+                        <div class="canvas" id="canvas">
+                            <svg class="bars" id="picture-box" viewBox=picture preserveAspectRatio="none" aria-hidden="true">
+                                <defs inner_html=PATTERNS></defs>
+                                <defs>
+                                    <pattern id="stripes" href="#stripes-terminating" patternTransform=stripes></pattern>
+                                    <pattern id="hatch" href="#hatch-starting" patternTransform=hatch></pattern>
+                                    <pattern id="dots" href="#dots-ready" patternTransform=dots></pattern>
+                                </defs>
+                                <g id="bars" inner_html=first.list("bars")></g>
+                            </svg>
+                            // Many bars are painted, on the grounds of their bands.
+                            <canvas class="bars" id="paint" aria-hidden="true"></canvas>
+                            <div class="gaps" id="gaps" inner_html=first.list("gaps")></div>
+                        </div>
+                        <svg class="tokens" role="group" aria-label="Pods"><g id="heads" inner_html=first.list("heads")></g></svg>
                     </div>
-                    <div class="now-line"></div>
-                    <svg class="tokens" role="group" aria-label="Pods"><g id="heads" inner_html=first.list("heads")></g></svg>
                 </div>
+                <div class="now-line"></div>
             </div>
             <aside class="rail" aria-label="Story">
                 <h2>"What the controllers did"</h2>
@@ -113,6 +116,6 @@ mod markup {
 
     /// Patterns of the states, drawn in pixels.
     pub const PATTERNS: &str = r#"<pattern id="stripes-terminating" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="soft"/><rect width="2.2" height="6"/></pattern>
-<pattern id="hatch-starting" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="1.6" height="5"/></pattern>
+<pattern id="hatch-starting" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" class="faint"/><rect width="1.6" height="5"/></pattern>
 <pattern id="dots-ready" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" class="soft"/><circle cx="2.5" cy="2.5" r="1"/></pattern>"#;
 }

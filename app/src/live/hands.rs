@@ -25,6 +25,10 @@ pub(crate) fn attach(screen: &DeploymentScreen) {
             hand.pace(f64::from(speed.value().parse::<i32>().unwrap_or(100)) / 100.0);
         }
     });
+    for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
+        let hand = screen.clone();
+        on_window(event, move |_| hand.print(is_printing));
+    }
     let hand = screen.clone();
     listen("keydown", move |event| {
         if let Ok(event) = event.dyn_into::<KeyboardEvent>()
@@ -42,6 +46,13 @@ pub(super) fn listen(name: &str, run: impl Fn(Event) + 'static) {
     let callback = Closure::<dyn FnMut(Event)>::new(run).into_js_value();
     if let Some(document) = web_sys::window().and_then(|window| window.document()) {
         let _ = document.add_event_listener_with_callback(name, callback.unchecked_ref());
+    }
+}
+
+fn on_window(name: &str, run: impl Fn(Event) + 'static) {
+    let callback = Closure::<dyn FnMut(Event)>::new(run).into_js_value();
+    if let Some(window) = web_sys::window() {
+        let _ = window.add_event_listener_with_callback(name, callback.unchecked_ref());
     }
 }
 
@@ -137,6 +148,9 @@ fn pressed(screen: &DeploymentScreen, event: &KeyboardEvent) -> bool {
 
 /// From a band to its first pod, or from a pod to its neighbour.
 fn to_pod(on: &Element, is_next: bool) -> bool {
+    if on.id() == "scroller" {
+        return false; // scrolls
+    }
     let pod = if let Some((_, revision)) = around(on, "data-revision").filter(|(found, _)| found.tag_name() != "g") {
         find_element(&format!("#heads>[data-revision=\"{revision}\"]:not(.gone)"))
     } else if is_next {

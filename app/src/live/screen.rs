@@ -2,6 +2,7 @@
 //! chose.
 
 mod lists;
+mod scroll;
 mod time;
 
 use std::borrow::Cow;
@@ -12,6 +13,8 @@ use leptos::prelude::*;
 use timeline::frame::{Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 use timeline::playback::Playback;
 use timeline::{Millis, Model, Uid};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use self::lists::{Lists, adopted};
 use super::client::{Ask, Screen, page_millis};
@@ -23,19 +26,20 @@ use crate::board::{Board, said_then, set_if_new};
 use crate::motion::Motion;
 use crate::payload::title;
 use crate::scene::{self, Frame};
+use crate::score::places::Place;
 use crate::score::scale;
 
-/// The window of the browser is measured, and bars that left the picture are looked for, this often.
+/// Bars that left the picture are looked for this often.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
+/// The room for the picture is measured this often.
+const MEASURE_MILLIS: f64 = 200.0;
 /// How much of the way to its new width the window goes in one frame.
 const ZOOM_STEP: f64 = 0.12;
-/// Room that is left below the bands, in pixels.
-const BELOW: f64 = 148.0;
-const LEAST_HEIGHT: f64 = 260.0;
 /// More bars than this are painted.
 const MOST_ELEMENTS: usize = 120;
-/// A ribbon is drawn again at most this often.
+/// A ribbon is drawn again at most this often, and takes at most one part of so many of the browser's time.
 const RIBBON_MILLIS: f64 = 100.0;
+const RIBBON_SHARE: f64 = 4.0;
 /// Verdicts are announced at most this often.
 const ANNOUNCE_MILLIS: f64 = 5_000.0;
 
@@ -68,6 +72,13 @@ struct Copy {
     /// Too many pods for an element each, and so many that they are a ribbon.
     is_crowded: bool,
     is_ribbon: bool,
+    /// How long it took to draw it.
+    drawing_millis: f64,
+    /// Where the current band is.
+    current: Option<Place>,
+    /// The page is about to be printed, and is shown as paper is.
+    is_printing: bool,
+    is_on_paper: bool,
     /// Bands on their way, and whether the viewer wants no motion.
     motion: Motion,
     is_calm: bool,
@@ -102,6 +113,10 @@ impl DeploymentScreen {
             announced: (f64::NEG_INFINITY, String::new()),
             is_crowded: false,
             is_ribbon: false,
+            drawing_millis: 0.0,
+            current: None,
+            is_printing: false,
+            is_on_paper: false,
             motion: Motion::default(),
             is_calm: wants_calm(),
             zoom: 1.0,
@@ -132,6 +147,7 @@ impl DeploymentScreen {
         (copy.model, copy.said, copy.deployment, copy.position) = (Model::default(), Said::default(), None, None);
         (copy.motion, copy.is_crowded, copy.is_dirty) = (Motion::default(), false, true);
         copy.aim = Some(scope);
+        self.0.lists.borrow_mut().scroll.begin_anew();
     }
 
     fn set_pace(&self, page_millis: f64) {
@@ -204,19 +220,20 @@ impl DeploymentScreen {
             let badge = said.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
             entitle(&title(badge, &board.place.namespace, &board.place.name));
         }
-        let frame = Frame { now_millis, is_painted: copy.is_crowded, ..copy.frame };
+        // Paper takes shapes: what is painted has the colours and the pixels of the screen.
+        let is_painted = copy.is_crowded && !copy.is_printing && !copy.is_on_paper;
+        let frame = Frame { now_millis, is_painted, ..copy.frame };
         let scene = scene::scene(&model, copy.deployment, &said, frame, &copy.motion);
         let mut lists = self.0.lists.borrow_mut();
         lists.stretch(scene.height);
         lists.lists.iter_mut().zip(&scene.lists).for_each(|(list, plans)| list.show(plans));
-        let pods = scene.lists.get(scene::HEADS).map_or(0, Vec::len);
         if let Some(paint) = &mut lists.paint {
-            paint.marks = scene.marks;
+            paint.show(scene.marks);
         }
-        let is_still = copy.is_calm || pods > MOST_ELEMENTS;
+        copy.is_crowded = scene.pods > MOST_ELEMENTS;
+        let is_still = copy.is_calm || copy.is_crowded;
         copy.motion.head_for(scene.targets, is_still, page_millis);
-        copy.is_crowded = pods > MOST_ELEMENTS;
-        copy.is_ribbon = scene.is_ribbon;
+        (copy.is_ribbon, copy.current) = (scene.is_ribbon, scene.current);
         let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
         if copy.announced.1 != sentence && page_millis - copy.announced.0 > ANNOUNCE_MILLIS {
             if let Some(announcer) = &lists.announcer {
@@ -224,21 +241,33 @@ impl DeploymentScreen {
             }
             copy.announced = (page_millis, sentence.to_owned());
         }
+        copy.drawing_millis = super::client::page_millis() - page_millis;
     }
 
-    /// Fits the picture to the window of the browser.
+    /// Draws for paper, or for the screen again.
+    pub(super) fn print(&self, is_printing: bool) {
+        let mut copy = self.0.copy.borrow_mut();
+        (copy.is_printing, copy.is_dirty, copy.drawn_at) = (is_printing, true, f64::NEG_INFINITY);
+        drop(copy);
+        self.animate(page_millis());
+    }
+
+    /// Fits the picture to its room.
     fn measure(&self) {
         let there = |id: &str| element(&format!("{}{id}", self.0.prefix));
-        let Some(window) = web_sys::window() else { return };
         let Some(canvas) = there("canvas") else { return };
-        let place = canvas.get_bounding_client_rect();
-        let room = there("room").map(|room| room.get_bounding_client_rect().bottom() - place.top());
-        let frame = &mut self.0.copy.borrow_mut().frame;
-        frame.width = place.width().max(1.0);
-        let inner = window.inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(900.0);
-        let scrolled = window.scroll_y().unwrap_or(0.0);
-        let height = room.unwrap_or_else(|| (inner - place.top() - scrolled - BELOW).max(LEAST_HEIGHT));
-        frame.height = height.max(1.0).round();
+        let above = there("picture").and_then(|picture| picture.dyn_into::<HtmlElement>().ok());
+        let above = above.map_or(0.0, |picture| f64::from(picture.offset_top()));
+        let copy = &mut *self.0.copy.borrow_mut();
+        let scroll = &mut self.0.lists.borrow_mut().scroll;
+        scroll.follow(copy.current, above);
+        copy.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
+        let is_on_paper = matches("print");
+        (copy.is_dirty, copy.is_on_paper) = (copy.is_dirty || is_on_paper != copy.is_on_paper, is_on_paper);
+        let height = scroll.height().map_or(copy.frame.height, |height| (height - above).max(1.0));
+        if !is_on_paper && height.to_bits() != copy.frame.height.to_bits() {
+            (copy.frame.height, copy.is_dirty) = (height, true);
+        }
     }
 }
 
@@ -287,7 +316,7 @@ impl Screen for DeploymentScreen {
 
     fn animate(&self, page_millis: f64) -> Ask {
         let board = &self.0.board;
-        if page_millis - self.0.copy.borrow().measured_at > LOOK_AGAIN_MILLIS {
+        if page_millis - self.0.copy.borrow().measured_at > MEASURE_MILLIS {
             self.0.copy.borrow_mut().measured_at = page_millis;
             self.measure();
         }
@@ -301,7 +330,8 @@ impl Screen for DeploymentScreen {
             let wanted = scale::zoomed(scale::window_millis(deployment, now_millis), copy.zoom);
             let is_moving =
                 copy.motion.advance(page_millis) || copy.is_dirty || matches!(copy.playback, Playback::Playing { .. });
-            let pace = if copy.is_ribbon { RIBBON_MILLIS } else { 0.0 };
+            let ribbon = RIBBON_MILLIS.max(copy.drawing_millis * RIBBON_SHARE);
+            let pace = if copy.is_ribbon { ribbon } else { 0.0 };
             // Bars leave the picture by time alone.
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
             (now_millis, moment, wanted, page_millis - copy.drawn_at > pace)
@@ -333,7 +363,11 @@ impl Screen for DeploymentScreen {
 
 /// The viewer's system asks for less motion.
 fn wants_calm() -> bool {
-    let query =
-        web_sys::window().and_then(|window| window.match_media("(prefers-reduced-motion: reduce)").ok().flatten());
+    matches("(prefers-reduced-motion: reduce)")
+}
+
+/// A media query holds.
+fn matches(query: &str) -> bool {
+    let query = web_sys::window().and_then(|window| window.match_media(query).ok().flatten());
     query.is_some_and(|query| query.matches())
 }

@@ -33,7 +33,7 @@ pub(super) fn page(payload: &DeploymentPayload) -> impl leptos::prelude::IntoVie
     let board = Board::new(payload);
     let slots = slots(&board);
     view! {
-        <div class="page" data-testid="page">
+        <div class="page rollout" data-testid="page">
             {header::header(&board.place, &slots)}
             {connection::bar(&slots, "banner", "banner")}
             {connection::bar(&slots, "forbidden", "forbidden")}

@@ -160,12 +160,13 @@ fn seat(prefix: &str) -> String {
     const MARKUP: &str = r##"<section id="@tile" class="unused" data-testid="tile">
 <div class="who"><h2 id="@name"></h2><span id="@place"></span><b id="@figure"></b></div>
 <p class="says"><span id="@sentence"></span> <span class="muted" id="@why"></span></p>
-<div class="room" id="@room" inert><div class="score">
+<div class="room" inert><div class="score">
 <div class="strip"><div class="gutter"></div><div class="canvas"><svg class="bars" id="@strip" preserveAspectRatio="none" aria-hidden="true"><g id="@areas"></g></svg></div><div class="labels" id="@labels"></div></div>
 <div class="axis"><div class="ticks" id="@ticks"></div><div class="marks" id="@marks"></div></div>
-<div class="picture" id="@picture"><div class="gutter" id="@gutter"></div><div class="canvas" id="@canvas"><canvas class="bars" id="@paint" aria-hidden="true"></canvas>
+<div class="scroller" id="@scroller"><div class="picture" id="@picture"><div class="gutter" id="@gutter"></div><div class="canvas" id="@canvas">
 <svg class="bars" id="@picture-box" preserveAspectRatio="none" aria-hidden="true"><defs><pattern id="@stripes" href="#stripes-terminating"></pattern><pattern id="@hatch" href="#hatch-starting"></pattern><pattern id="@dots" href="#dots-ready"></pattern></defs><g id="@bars"></g></svg>
-<div class="gaps" id="@gaps"></div></div><div class="now-line"></div><svg class="tokens" aria-hidden="true"><g id="@heads"></g></svg></div>
+<canvas class="bars" id="@paint" aria-hidden="true"></canvas><div class="gaps" id="@gaps"></div></div>
+<svg class="tokens" aria-hidden="true"><g id="@heads"></g></svg></div></div><div class="now-line"></div>
 </div></div></section>"##;
     MARKUP.replace('@', prefix)
 }

@@ -10,7 +10,7 @@ use super::{Frame, Placed};
 use crate::address;
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Plan, Row, Stamp};
-use crate::score::lanes;
+use crate::score::places::{Density, bar_height, density};
 
 /// Stretches narrower than this, in pixels, are flicker.
 const FLICKER: f64 = 10.0;
@@ -30,6 +30,8 @@ pub struct Mark {
     pub y: f64,
     /// Its height, in pixels.
     pub height: f64,
+    /// How much room its shape has.
+    pub density: Density,
 }
 
 /// The ground of a band.
@@ -53,21 +55,23 @@ pub(super) fn ground<'m>(one: &Placed) -> Plan<'m> {
 
 /// The bars of one pod.
 pub(super) fn plan<'m>(key: u128, stamp: Stamp, one: &Placed, pod: &'m Pod, y: f64, frame: Frame) -> Plan<'m> {
-    let height = lanes::bar_height(one.place.row);
+    let row = one.place.row;
     let is_inside = one.band.replica_set.is_some();
     // Only where flicker may be calmed does the zoom matter.
     let is_failing = pod.states.iter().any(|(state, _)| *state == PodState::Failing);
     let zoom = if is_failing { frame.window_millis / frame.width } else { 0.0 };
-    let stamp = stamp.number(y.to_bits()).number(height.to_bits()).number(zoom as u64);
+    let stamp = stamp.number(y.to_bits()).number(row.to_bits()).number(zoom as u64);
     Plan::new(key, stamp, move || {
+        // Low bars stand on the ground of all, so that the patterns of neighbours go on in each other.
+        let (shift, middle) = if density(row) == Density::Roomy { (y, 0.0) } else { (0.0, y) };
         let mut inside = String::new();
-        for segment in calmed(of(pod, is_inside), frame) {
-            bar(&mut inside, segment.name, frame.x(segment.from), segment.to.map(|to| frame.x(to)), height);
+        for mark in drawn(pod, is_inside, row, middle, frame) {
+            bar(&mut inside, &mark, frame);
         }
         Row {
             attributes: vec![
                 ("class", "pod".to_owned()),
-                ("transform", format!("translate(0 {})", fixed(y))),
+                ("transform", format!("translate(0 {})", fixed(shift))),
                 ("data-open", address::pod(pod.uid)),
             ],
             style: String::new(),
@@ -78,44 +82,87 @@ pub(super) fn plan<'m>(key: u128, stamp: Stamp, one: &Placed, pod: &'m Pod, y: f
 
 /// The bars of one pod, to be painted.
 pub(super) fn paint(marks: &mut Vec<Mark>, one: &Placed, pod: &Pod, y: f64, frame: Frame) {
-    let whole = lanes::bar_height(one.place.row);
-    let from = frame.from_millis();
-    for Segment { name, from, to } in calmed(of(pod, one.band.replica_set.is_some()), frame)
-        .into_iter()
-        .filter(|segment| segment.to.is_none_or(|to| to > from))
-    {
-        marks.push(Mark { name, from, to, y, height: whole * share(name) });
-    }
+    // A window more, so that there is something to see while the viewer zooms out.
+    let from = frame.from_millis() - frame.window_millis as Millis;
+    let drawn = drawn(pod, one.band.replica_set.is_some(), one.place.row, y, frame);
+    marks.extend(drawn.filter(|mark| mark.to.is_none_or(|to| to > from)));
 }
 
-fn of(pod: &Pod, is_inside: bool) -> Vec<Segment> {
-    if is_inside { segments(pod) } else { outside(pod) }
+/// The ribbon of a band: a path per state.
+pub(super) fn ribbon<'m>(one: &Placed, marks: &[Mark], frame: Frame) -> Plan<'m> {
+    let mut inside = String::new();
+    let mut names: Vec<&str> = Vec::new();
+    for name in marks.iter().map(|mark| mark.name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    for name in names {
+        let shapes: String =
+            marks.iter().filter(|mark| mark.name == name).map(|mark| outline(mark, frame, mark.height / 2.0)).collect();
+        let _ = write!(inside, "<path class=\"bar {name} low tight\" d=\"{shapes}\"/>");
+    }
+    let attributes = vec![("class", "pod ribbon".to_owned()), ("data-testid", "ribbon".to_owned())];
+    Plan::made(!super::band_key(&one.band), Row { attributes, style: String::new(), inside })
+}
+
+/// What a pod went through, where it is drawn: (state, since, until).
+pub(super) fn lived(
+    pod: &Pod,
+    is_inside: bool,
+    frame: Frame,
+) -> impl Iterator<Item = (&'static str, Millis, Option<Millis>)> {
+    let segments = if is_inside { segments(pod) } else { outside(pod) };
+    calmed(segments, frame).into_iter().map(|Segment { name, from, to }| (name, from, to))
+}
+
+/// A pod as marks in its row. The end of a pod has none where rows leave no room for it.
+fn drawn(pod: &Pod, is_inside: bool, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = Mark> {
+    let (whole, density) = (bar_height(row), density(row));
+    let mark = move |(name, from, to)| Mark { name, from, to, y, height: whole * share(name, density), density };
+    lived(pod, is_inside, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.name != "gone")
 }
 
 /// Which part of a bar's height a state takes.
-fn share(name: &str) -> f64 {
+fn share(name: &str, density: Density) -> f64 {
     match name {
-        "terminating" => 0.6,
-        "starting" => 0.64,
+        "terminating" if density == Density::Roomy => 0.6,
+        "starting" if density == Density::Roomy => 0.64,
         _ => 1.0,
     }
 }
 
-/// One state of a pod, from its beginning to its end, centred on y = 0: a shape, and its edge where the state has one.
-fn bar(out: &mut String, name: &str, from: f64, to: Option<f64>, height: f64) {
-    // Absolute places: relative steps as wide as FAR lose their last digits in a browser's single precision.
-    let (from, to) = (thousandths(from), thousandths(to.unwrap_or(FAR).max(from)));
-    let half = height * share(name) / 2.0;
-    let (up, down) = (fixed(-half), fixed(half));
-    let shape = match name {
-        "scheduling" => format!("M{from} 0H{to}"),
-        "gone" => format!("M{from} {up}V{down}"),
-        _ => format!("M{from} {up}H{to}V{down}H{from}z"),
+/// A mark as a shape, and its edge where the state has one.
+fn bar(out: &mut String, mark: &Mark, frame: Frame) {
+    let Mark { name, density, .. } = *mark;
+    let half = mark.height / 2.0;
+    let (from, to) = ends(mark, frame);
+    let (up, down) = (fixed(mark.y - half), fixed(mark.y + half));
+    let shape = match (name, density) {
+        ("scheduling", Density::Roomy) => format!("M{from} {}H{to}", fixed(mark.y)),
+        ("gone", _) => format!("M{from} {up}V{down}"),
+        _ => outline(mark, frame, half),
     };
-    let _ = write!(out, "<path class=\"bar {name}\" d=\"{shape}\"/>");
-    if matches!(name, "starting" | "unready" | "ready" | "outside") {
+    let room = match density {
+        Density::Roomy => "",
+        Density::Low => " low",
+        Density::Tight => " low tight",
+    };
+    let _ = write!(out, "<path class=\"bar {name}{room}\" d=\"{shape}\"/>");
+    if density == Density::Roomy && matches!(name, "starting" | "unready" | "ready" | "outside") {
         let _ = write!(out, "<path class=\"edge {name}\" d=\"M{from} {up}H{to}M{from} {down}H{to}\"/>");
     }
+}
+
+fn outline(mark: &Mark, frame: Frame, half: f64) -> String {
+    let (from, to) = ends(mark, frame);
+    format!("M{from} {}H{to}V{}H{from}z", fixed(mark.y - half), fixed(mark.y + half))
+}
+
+/// Absolute places: relative steps as wide as FAR lose their last digits in a browser's single precision.
+fn ends(mark: &Mark, frame: Frame) -> (String, String) {
+    let from = frame.x(mark.from);
+    (thousandths(from), thousandths(mark.to.map_or(FAR, |to| frame.x(to)).max(from)))
 }
 
 /// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.

@@ -5,6 +5,11 @@ use crate::address;
 use crate::numbers::fixed;
 use crate::rows::{Plan, Row};
 
+/// Bands lower than this have room for a line, of those out of rotation too, and for three.
+const ONE_LINE: f64 = 52.0;
+const ONE_LINE_OUT: f64 = 45.0;
+const THREE_LINES: f64 = 86.0;
+
 /// The words beside one band.
 pub(super) fn plan<'m>(one: &Placed) -> Plan<'m> {
     let band = &one.band;
@@ -35,13 +40,13 @@ pub(super) fn plan<'m>(one: &Placed) -> Plan<'m> {
         }
     };
     let inside = format!(
-        "<div class=\"{class}\">{title}<span class=\"was\">{was}</span></div><div class=\"image mono\">{}</div><div class=\"counts mono\">{}</div><div class=\"counts\" data-testid=\"counts\">{counts}</div>",
+        "<div class=\"{class}\">{title}<span class=\"was\">{was}</span></div><div class=\"image mono\">{}</div><div class=\"counts hash mono\">{}</div><div class=\"counts\" data-testid=\"counts\">{counts}</div>",
         words(&band.images),
         words(&band.hash),
     );
     let row = Row {
         attributes: vec![
-            ("class", if band.is_current { "beside current" } else { "beside" }.to_owned()),
+            ("class", class_of(one)),
             ("data-testid", if is_out { "gutter-out" } else { "gutter" }.to_owned()),
             ("data-revision", revision),
         ],
@@ -49,4 +54,15 @@ pub(super) fn plan<'m>(one: &Placed) -> Plan<'m> {
         inside,
     };
     Plan::made(super::band_key(band), row)
+}
+
+fn class_of(one: &Placed) -> String {
+    let current = if one.band.is_current { " current" } else { "" };
+    let one_line = if one.band.replica_set.is_some() { ONE_LINE } else { ONE_LINE_OUT };
+    let room = match one.place.height {
+        height if height < one_line => " low",
+        height if height < THREE_LINES => " short",
+        _ => "",
+    };
+    format!("beside{current}{room}")
 }

@@ -1,11 +1,13 @@
 //! The heads: right of the now line, each pod as it is now, a token and the end of its name.
 
+use std::fmt::Write;
 use std::rc::Rc;
 
 use timeline::Millis;
 use timeline::model::Pod;
 use timeline::words::safe;
 
+use super::bars::Mark;
 use super::{Placed, token, words};
 use crate::address;
 use crate::numbers::fixed;
@@ -29,10 +31,21 @@ pub(super) fn plan<'m>(
 ) -> Plan<'m> {
     let is_newborn = now_millis - pod.first_seen_millis() < NEWBORN_MILLIS;
     let revision = one.band.revision.unwrap_or_default();
-    let numbers = [y.to_bits(), one.place.row.to_bits(), u64::from(is_newborn), revision];
+    let numbers = [y.to_bits(), one.place.row.to_bits(), u64::from(is_newborn), u64::from(one.is_ribbon), revision];
     let stamp = numbers.into_iter().fold(stamp, Stamp::number);
     let one = one.clone();
     Plan::new(key, stamp, move || row(&one, pod, y, is_newborn))
+}
+
+/// The heads of a ribbon: a column of what there is now, beside it.
+pub(super) fn column<'m>(one: &Placed, marks: &[Mark]) -> Plan<'m> {
+    let mut inside = String::new();
+    for Mark { name, y, height, .. } in marks.iter().filter(|mark| mark.to.is_none()) {
+        let (top, height) = (fixed(y - height / 2.0), fixed(*height));
+        let _ = write!(inside, "<rect class=\"{name}\" x=\"4\" y=\"{top}\" width=\"10\" height=\"{height}\"/>");
+    }
+    let attributes = vec![("class", "column".to_owned()), ("data-testid", "column".to_owned())];
+    Plan::made(super::band_key(&one.band), Row { attributes, style: String::new(), inside })
 }
 
 fn row(one: &Placed, pod: &Pod, y: f64, is_newborn: bool) -> Row {
@@ -46,6 +59,7 @@ fn row(one: &Placed, pod: &Pod, y: f64, is_newborn: bool) -> Row {
         (is_out_band, " out"),
         (height < TOKEN_ROW, " small"),
         (height < NAME_ROW, " nameless"),
+        (one.is_ribbon, " shared"),
     ] {
         if holds {
             class.push_str(word);
@@ -75,7 +89,8 @@ fn row(one: &Placed, pod: &Pod, y: f64, is_newborn: bool) -> Row {
         inside: format!(
             "<path class=\"square\" d=\"M4 {}h10v{}h-10z\"/><path class=\"hit\" d=\"M0 {}h90v{}h-90z\"/><g class=\"move\"><g transform=\"translate(14 0) scale({scale})\">{}<circle r=\"10.5\" class=\"outer\"/></g></g><text x=\"28\" y=\"4\">{}</text>",
             fixed(-height / 2.0),
-            fixed(height),
+            // A little more, so that rounding leaves no line between neighbours.
+            fixed(height + 0.03),
             fixed(-height / 2.0),
             fixed(height),
             token::token(pod.state()),

@@ -25,7 +25,8 @@ use crate::address;
 use crate::motion::Motion;
 use crate::numbers::thousandths;
 use crate::rows::{Plan, Row, Stamp, Tag, escaped};
-use crate::score::lanes::{self, Band, Place};
+use crate::score::lanes::{self, Band};
+use crate::score::places::{self, MOST_BARS, Place};
 use crate::score::scale;
 use timeline::words::clock;
 
@@ -89,8 +90,7 @@ pub const LISTS: [(&str, Tag); 10] = [
     ("marks", Tag::Button),
 ];
 
-/// Where heads and story are among the lists.
-pub const HEADS: usize = 1;
+/// Where the story is among the lists.
 const STORY: usize = 5;
 
 /// Everything on a page that is a list.
@@ -103,7 +103,11 @@ pub struct Scene<'m> {
     pub targets: Vec<(u128, Place)>,
     /// The bands: revision in words, upper edge, whether it is the current one.
     pub bands: Vec<(String, f64, bool)>,
-    /// The bands are ribbons.
+    /// The current band.
+    pub current: Option<Place>,
+    /// Pods in view.
+    pub pods: usize,
+    /// So many that they are not shown one by one.
     pub is_ribbon: bool,
     /// Height of all bands, in pixels.
     pub height: f64,
@@ -113,6 +117,8 @@ pub struct Scene<'m> {
 struct Placed {
     band: Band,
     place: Place,
+    /// Its pods share rows.
+    is_ribbon: bool,
     /// The page of the Deployment, as links beside it see it.
     base: Rc<str>,
 }
@@ -137,41 +143,52 @@ pub fn scene<'m>(
             marks: Vec::new(),
             targets: Vec::new(),
             bands: Vec::new(),
+            current: None,
+            pods: 0,
             is_ribbon: false,
             height: frame.height,
         };
     };
     let from = frame.from_millis();
     let bands = lanes::bands(model, deployment, from);
-    let is_ribbon = lanes::is_ribbon(&bands);
-    let places = lanes::places(&bands, frame.height);
+    let pods = bands.iter().map(|band| band.pods.len()).sum::<usize>();
+    let is_crowd = pods > MOST_BARS;
+    let places = places::places(&bands, frame.height);
     let targets = bands.iter().map(band_key).zip(places.iter().copied()).collect();
     let base: Rc<str> = address::segment(&deployment.name).into();
-    let placed = bands
-        .into_iter()
-        .zip(places)
-        .map(|(band, place)| Rc::new(Placed { place: motion.place(band_key(&band), place), band, base: base.clone() }));
+    let placed = bands.into_iter().zip(places).map(|(band, place)| {
+        let is_ribbon = places::is_ribbon(place, pods);
+        Rc::new(Placed { place: motion.place(band_key(&band), place), band, is_ribbon, base: base.clone() })
+    });
     let placed: Vec<Rc<Placed>> = placed.collect();
     let height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
     let mut bars: Vec<Plan<'m>> = placed.iter().map(|one| bars::ground(one)).collect();
     let (mut heads, mut table, mut marks) = (Vec::new(), Vec::new(), Vec::new());
     for one in &placed {
-        if is_ribbon {
-            let pods: Vec<&Pod> = one.band.pods.iter().filter_map(|(uid, _)| model.pods.get(uid)).collect();
-            bars.push(ribbon::plan(one, &pods, frame));
-            let odd = pods.into_iter().filter(|pod| pod.state() != PodState::Available).take(MOST_ROWS);
-            table.extend(odd.map(|pod| table::plan(key(&one.band, pod.uid), stamp(pod), one, pod)));
+        let pods = one.band.pods.iter().filter_map(|(uid, slot)| Some((model.pods.get(uid)?, *slot)));
+        let pods: Vec<(&Pod, u32)> = pods.collect();
+        if one.is_ribbon {
+            let ribbon = ribbon::marks(one, &pods, frame);
+            heads.push(heads::column(one, &ribbon));
+            if frame.is_painted {
+                marks.extend(ribbon);
+            } else {
+                bars.push(bars::ribbon(one, &ribbon, frame));
+            }
+        }
+        if is_crowd {
+            let odd = pods.into_iter().map(|(pod, _)| pod).filter(|pod| pod.state() != PodState::Available);
+            table.extend(odd.take(MOST_ROWS).map(|pod| table::plan(key(&one.band, pod.uid), stamp(pod), one, pod)));
             continue;
         }
-        let pods = one.band.pods.iter().filter_map(|(uid, slot)| Some((model.pods.get(uid)?, *slot)));
         for (pod, slot) in pods {
             let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
             let stamp = stamp(pod);
             let key = key(&one.band, pod.uid);
-            if frame.is_painted {
-                bars::paint(&mut marks, one, pod, y, frame);
-            } else {
-                bars.push(bars::plan(key, stamp, one, pod, y, frame));
+            match (one.is_ribbon, frame.is_painted) {
+                (true, _) => {}
+                (_, true) => bars::paint(&mut marks, one, pod, y, frame),
+                _ => bars.push(bars::plan(key, stamp, one, pod, y, frame)),
             }
             heads.push(heads::plan(key, stamp, one, pod, y, frame.now_millis));
             table.push(table::plan(key, stamp, one, pod));
@@ -187,6 +204,7 @@ pub fn scene<'m>(
         let revision = one.band.revision.map(|revision| revision.to_string()).unwrap_or_default();
         (revision, one.place.top, one.band.is_current)
     };
+    let current = placed.iter().find(|one| one.band.is_current).map(|one| one.place);
     let bands = placed.iter().map(named).collect();
     let lines = story::marks(&said.story, frame);
     Scene {
@@ -194,7 +212,9 @@ pub fn scene<'m>(
         marks,
         targets,
         bands,
-        is_ribbon,
+        current,
+        pods,
+        is_ribbon: is_crowd,
         height,
     }
 }

@@ -17,6 +17,9 @@ const CALM_MILLIS: f64 = 60_000.0;
 const AFTERGLOW_MILLIS: f64 = 30_000.0;
 /// Steps between ticks that read well, in seconds.
 const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
+/// The largest picture that every browser paints: a side, and all of it.
+const MOST_SIDE: f64 = 8_192.0;
+const MOST_PIXELS: f64 = 16_000_000.0;
 /// Room that a tick's words need, in pixels.
 const TICK_WIDTH: f64 = 96.0;
 
@@ -44,6 +47,13 @@ pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64
 #[must_use]
 pub fn zoomed(window_millis: f64, factor: f64) -> f64 {
     (window_millis * factor).clamp(NARROWEST_MILLIS, WIDEST_MILLIS)
+}
+
+/// Pixels to paint per pixel of the page: as many as the screen has, but no more than browsers can.
+#[must_use]
+pub fn sharpness(ratio: f64, width: f64, height: f64) -> f64 {
+    let all = (MOST_PIXELS / (width * height).max(1.0)).sqrt();
+    ratio.min(MOST_SIDE / width.max(1.0)).min(MOST_SIDE / height.max(1.0)).min(all)
 }
 
 /// Times of the ticks in the window before `now_millis`, whole multiples of a step that reads well.
@@ -75,6 +85,16 @@ mod tests {
         assert_eq!(zoomed(60_000.0, 0.5), 30_000.0);
         assert_eq!(zoomed(60_000.0, 0.001), NARROWEST_MILLIS);
         assert_eq!(zoomed(60_000.0, 1e6), WIDEST_MILLIS);
+    }
+
+    #[test]
+    fn no_picture_is_larger_than_browsers_can_paint() {
+        assert_eq!(sharpness(2.0, 1_400.0, 700.0), 2.0);
+        for (width, height) in [(1_400.0, 60_000.0), (20_000.0, 500.0), (8_000.0, 8_000.0)] {
+            let ratio = sharpness(2.0, width, height);
+            assert!(width * ratio <= MOST_SIDE && height * ratio <= MOST_SIDE);
+            assert!(width * ratio * height * ratio <= MOST_PIXELS + 1.0);
+        }
     }
 
     #[test]

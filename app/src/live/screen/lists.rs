@@ -9,6 +9,7 @@ use crate::components::score;
 use crate::live::element;
 use crate::live::paint::Paint;
 use crate::live::patch::{List, place};
+use crate::live::screen::scroll::Scroll;
 use crate::motion::Motion;
 use crate::numbers::fixed;
 use crate::rows::Tag;
@@ -24,6 +25,7 @@ pub(super) struct Lists {
     /// What moves with every frame.
     pub(super) moving: [Option<Element>; 5],
     pub(super) picture: Option<Element>,
+    pub(super) scroll: Scroll,
     /// Height of all bands, in pixels.
     pub(super) total: f64,
     pub(super) slider: Option<HtmlInputElement>,
@@ -55,6 +57,7 @@ impl Lists {
             timed: ["ticks", "gaps", "marks"].into_iter().filter_map(there).collect(),
             moving: score::MOVING.map(|(id, _)| there(id)),
             picture: there("picture"),
+            scroll: Scroll::new(there("scroller")),
             total: 0.0,
             slider: there("slider").and_then(|slider| slider.dyn_into().ok()),
             announcer: there("announcer"),
@@ -73,7 +76,7 @@ impl Lists {
             }
         }
         if let Some(paint) = &mut self.paint {
-            paint.paint(frame.now_millis, frame.window_millis, frame.width, self.total);
+            paint.paint(frame, self.total);
         }
     }
 

@@ -1,0 +1,215 @@
+//! Where bands and rows are: rows shrink until all bands fit, then bands that matter less shrink, and only then the picture
+//! scrolls.
+
+use super::lanes::Band;
+
+/// More pods than this are not shown one by one any more.
+pub const MOST_BARS: usize = 500;
+/// Rows that would be flatter than this are shared by pods: the band is a ribbon.
+const FLATTEST_ROW: f64 = 1.25;
+/// Heights, in pixels.
+const TALLEST_ROW: f64 = 34.0;
+/// A band with more room than its rows need lets them grow to this.
+const LEGIBLE_ROW: f64 = 16.0;
+const TALLEST_BAR: f64 = 18.0;
+/// Bars lower than this have no room for edges.
+const LOW_BAR: f64 = 6.0;
+/// Rows lower than this have no room between bars.
+const TIGHT_ROW: f64 = 2.0;
+/// What the rows of a band need at least: of the current one and the one that it replaces, of others, of those out of rotation.
+const LEAST_BAND: f64 = 56.0;
+const LEAST_OTHER: f64 = 14.0;
+const LEAST_OUT: f64 = 24.0;
+
+/// Where a band is, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// Upper edge.
+    pub top: f64,
+    /// Height.
+    pub height: f64,
+    /// Height of a row.
+    pub row: f64,
+    /// Upper edge of the first row.
+    pub first: f64,
+}
+
+/// How much room there is for the shapes of states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Density {
+    /// For their shapes and edges.
+    Roomy,
+    /// For their colours.
+    Low,
+    /// For their colours, without room between bars.
+    Tight,
+}
+
+/// Room around the rows of a band.
+#[derive(Clone, Copy)]
+struct Spacing {
+    padding: f64,
+    gap: f64,
+}
+
+const AIRY: Spacing = Spacing { padding: 12.0, gap: 10.0 };
+const CLOSE: Spacing = Spacing { padding: 6.0, gap: 6.0 };
+
+/// Stacks the bands into `height` pixels as far as they can shrink.
+#[must_use]
+pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
+    let replaced = replaced(bands);
+    let is_main = |(index, band): (usize, &Band)| band.is_current || Some(index) == replaced;
+    let room = |spacing: Spacing| height - bands.len() as f64 * (2.0 * spacing.padding + spacing.gap);
+    let wanted: f64 = bands.iter().map(wanted).sum();
+    let spacing = if wanted <= room(AIRY) { AIRY } else { CLOSE };
+    let room = room(spacing);
+    let main = bands.iter().enumerate().filter(|one| is_main(*one)).count() as f64;
+    let others = bands.len() as f64 - main;
+    let least_main = (height / (2.0 * main.max(1.0))).clamp(LEAST_OUT, LEAST_BAND);
+    let least_other = ((room - main * least_main) / others.max(1.0)).max(LEAST_OTHER);
+    let least = |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(self::wanted(one.1)) };
+    let leasts: Vec<f64> = bands.iter().enumerate().map(least).collect();
+    let row = row(bands, &leasts, room);
+    let mut top = 0.0;
+    let place = |(band, least): (&Band, f64)| {
+        let content = (slots(band) * row).floor().max(least.floor());
+        let height = content + 2.0 * spacing.padding;
+        let fits = content / slots(band);
+        let row = row.max(fits.min(LEGIBLE_ROW)).min(fits);
+        let place = Place { top, height, row, first: top + spacing.padding };
+        top += height + spacing.gap;
+        place
+    };
+    bands.iter().zip(leasts).map(place).collect()
+}
+
+/// The height of rows with which bands fit that are no lower than they may be.
+fn row(bands: &[Band], leasts: &[f64], room: f64) -> f64 {
+    let mut row = TALLEST_ROW;
+    // Lower rows make more bands as low as they may be, which leaves less room for the others: at most once for each band.
+    for _ in 0..=bands.len() {
+        let (mut left, mut rows) = (room, 0.0);
+        for (band, least) in bands.iter().zip(leasts) {
+            if slots(band) * row > *least {
+                rows += slots(band);
+            } else {
+                left -= least;
+            }
+        }
+        let next = if rows > 0.0 { (left / rows).max(0.0) } else { row };
+        if next >= row {
+            break;
+        }
+        row = next;
+    }
+    row
+}
+
+fn slots(band: &Band) -> f64 {
+    f64::from(band.slots.max(1))
+}
+
+/// What a band needs to be read at ease.
+fn wanted(band: &Band) -> f64 {
+    if band.replica_set.is_some() { LEAST_BAND } else { LEAST_OUT }
+}
+
+/// The band that the current one replaces: the one with most pods, of those the latest.
+fn replaced(bands: &[Band]) -> Option<usize> {
+    let others = bands.iter().enumerate().filter(|(_, band)| !band.is_current && band.replica_set.is_some());
+    others.max_by_key(|(_, band)| (band.wanted.max(band.living), band.revision)).map(|(index, _)| index)
+}
+
+/// The rows of a band are shared by pods: so many that none can be seen alone.
+#[must_use]
+pub fn is_ribbon(place: Place, pods: usize) -> bool {
+    pods > MOST_BARS || place.row < FLATTEST_ROW
+}
+
+/// Height of a bar in a row.
+#[must_use]
+pub fn bar_height(row: f64) -> f64 {
+    let gap = (row * 0.3).min((row - TIGHT_ROW) * 0.75).max(0.0);
+    (row - gap).clamp(1.0, TALLEST_BAR)
+}
+
+/// How much room a row has.
+#[must_use]
+pub fn density(row: f64) -> Density {
+    match row {
+        _ if row <= TIGHT_ROW => Density::Tight,
+        _ if bar_height(row) < LOW_BAR => Density::Low,
+        _ => Density::Roomy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timeline::Uid;
+
+    fn band(revision: u64, slots: u32, wanted: u32) -> Band {
+        Band {
+            replica_set: Some(Uid::from_bits(revision.into())),
+            revision: Some(revision),
+            was: vec![],
+            images: String::new(),
+            hash: String::new(),
+            wanted,
+            available: 0,
+            living: wanted,
+            is_current: false,
+            is_removed: false,
+            slots,
+            pods: vec![],
+        }
+    }
+
+    fn current(band: Band) -> Band {
+        Band { is_current: true, ..band }
+    }
+
+    fn bottom(places: &[Place]) -> f64 {
+        places.last().map_or(0.0, |last| last.top + last.height)
+    }
+
+    #[test]
+    fn rows_shrink_until_the_bands_fit() {
+        assert_eq!(places(&[current(band(1, 3, 3))], 600.0)[0].row, TALLEST_ROW);
+        for slots in [3, 40, 120, 500, 20_000] {
+            let places = places(&[band(1, slots, slots), current(band(2, slots, slots))], 300.0);
+            assert!(bottom(&places) <= 300.0, "{slots}: {places:?}");
+            assert!(slots < 40 || bottom(&places) > 280.0, "{slots}: {places:?}");
+            assert_eq!(places[0].height, places[1].height);
+        }
+    }
+
+    #[test]
+    fn bands_that_matter_less_are_lower_before_the_picture_scrolls() {
+        let six = [band(1, 4, 4), band(2, 1, 1), band(3, 1, 0), band(4, 1, 1), band(5, 1, 1), current(band(6, 4, 4))];
+        let places = places(&six, 290.0);
+        assert!(bottom(&places) <= 290.0, "{places:?}");
+        let heights: Vec<f64> = places.iter().map(|place| place.height).collect();
+        assert!(heights[0] >= 68.0 && heights[5] >= 68.0, "the current one and the one it replaces: {heights:?}");
+        assert!(heights[1..5].iter().all(|height| *height < 40.0), "{heights:?}");
+    }
+
+    #[test]
+    fn a_band_with_few_pods_leaves_its_room_to_the_others() {
+        let places = places(&[band(1, 1, 1), current(band(2, 100, 100))], 400.0);
+        assert!((370.0..=400.0).contains(&bottom(&places)), "{places:?}");
+        assert!(places[1].row > 2.0, "{places:?}");
+    }
+
+    #[test]
+    fn bars_never_jump_while_rows_shrink() {
+        let mut row = TALLEST_ROW;
+        while row > 1.0 {
+            let next = row - 0.05;
+            assert!((bar_height(row) - bar_height(next)).abs() < 0.06, "{row}");
+            assert!(bar_height(row) <= row.max(1.0), "{row}");
+            row = next;
+        }
+    }
+}

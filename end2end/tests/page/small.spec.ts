@@ -1,0 +1,199 @@
+/// Small screens: verdict, budget, the current revision and the one that it replaces are in view at once; what does not fit scrolls
+/// inside the picture, which keeps the current revision in view.
+
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Locator, Page, TestInfo } from "@playwright/test";
+import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
+import { expect, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const SIZES = [[1280, 720], [1440, 900], [390, 844]] as const;
+/// What of a band's picture must be seen, unless it is lower, in pixels.
+const ENOUGH = 120;
+
+const of = (pods: number, ...states: State[]): State[] => Array.from({ length: pods }, (_, index) => states[index % states.length]!);
+/// A rollout midway.
+const midway = (pods: number): MadeSet[] => [
+  { revision: 1, wanted: Math.ceil(pods / 2), pods: of(pods, "available", "available", "terminating", "available", "gone") },
+  { revision: 2, wanted: pods, pods: of(Math.ceil(pods / 2), "available", "available", "starting", "unready") },
+];
+const made: Record<string, MadeSet[]> = {
+  midway40: midway(40),
+  midway300: midway(300),
+  midway1000: midway(1_000),
+  six: [
+    { revision: 1, wanted: 5, pods: of(6, "available", "available", "available", "terminating") },
+    { revision: 2, wanted: 1, pods: ["available"] },
+    { revision: 3, wanted: 1, pods: ["unready"] },
+    { revision: 4, wanted: 1, pods: ["failing", "gone"] },
+    { revision: 5, wanted: 1, pods: ["starting"] },
+    { revision: 6, wanted: 8, pods: ["available", "starting", "scheduling"] },
+  ],
+  many: [
+    ...Array.from({ length: 14 }, (_, index): MadeSet => ({ revision: index + 1, wanted: 2, pods: ["available", "available"] })),
+    { revision: 15, wanted: 8, pods: ["available", "starting", "scheduling", "outside"] },
+  ],
+};
+
+function held(info: TestInfo, ...names: string[]): Promise<Server> {
+  const files = names.map((name) => {
+    const file = info.outputPath(`${name}.jsonl`);
+    writeFileSync(file, recorded(made[name]!, 0).join("\n"));
+    return file;
+  });
+  return Server.start(["replay", ...files, "--hold-at", "90"]);
+}
+
+/// Where a part is on the screen, and whether something else lies on it.
+const seen = (part: Locator) =>
+  part.evaluate((element) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    const spots = [[left + 4, top + 4], [(left + right) / 2, (top + bottom) / 2], [right - 4, bottom - 4]] as const;
+    const isCovered = spots.some(([x, y]) => {
+      const on = document.elementFromPoint(x, y);
+      return !on || !(element.contains(on) || on.contains(element));
+    });
+    return { isCovered, isInside: left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight };
+  });
+
+/// How much of a revision's band can be seen, and how high it is.
+const bandOf = (page: Page, revision: number) =>
+  page.locator(`[data-testid=gutter][data-revision="${revision}"]`).evaluate((gutter) => {
+    const { top, bottom } = gutter.getBoundingClientRect();
+    let [from, to] = [Math.max(top, 0), Math.min(bottom, innerHeight)];
+    for (let around = gutter.parentElement; around; around = around.parentElement) {
+      if (getComputedStyle(around).overflowY === "visible") continue;
+      const box = around.getBoundingClientRect();
+      [from, to] = [Math.max(from, box.top), Math.min(to, box.bottom)];
+    }
+    return { visible: to - from, height: bottom - top };
+  });
+
+/// All that matters is in view at once, without scrolling.
+async function allInView(page: Page, current: number, replaced: number): Promise<void> {
+  const rollout = new RolloutPage(page);
+  const parts = { verdict: rollout.verdict, budget: page.getByTestId("budget"), controls: page.getByTestId("transport"), current: rollout.beside(current), replaced: rollout.beside(replaced) };
+  for (const [name, part] of Object.entries(parts)) await expect.poll(() => seen(part), name).toEqual({ isCovered: false, isInside: true });
+  for (const revision of [current, replaced]) {
+    // A band that lies between two pixels is as high as what is seen of it.
+    await expect.poll(async () => {
+      const { visible, height } = await bandOf(page, revision);
+      return visible + 1 >= Math.min(height, ENOUGH);
+    }, `the band of revision ${revision}`).toBe(true);
+  }
+  expect(await page.evaluate(() => scrollY), "nobody scrolled").toBe(0);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen").toBe(true);
+}
+
+for (const [width, height] of SIZES) {
+  test.describe(`at ${width} × ${height}`, () => {
+    test.use({ viewport: { width, height } });
+
+    test("three revisions while one overtakes another", async ({ page, serve }) => {
+      const server = await serve(() => Server.start(["replay", recording("rollover"), "--hold-at", "8"]));
+      await page.goto(server.page("rollover", "rollover", "web"));
+      await page.waitForSelector("html[data-live=true]");
+      await allInView(page, 3, 1);
+    });
+
+    test("six revisions, and rollouts of 40, 300 and 1,000 pods", async ({ page, serve }, info) => {
+      const server = await serve(() => held(info, "six", "midway40", "midway300", "midway1000"));
+      for (const [name, current] of [["six", 6], ["midway40", 2], ["midway300", 2], ["midway1000", 2]] as const) {
+        await page.goto(server.page(name, "shop", "web"));
+        await page.waitForSelector("html[data-live=true]");
+        await allInView(page, current, 1);
+      }
+    });
+
+    test("the playground", async ({ page, serve }) => {
+      const kubeconfig = join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig");
+      const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig]));
+      await page.goto(`${server.address}/playground`);
+      await page.waitForSelector("html[data-live=true]");
+      await expect(new RolloutPage(page).beside(2)).toBeVisible({ timeout: 30_000 });
+      await allInView(page, 2, 1);
+    });
+  });
+}
+
+test.describe("more revisions than fit", () => {
+  test.use({ viewport: { width: 1280, height: 720 } });
+  const scroller = (page: Page) => page.getByRole("region", { name: "Revisions and their pods" });
+  const top = (page: Page) => scroller(page).evaluate((scroller) => scroller.scrollTop);
+  const isCurrentSeen = async (page: Page) => {
+    const { visible, height } = await bandOf(page, 15);
+    return visible + 1 >= height;
+  };
+
+  test("the current one is kept in view until the viewer scrolls", async ({ page, serve }, info) => {
+    const server = await serve(() => held(info, "many"));
+    await page.goto(server.page("many", "shop", "web"));
+    await page.waitForSelector("html[data-live=true]");
+    await expect.poll(() => isCurrentSeen(page)).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 600 });
+    await expect.poll(() => isCurrentSeen(page)).toBe(true);
+    expect(await top(page)).toBeGreaterThan(0);
+    // By keys alone.
+    await scroller(page).focus();
+    await page.keyboard.press("Home");
+    await expect.poll(() => top(page)).toBe(0);
+    // Until the picture has glided to another zoom it was measured again and again.
+    await page.keyboard.press("-");
+    await expect.poll(() => page.locator("#picture-box").evaluate((box) => Number(box.getAttribute("viewBox")!.split(" ")[2]))).toBe(120);
+    expect(await top(page)).toBe(0);
+    expect(await isCurrentSeen(page)).toBe(false);
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => top(page)).toBeGreaterThan(0);
+    await page.keyboard.press("End");
+    await expect.poll(() => isCurrentSeen(page)).toBe(true);
+    // Budget and axis stay.
+    expect(await seen(page.getByTestId("budget"))).toEqual({ isCovered: false, isInside: true });
+  });
+
+  test("axis, budget and bars are one above the other, whatever scrolls", async ({ page, serve }, info) => {
+    const server = await serve(() => held(info, "many", "midway40"));
+    for (const name of ["many", "midway40"]) {
+      await page.goto(server.page(name, "shop", "web"));
+      await page.waitForSelector("html[data-live=true]");
+      const [strip, bars] = [await page.locator("#strip").boundingBox(), await page.locator("#picture-box").boundingBox()];
+      expect([bars!.x, bars!.width]).toEqual([strip!.x, strip!.width]);
+    }
+  });
+
+  for (const theme of ["light", "dark"]) {
+    test(`nothing in the way of people who need assistance, ${theme}`, async ({ page, serve }, info) => {
+      const server = await serve(() => held(info, "many"));
+      await page.goto(`${server.page("many", "shop", "web")}?theme=${theme}`);
+      await page.waitForSelector("html[data-live=true]");
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
+    });
+  }
+
+  test("on paper, and without scripts, all of them are there", async ({ page, browser, serve }, info) => {
+    const server = await serve(() => held(info, "many"));
+    const whole = async (page: Page) => {
+      for (const revision of [1, 8, 15]) await expect.poll(() => page.locator(`[data-testid=gutter][data-revision="${revision}"]`).evaluate((gutter) => {
+        let [from, to] = [gutter.getBoundingClientRect().top, gutter.getBoundingClientRect().bottom];
+        for (let around = gutter.parentElement; around; around = around.parentElement) {
+          if (getComputedStyle(around).overflowY === "visible") continue;
+          [from, to] = [Math.max(from, around.getBoundingClientRect().top), Math.min(to, around.getBoundingClientRect().bottom)];
+        }
+        return to - from > 20;
+      })).toBe(true);
+    };
+    await page.goto(server.page("many", "shop", "web"));
+    await page.waitForSelector("html[data-live=true]");
+    await page.emulateMedia({ media: "print" });
+    await whole(page);
+    const still = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1280, height: 720 } });
+    await still.goto(server.page("many", "shop", "web"));
+    await whole(still);
+    expect(await still.evaluate(() => document.documentElement.scrollHeight > innerHeight), "the page scrolls").toBe(true);
+    await still.close();
+  });
+});
