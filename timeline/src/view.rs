@@ -463,7 +463,7 @@ fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, 
     for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
         for pod in model.pods_of(set.uid) {
             match pod.state() {
-                PodState::Gone => {}
+                PodState::Gone | PodState::Finished => {}
                 // One that was released counts where it was last.
                 _ if pod.is_out_of_rotation() && pod.owners.last() == Some(&set.uid) => counts.out_of_rotation += 1,
                 _ if pod.owner != Some(set.uid) => {}

@@ -24,7 +24,7 @@ const LAYERS: [&str; 3] = ["available", "not-yet", "terminating"];
 
 /// Draws the strip: areas and lines, in seconds by pixels; words in the gutter; labels at the now line.
 pub(super) fn budget<'m>(model: &Model, deployment: &Deployment, view: &View, frame: Frame) -> [Vec<Plan<'m>>; 3] {
-    let steps = steps::steps(&model.pods_of_deployment(deployment.uid), layer, frame);
+    let steps = steps::steps(&model.counted_pods(deployment.uid), layer, frame);
     let most = steps.iter().map(|(_, counts)| counts.iter().sum::<i32>()).max().unwrap_or(0).max(1);
     let unit = (HEIGHT - TOP) / f64::from(most.max(i32::try_from(view.limits.ceiling).unwrap_or(i32::MAX)).max(1));
     let y = |pods: f64| (HEIGHT - pods * unit).max(0.0);

@@ -18,6 +18,7 @@ use std::rc::Rc;
 use timeline::frame::Said;
 use timeline::model::{Deployment, Gap, Pod};
 use timeline::phase::PodState;
+use timeline::view::View;
 use timeline::{Millis, Model, Uid};
 
 use self::bars::Mark;
@@ -150,7 +151,10 @@ pub fn scene<'m>(
         };
     };
     let from = frame.from_millis();
-    let bands = lanes::bands(model, deployment, from);
+    let mut bands = lanes::bands(model, deployment, from);
+    if let Some(view) = &said.view {
+        bands.iter_mut().for_each(|band| count(band, view));
+    }
     let pods = bands.iter().map(|band| band.pods.len()).sum::<usize>();
     let is_crowd = pods > MOST_BARS;
     let places = places::places(&bands, frame.height);
@@ -257,6 +261,12 @@ fn stamp(pod: &Pod) -> Stamp {
 /// A key within a band: a pod may be in its ReplicaSet's band and in "Out of rotation".
 fn key(band: &Band, uid: Uid) -> u128 {
     if band.replica_set.is_some() { uid.bits() } else { !uid.bits() }
+}
+
+/// Gives a band the figures that were said with the verdict: the copy of the model may be a moment ahead of the words.
+fn count(band: &mut Band, view: &View) {
+    let said = view.sets.iter().find(|set| Some(set.uid) == band.replica_set);
+    (band.wanted, band.available) = said.map_or((0, 0), |set| (set.desired, set.available));
 }
 
 fn band_key(band: &Band) -> u128 {

@@ -11,7 +11,7 @@ use timeline::model::{Deployment, ScaleCause};
 use timeline::phase::PodState;
 use timeline::story::{self, Entry, Happening};
 use timeline::view::{self, Hold, Looked, Now, Tone, View};
-use timeline::{Change, Fact, Millis, Model, Timeline, Uid, document, rollout, say};
+use timeline::{Change, Fact, Millis, Model, Timeline, Uid, document, rollout, say, steps};
 
 /// Streams of different kinds overtake each other by so much: what depends on two of them may be told better for as long, and
 /// the controllers may still do what was said so long ago.
@@ -173,6 +173,12 @@ impl Truth {
         let bands = view.sets.iter().fold((0, 0), |(d, a), set| (d + set.desired, a + set.available));
         if bands != (counts.asked, counts.available) {
             found.push(format!("bands together {bands:?}, verdict {counts:?}"));
+        }
+        let strip = steps::steps(&model.counted_pods(deployment.uid), |_, state| layer(state), clock.millis);
+        let strip = strip.last().map(|(_, [available, not_yet, terminating, ..])| [*available, *not_yet, *terminating]);
+        let beside = [counts.available, counts.not_yet, counts.terminating].map(|pods| pods as i32);
+        if strip != Some(beside) {
+            found.push(format!("the strip ends at {strip:?}, the verdict says {beside:?}"));
         }
         if let Some(summary) = view::summary(model, deployment.uid, clock) {
             let line = [counts.new_available, counts.available - counts.new_available, counts.not_yet, counts.terminating];
@@ -420,7 +426,7 @@ fn count(model: &Model, deployment: &Deployment) -> Counted {
         }
         for pod in model.pods.values().filter(|pod| pod.owner == Some(set.uid)) {
             match pod.state() {
-                PodState::Gone => {}
+                PodState::Gone | PodState::Finished => {}
                 PodState::Terminating => counted.terminating += 1,
                 PodState::Available => {
                     counted.available += 1;
@@ -431,6 +437,16 @@ fn count(model: &Model, deployment: &Deployment) -> Counted {
         }
     }
     counted
+}
+
+/// The layers of the strip.
+fn layer(state: PodState) -> Option<usize> {
+    match state {
+        PodState::Available => Some(0),
+        PodState::Terminating => Some(2),
+        PodState::Gone | PodState::Finished => None,
+        _ => Some(1),
+    }
 }
 
 fn available_in_document(model: &Model, uid: Uid) -> u32 {

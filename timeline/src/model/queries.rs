@@ -32,6 +32,17 @@ impl Model {
         pods
     }
 
+    /// Pods that count for `deployment`: of the ReplicaSets that it controls, gone ones included, each where it is or was last.
+    #[must_use]
+    pub fn counted_pods(&self, deployment: Uid) -> Vec<&Pod> {
+        let mine = self.sets_of(deployment).filter(|set| set.owner == Some(deployment));
+        let pods = mine.flat_map(|set| {
+            let is_last = move |pod: &&Pod| pod.owner.or(pod.owners.last().copied()) == Some(set.uid);
+            self.pods_of(set.uid).filter(is_last)
+        });
+        order::by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
+    }
+
     /// The Deployment of that name: the one that exists, else the one that was there last.
     #[must_use]
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {

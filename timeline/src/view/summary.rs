@@ -62,7 +62,7 @@ impl Lately {
             PodState::Gone | PodState::Finished => None,
             _ => Some(2),
         };
-        let all = steps::steps(&model.pods_of_deployment(deployment.uid), layer, from_millis);
+        let all = steps::steps(&model.counted_pods(deployment.uid), layer, from_millis);
         let mut kept: Vec<(Millis, [u32; 4])> = Vec::new();
         for (at, [new, old, not_yet, terminating, ..]) in all {
             let counts = [new, old, not_yet, terminating].map(|pods| u32::try_from(pods).unwrap_or(0));
