@@ -61,7 +61,8 @@ pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m 
 #[must_use]
 pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let of_sets = model.owned_sets(deployment.uid).filter_map(ReplicaSet::revision).max();
-    deployment.now.revision.map(|revision| of_sets.map_or(revision, |newest| newest.max(revision)))
+    // A Deployment that took over ReplicaSets has no revision of its own for a moment.
+    deployment.now.revision.max(of_sets)
 }
 
 /// The template was edited, and no ReplicaSet carries the revision that will come of it yet.
@@ -69,7 +70,7 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
 pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     let Some(set) = current_set(model, deployment) else { return false };
     // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
-    let is_ahead = set.revision() > deployment.rollouts.last().map(|rollout| rollout.revision);
+    let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;
     !is_ahead && (set.images != now.spec.images || set.restarted_at != now.restarted_at)
 }

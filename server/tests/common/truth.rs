@@ -193,7 +193,12 @@ impl Truth {
         let account = self.of.entry(deployment.uid).or_default();
         let is_shared = |set: &timeline::model::ReplicaSet| set.owners.len() > 1 || set.owner != Some(deployment.uid);
         account.has_shared_sets |= model.sets_of(deployment.uid).any(is_shared);
-        if self.instants.is_multiple_of(8) && !account.has_shared_sets {
+        // A document tells a pod's first release and its last adoption: one that was released again looks adopted.
+        let is_told = |pod: &&timeline::model::Pod| pod.is_out_of_rotation() && pod.adopted_millis.is_some();
+        let counted = model.counted_pods(deployment.uid);
+        let is_shared = account.has_shared_sets || counted.len() != model.pods_of_deployment(deployment.uid).len();
+        let is_exact = !is_shared && !counted.iter().any(is_told);
+        if self.instants.is_multiple_of(8) && is_exact {
             let available = available_in_document(model, deployment.uid);
             if available != counts.available {
                 found.push(format!("{} available, {available} in the document", counts.available));
