@@ -62,14 +62,7 @@ const INKS: [Ink; 10] = [
     ink("failing", "--failing", Tint(1.0), Tint(1.0), 0.0),
     ink("terminating", "--terminating", Tile(0), Tile(0), 0.0),
     ink("gone", "--line-strong", Tint(1.0), Tint(1.0), 0.0),
-    Ink {
-        state: "outside",
-        colour: "--quarantine",
-        roomy: Tint(0.12),
-        low: Tint(0.35),
-        edge: 1.4,
-        edged: Tile(4),
-    },
+    Ink { state: "outside", colour: "--quarantine", roomy: Tint(0.12), low: Tint(0.35), edge: 1.4, edged: Tile(4) },
 ];
 
 /// A canvas and what is on it.

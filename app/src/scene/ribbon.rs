@@ -10,17 +10,8 @@ use crate::score::places::Density;
 
 /// The states of a row from top to bottom: pods that are there for long lie above those that come and go, as in rows of
 /// their own.
-const LAYERS: [&str; 9] = [
-    "available",
-    "finished",
-    "ready",
-    "unready",
-    "failing",
-    "starting",
-    "scheduling",
-    "terminating",
-    "outside",
-];
+const LAYERS: [&str; 9] =
+    ["available", "finished", "ready", "unready", "failing", "starting", "scheduling", "terminating", "outside"];
 /// Height of a row that pods share, in pixels, about.
 const SHARED_ROW: f64 = 16.0;
 
@@ -83,7 +74,9 @@ fn shared_row(
         }
     };
     let mut shown: Option<Millis> = None;
-    for (at, layer, is_more) in order::by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128)) {
+    for (at, layer, is_more) in
+        order::by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
+    {
         // What lasts for less than a pixel is not drawn.
         if let Some(since) = shown.filter(|since| at > *since) {
             if frame.wide(since, Some(at)) >= 1.0 {

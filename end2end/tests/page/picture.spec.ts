@@ -84,8 +84,10 @@ async function look(page: Page): Promise<View> {
     const names = ["--surface", "--available", "--ready", "--unready", "--starting", "--scheduling", "--terminating", "--quarantine", "--failing"];
     return { ratio: devicePixelRatio, colours: Object.fromEntries(names.map((name) => [name, style.getPropertyValue(name)])) };
   });
-  const bands = [];
-  for (const ground of await grounds.all()) bands.push({ isOut: (await ground.locator("..").getAttribute("class"))!.includes("out"), box: await boxOf(ground) });
+  const bands = await grounds.evaluateAll((grounds) => grounds.map((ground) => {
+    const { x, y, width, height } = ground.getBoundingClientRect();
+    return { isOut: ground.closest(".out") !== null, box: { x, y, width, height } };
+  }));
   return { picture: decoded(last), ratio: style.ratio, canvas: await boxOf(canvas), bands, colours: (name) => colour(style.colours[name]!) };
 }
 
