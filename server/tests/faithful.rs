@@ -195,7 +195,6 @@ impl Side {
             );
         }
     }
-
 }
 
 /// One sequence of actions; what differs, if anything does.

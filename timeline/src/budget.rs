@@ -206,7 +206,11 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.wanted.saturating_sub(old.available)));
     let unhealthy = sick.min(budget);
     let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
-    if unhealthy + healthy == 0 { Next::WaitForNew { missing, needed: 1 } } else { Next::RemoveOld { unhealthy, healthy } }
+    if unhealthy + healthy == 0 {
+        Next::WaitForNew { missing, needed: 1 }
+    } else {
+        Next::RemoveOld { unhealthy, healthy }
+    }
 }
 
 /// Whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`): all of them on the

@@ -4,11 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Limits;
 use crate::model::{
     Deployment, DeploymentNow, EndReason, Gap, Mark, Model, Note, Pod, PodNow, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
 };
-use crate::budget::Limits;
 use crate::phase::PodState;
 use crate::story::Entry;
 use crate::verdict::KubectlVerdict;
@@ -100,10 +100,7 @@ impl Change {
     /// It travels to viewers; the others alter only what sentences are made of.
     #[must_use]
     pub const fn travels(&self) -> bool {
-        !matches!(
-            self,
-            Self::Mark(..) | Self::Verdict(..) | Self::Note(..) | Self::Story(..) | Self::StoryTaken(..)
-        )
+        !matches!(self, Self::Mark(..) | Self::Verdict(..) | Self::Note(..) | Self::Story(..) | Self::StoryTaken(..))
     }
 
     /// The object that it is about.

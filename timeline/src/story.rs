@@ -299,11 +299,8 @@ impl Happening {
 /// The story of a Deployment, oldest first.
 #[must_use]
 pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
-    let line = |entry: Entry| Line {
-        at_millis: entry.at_millis,
-        kind: entry.what.kind(),
-        text: say::happening(&entry.what),
-    };
+    let line =
+        |entry: Entry| Line { at_millis: entry.at_millis, kind: entry.what.kind(), text: say::happening(&entry.what) };
     entries(model, deployment).into_iter().map(line).collect()
 }
 

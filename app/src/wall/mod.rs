@@ -64,8 +64,9 @@ pub fn calm(copy: &Copy, ages: &Ages) -> String {
         let revision = entry.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
         format!(" Last: {}{revision}, {} ago.", safe(&entry.summary.name), ages.of(entry))
     });
-    let is_seen =
-        |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Live | ConnectionState::Replay { .. });
+    let is_seen = |cluster: &&ClusterState| {
+        matches!(cluster.connection.state, ConnectionState::Live | ConnectionState::Replay { .. })
+    };
     let unseen = copy.overall.clusters.len() - copy.overall.clusters.iter().filter(is_seen).count();
     let unseen = match unseen {
         0 => String::new(),

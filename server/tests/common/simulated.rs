@@ -9,6 +9,7 @@ use simcluster::{Key, Object, Resource, Settings, World, story};
 const KINDS: [Resource; 4] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
 
 /// A recording of this many actions.
+/// A recording of this many actions.
 #[allow(dead_code, reason = "some tests choose actions of their own")]
 pub fn recording(seed: u64, actions: usize) -> String {
     recording_of(seed, actions, act)
@@ -16,28 +17,53 @@ pub fn recording(seed: u64, actions: usize) -> String {
 
 /// A recording of this many actions, chosen so.
 pub fn recording_of(seed: u64, actions: usize, act: impl Fn(&mut World, &Key, &mut Rng)) -> String {
-    let of = Key::new("default", "web");
     let mut rng = Rng::with_seed(seed);
-    let mut world = World::new(seed, 1_800_000_000_000, Settings::default());
-    let mut lines: Vec<String> = Vec::new();
-    for kind in KINDS {
-        lines.push(json!({ "observedAtMillis": world.now_millis(), "kind": kind.kind(), "type": "LIST_DONE", "object": { "metadata": {} } }).to_string());
-    }
-    let mut told = world.store().revision();
-    let made = story::manifest("default", "web", rng.i32(1..=10));
-    world.create(Object::read(Resource::Deployment, made).unwrap(), false).unwrap();
+    let mut recorder = Recorder::begin(seed, rng.i32(1..=10));
     for _ in 0..actions {
         // Sometimes at rest, sometimes in the middle of what the action before began.
-        let until = world.now_millis() + rng.i64(200..=12_000);
-        while let Some(next) = world.next_millis().filter(|next| *next <= until) {
-            world.advance_to(next);
-            tell(&world, &mut told, &mut lines);
-        }
-        world.advance_to(until);
-        act(&mut world, &of, &mut rng);
-        tell(&world, &mut told, &mut lines);
+        recorder.pass(rng.i64(200..=12_000));
+        recorder.act(|world, of| act(world, of, &mut rng));
     }
-    lines.join("\n")
+    recorder.lines.join("\n")
+}
+
+/// A simulated cluster with one Deployment, and what a watch would see of it.
+pub struct Recorder {
+    world: World,
+    told: u64,
+    /// What was seen so far.
+    pub lines: Vec<String>,
+}
+
+impl Recorder {
+    /// A Deployment of so many pods is made.
+    pub fn begin(seed: u64, replicas: i32) -> Self {
+        let world = World::new(seed, 1_800_000_000_000, Settings::default());
+        let listed = |kind: &Resource| {
+            json!({ "observedAtMillis": world.now_millis(), "kind": kind.kind(), "type": "LIST_DONE", "object": { "metadata": {} } }).to_string()
+        };
+        let lines = KINDS.iter().map(listed).collect();
+        let mut recorder = Self { told: world.store().revision(), world, lines };
+        let made = story::manifest("default", "web", replicas);
+        recorder.world.create(Object::read(Resource::Deployment, made).unwrap(), false).unwrap();
+        recorder
+    }
+
+    /// Time passes.
+    pub fn pass(&mut self, millis: i64) {
+        let until = self.world.now_millis() + millis;
+        while let Some(next) = self.world.next_millis().filter(|next| *next <= until) {
+            self.world.advance_to(next);
+            tell(&self.world, &mut self.told, &mut self.lines);
+        }
+        self.world.advance_to(until);
+    }
+
+    /// Somebody does something to the Deployment.
+    pub fn act(&mut self, act: impl FnOnce(&mut World, &Key)) {
+        act(&mut self.world, &Key::new("default", "web"));
+        tell(&self.world, &mut self.told, &mut self.lines);
+    }
 }
 
 fn tell(world: &World, told: &mut u64, lines: &mut Vec<String>) {

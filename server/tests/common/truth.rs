@@ -131,7 +131,10 @@ impl Truth {
         });
         if !is_said {
             let said: Vec<_> = account.said.iter().map(|(until, next)| (now - until, *next)).collect();
-            self.complain(now, format!("{}: step {from} → {to} (new: {is_new}), said before: {said:?}", deployment.name));
+            self.complain(
+                now,
+                format!("{}: step {from} → {to} (new: {is_new}), said before: {said:?}", deployment.name),
+            );
         }
     }
 
@@ -181,13 +184,19 @@ impl Truth {
             found.push(format!("the strip ends at {strip:?}, the verdict says {beside:?}"));
         }
         if let Some(summary) = view::summary(model, deployment.uid, clock) {
-            let line = [counts.new_available, counts.available - counts.new_available, counts.not_yet, counts.terminating];
+            let line =
+                [counts.new_available, counts.available - counts.new_available, counts.not_yet, counts.terminating];
             if summary.pods != line || summary.verdict != view.verdict {
-                found.push(format!("the list says {:?}, {}; the page {line:?}", summary.pods, summary.verdict.sentence));
+                found
+                    .push(format!("the list says {:?}, {}; the page {line:?}", summary.pods, summary.verdict.sentence));
             }
             let is_still = matches!(Group::of(&summary, clock.millis), Group::Calm | Group::Finished);
             if is_still != matches!(view.verdict.tone, Tone::Ok | Tone::Quiet) {
-                found.push(format!("{:?} in the list, {:?} on the page", Group::of(&summary, clock.millis), view.verdict));
+                found.push(format!(
+                    "{:?} in the list, {:?} on the page",
+                    Group::of(&summary, clock.millis),
+                    view.verdict
+                ));
             }
         }
         let account = self.of.entry(deployment.uid).or_default();
@@ -258,7 +267,10 @@ impl Truth {
     fn next(&mut self, looked: &Looked<'_>, view: &View, now: Millis, found: &mut Vec<String>) {
         let may = may(&looked.deployment.now.spec, &looked.sums);
         if !may.allows(looked.next) {
-            found.push(format!("said to come: {:?}; by the controller's arithmetic: {may:?}, {:?}", looked.next, looked.sums));
+            found.push(format!(
+                "said to come: {:?}; by the controller's arithmetic: {may:?}, {:?}",
+                looked.next, looked.sums
+            ));
         }
         if view.hold == Hold::Waits && !matches!(may, May::Nothing | May::Create) {
             found.push(format!("waits, although {may:?}"));
@@ -266,11 +278,16 @@ impl Truth {
         let why = &view.verdict.why;
         let is_said = |words: &str| why.contains(words);
         let is_wrong = match looked.next {
-            Next::AddNew(pods) => is_said("may go (floor") || is_said("may be added") && !is_said(&format!("{pods} new pod")),
-            Next::RemoveOld { unhealthy, healthy } => {
-                is_said("an old one may go") || is_said("may go (floor") && !is_said(&format!("{} old pod", unhealthy + healthy))
+            Next::AddNew(pods) => {
+                is_said("may go (floor") || is_said("may be added") && !is_said(&format!("{pods} new pod"))
             }
-            Next::WaitForNew { .. } => is_said("old pod may go") || is_said("old pods may go") || is_said("may be added"),
+            Next::RemoveOld { unhealthy, healthy } => {
+                is_said("an old one may go")
+                    || is_said("may go (floor") && !is_said(&format!("{} old pod", unhealthy + healthy))
+            }
+            Next::WaitForNew { .. } => {
+                is_said("old pod may go") || is_said("old pods may go") || is_said("may be added")
+            }
             _ => is_said("may go (floor") || is_said("may be added"),
         };
         if is_wrong {
@@ -302,7 +319,10 @@ impl Truth {
             let text = say::happening(&entry.what);
             if let Some(known) = account.told.get(&entry.id) {
                 let is_young = now - known.first_millis <= SETTLING_MILLIS;
-                if text != known.text && !is_young && !goes_on(&known.text, &text) && !grew(&known.entry.what, &entry.what)
+                if text != known.text
+                    && !is_young
+                    && !goes_on(&known.text, &text)
+                    && !grew(&known.entry.what, &entry.what)
                 {
                     found.push(format!("{:?} became {text:?}", known.text));
                 }
@@ -327,7 +347,13 @@ impl Truth {
 }
 
 /// Names what was there, and says no more than may be.
-fn said_rightly(entry: &Entry, text: &str, revisions: &BTreeSet<u64>, pods: &BTreeSet<String>, found: &mut Vec<String>) {
+fn said_rightly(
+    entry: &Entry,
+    text: &str,
+    revisions: &BTreeSet<u64>,
+    pods: &BTreeSet<String>,
+    found: &mut Vec<String>,
+) {
     for numbers in matches(text, "revision #").into_iter().chain(matches(text, "Revision #")) {
         if !revisions.contains(&numbers[0]) {
             found.push(format!("{text:?}: there never was such a revision"));
@@ -368,13 +394,17 @@ fn goes_on(before: &str, after: &str) -> bool {
 /// Several that are alike are one, with their number.
 fn grew(before: &Happening, after: &Happening) -> bool {
     match (before, after) {
-        (Happening::LeftNode { pods: a, node, .. }, Happening::LeftNode { pods: b, node: same, .. }) => b > a && node == same,
+        (Happening::LeftNode { pods: a, node, .. }, Happening::LeftNode { pods: b, node: same, .. }) => {
+            b > a && node == same
+        }
         (Happening::AndSoOn { steps: a, .. }, Happening::AndSoOn { steps: b, .. }) => b > a,
         (Happening::Rolled { parts, .. }, Happening::AndSoOn { parts: all, steps }) => {
             *steps == 2 && parts.iter().all(|part| all.iter().any(|one| one.set == part.set && one.from == part.from))
         }
         (Happening::Gap { millis: a }, Happening::Gap { millis: b }) => b > a,
-        (Happening::Event { count: a, about, .. }, Happening::Event { count: b, about: same, .. }) => b >= a && about == same,
+        (Happening::Event { count: a, about, .. }, Happening::Event { count: b, about: same, .. }) => {
+            b >= a && about == same
+        }
         _ => false,
     }
 }
@@ -385,7 +415,9 @@ fn is_folded(entry: &Entry, all: &[Entry]) -> bool {
     all.iter().any(|other| match &other.what {
         Happening::AndSoOn { parts: folded, .. } => {
             other.at_millis >= entry.at_millis
-                && parts.iter().all(|part| folded.iter().any(|one| one.set == part.set && one.by().signum() == part.by().signum()))
+                && parts
+                    .iter()
+                    .all(|part| folded.iter().any(|one| one.set == part.set && one.by().signum() == part.by().signum()))
         }
         _ => false,
     })
@@ -407,7 +439,8 @@ fn matches(text: &str, pattern: &str) -> Vec<Vec<u64>> {
     words
         .windows(pattern.len())
         .filter_map(|window| {
-            let read: Option<Vec<Option<u64>>> = window.iter().zip(&pattern).map(|(word, wanted)| number(word, wanted)).collect();
+            let read: Option<Vec<Option<u64>>> =
+                window.iter().zip(&pattern).map(|(word, wanted)| number(word, wanted)).collect();
             Some(read?.into_iter().flatten().collect())
         })
         .collect()
@@ -458,7 +491,8 @@ fn available_in_document(model: &Model, uid: Uid) -> u32 {
     let document = serde_json::to_value(document::document(&model.only(uid), None, None)).unwrap();
     let pods = document["deployments"][0]["pods"].as_array().unwrap().iter();
     let counts = pods.filter(|pod| {
-        let is_available = pod["states"].as_array().and_then(|states| states.last()).is_some_and(|last| last[0] == "available");
+        let is_available =
+            pod["states"].as_array().and_then(|states| states.last()).is_some_and(|last| last[0] == "available");
         let (out, back) = (pod["releasedMillis"].as_i64(), pod["adoptedMillis"].as_i64());
         is_available && (out.is_none() || back.is_some())
     });

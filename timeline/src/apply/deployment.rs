@@ -198,7 +198,8 @@ impl Timeline {
             }
         });
         self.note_all_available(at, uid);
-        let last = |timeline: &Self| timeline.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
+        let last =
+            |timeline: &Self| timeline.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
         let Some((before, after)) = before.zip(last(self)) else { return };
         let revision = after.revision;
         if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)

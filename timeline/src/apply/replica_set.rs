@@ -81,14 +81,7 @@ impl Timeline {
         }
     }
 
-    fn note_scale(
-        &mut self,
-        at: Millis,
-        uid: Uid,
-        (from, to): (u32, u32),
-        cause: ScaleCause,
-        was_max: Option<u32>,
-    ) {
+    fn note_scale(&mut self, at: Millis, uid: Uid, (from, to): (u32, u32), cause: ScaleCause, was_max: Option<u32>) {
         let owner = self.model.replica_sets.get(&uid).and_then(|set| set.owner);
         if let Some(deployment) = owner.filter(|_| from != to) {
             let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };

@@ -111,14 +111,20 @@ impl Timeline {
     /// settled once its ReplicaSet is known; a change-cause is told once.
     pub(super) fn retell_start(&mut self, uid: Uid, is_new_revision: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(Happening::Starts { revision, trigger, images, before, change_cause }) = self.start_of(deployment) else {
+        let Some(Happening::Starts { revision, trigger, images, before, change_cause }) = self.start_of(deployment)
+        else {
             return;
         };
         let is_start = |entry: &Entry| matches!(entry.what, Happening::Starts { revision: r, .. } if r == revision);
         let Some(id) = self.entry(uid, is_start).map(|entry| entry.id) else { return };
         self.retell(uid, id, |entry| {
-            let Happening::Starts { trigger: told, before: told_before, change_cause: told_cause, images: told_images, .. } =
-                &mut entry.what
+            let Happening::Starts {
+                trigger: told,
+                before: told_before,
+                change_cause: told_cause,
+                images: told_images,
+                ..
+            } = &mut entry.what
             else {
                 return;
             };

@@ -22,7 +22,9 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             "A change of the template waits: image {}. It is rolled out once someone runs kubectl rollout resume.",
             images(&spec.images)
         ),
-        CauseKind::Paused { is_edited: false } => "The rollout goes on once someone runs kubectl rollout resume.".to_owned(),
+        CauseKind::Paused { is_edited: false } => {
+            "The rollout goes on once someone runs kubectl rollout resume.".to_owned()
+        }
         CauseKind::Refused => refused(&evidence.message),
         CauseKind::Image { images } => {
             let because = pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object));

@@ -32,8 +32,7 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Scaled { replicas, parts, .. } => scaled(*replicas, parts),
         Happening::Rolled { parts, desired, ceiling, floor, .. } => rolled(parts, *desired, *ceiling, *floor),
         Happening::AndSoOn { parts, steps } => {
-            let parts: Vec<String> =
-                parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
+            let parts: Vec<String> = parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
         }
         Happening::Replicas { from, to } => format!("Replicas changed {from} → {to} (not a rollout)."),

@@ -115,7 +115,9 @@ pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
             if left == 0 { String::new() } else { format!("{} still {} there.", count(left, "pod"), is_are(left)) }
         }
         Standing::Deleting | Standing::NotObserved => String::new(),
-        Standing::Paused => causes().into_iter().chain([next(looked)]).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" "),
+        Standing::Paused => {
+            causes().into_iter().chain([next(looked)]).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
+        }
         Standing::ScaledToZero | Standing::Complete => leftovers(looked).unwrap_or_else(|| "Nothing is moving.".into()),
         Standing::DeadlineExceeded => with(causes(), "Kubernetes keeps trying; it does not roll back by itself."),
         Standing::Finishing => leftovers(looked).unwrap_or_else(|| "The controller has not reported it yet.".into()),
@@ -192,7 +194,9 @@ fn next(looked: &Looked<'_>) -> String {
 fn next_of_rollout(looked: &Looked<'_>) -> Option<String> {
     let floor = looked.limits.floor;
     let said = match looked.next {
-        Next::Nothing if looked.counts.not_yet > 0 => format!("{} to become available", count(looked.counts.not_yet, "pod")),
+        Next::Nothing if looked.counts.not_yet > 0 => {
+            format!("{} to become available", count(looked.counts.not_yet, "pod"))
+        }
         Next::Nothing | Next::Paused => return None,
         Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
         Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),

@@ -18,13 +18,8 @@ impl Timeline {
     /// Tells a step that the model already holds. `was_max` is what the ReplicaSet said of the ceiling before the step.
     pub(in crate::apply) fn tell_step(&mut self, set: Uid, scale: &Scale, was_max: Option<u32>) {
         let Some(set) = self.model.replica_sets.get(&set) else { return };
-        let part = Part {
-            set: set.uid,
-            name: set.name.clone(),
-            revision: set.revision(),
-            from: scale.from,
-            to: scale.to,
-        };
+        let part =
+            Part { set: set.uid, name: set.name.clone(), revision: set.revision(), from: scale.from, to: scale.to };
         match scale.cause {
             ScaleCause::Scaling => {
                 let desired = set.now.desired_replicas;
