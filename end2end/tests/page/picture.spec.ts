@@ -256,7 +256,7 @@ for (const sizes of [SIZES, LARGE]) {
 }
 
 test("no scripts, twice the pixels, another zoom, another theme, paper: the picture stays right", async ({ page, serve, browser }, info) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   const server = await serve(() => held(info, { n130: blocks(130), n300: blocks(300), n1000: blocks(1_000) }));
   const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1440, height: 800 } });
   const sharp = await browser.newContext({ deviceScaleFactor: 2, viewport: { width: 1440, height: 1300 } });

@@ -134,7 +134,7 @@ test.describe("more revisions than fit", () => {
     await page.goto(server.page("many", "shop", "web"));
     await page.waitForSelector("html[data-live=true]");
     await expect.poll(() => isCurrentSeen(page)).toBe(true);
-    await page.setViewportSize({ width: 1280, height: 600 });
+    await page.setViewportSize({ width: 1280, height: 480 });
     await expect.poll(() => isCurrentSeen(page)).toBe(true);
     expect(await top(page)).toBeGreaterThan(0);
     // By keys alone.
