@@ -50,7 +50,7 @@ pub fn verdict_line(slots: &Slots) -> impl IntoView + use<> {
             </div>
             <dl class="figures">
                 <div><dd id="new-available" data-testid="new-available">{slots.now("new-available")}</dd><dt>"new available"</dt></div>
-                <div><dd id="available">{slots.now("available")}</dd><dt>"available in all"</dt></div>
+                <div><dd id="available" data-testid="available">{slots.now("available")}</dd><dt>"available in all"</dt></div>
                 <div id="figure-deadline" class=slots.attribute_now("figure-deadline", "class")>
                     <dd id="deadline">{slots.now("deadline")}</dd>
                     <dt>"until the deadline"</dt>

@@ -36,6 +36,26 @@ test("three revisions have a band each while one overtakes another", async ({ pa
   await expect(page.getByTestId("pod-table").locator("tbody tr")).not.toHaveCount(0);
 });
 
+test("verdict, figures, bands and list say what the document says", async ({ page, serve }) => {
+  for (const [name, deployment, seconds] of [["rollover", "web", 8], ["kill-pod", "nginx", 5], ["replicaset-deleted", "web", 4], ["proportional-scaling", "test", 12], ["relabel-pod", "nginx", 7]] as const) {
+    const server = await serve(() => Server.replaying(name, "--hold-at", String(seconds)));
+    await page.goto(server.page(name, name, deployment));
+    await isLive(page, /Recording/);
+    const document = (await server.document(name, name, deployment)).deployments.at(-1)!;
+    const counts = (pod: (typeof document.pods)[number]) => pod.states.at(-1)![0] === "available" && (pod.releasedMillis === null || pod.adoptedMillis !== null);
+    const available = document.pods.filter(counts).length;
+    const bands = await page.getByTestId("counts").allTextContents();
+    const inBands = bands.map((text) => Number(/wanted, (\d+) available/.exec(text)?.[1] ?? 0));
+    expect(inBands.reduce((sum, pods) => sum + pods, 0), `${name}: bands`).toBe(available);
+    expect(await page.getByTestId("available").textContent(), `${name}: figure`).toBe(String(available));
+    const said = /(\d+) of \d+ available/.exec((await page.getByTestId("verdict").textContent())!)?.[1];
+    if (said) expect(Number(said), `${name}: verdict`).toBe(available);
+    const verdict = await page.getByTestId("verdict").textContent();
+    await page.goto(server.address);
+    await expect(page.getByTestId("deployment").filter({ hasText: deployment }).last()).toContainText(verdict!);
+  }
+});
+
 test("a stretch that nobody saw is shown as such", async ({ page, serve }, info) => {
   const lines = readFileSync(recording("failing-rollout-halts-then-undo"), "utf8").trimEnd().split("\n");
   const from = (JSON.parse(lines[0]!) as { observedAtMillis: number }).observedAtMillis;
