@@ -12,7 +12,7 @@ await page.waitForFunction(() => document.documentElement.dataset.live === "true
 if (says) await page.getByText(says).first().waitFor();
 if (click) {
   await page.click(click);
-  await page.waitForSelector("#detail:not(:empty)");
+  await page.waitForSelector("#detail:not(:empty), #play-more[open]");
 }
 // The picture is measured once a second, and the window glides to its width; a live one never stands still.
 let looks = says ? 1 : 10;

@@ -57,7 +57,7 @@ pub fn take(folder: &str) -> Result<()> {
     let mut demo = sh::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
     let server = Server::start(demo.arg(std::env::temp_dir().join("rollcast.kubeconfig")))?;
     let address = format!("{}/playground?theme=light", server.address);
-    shoot("playground-light", &address, "1440x900", "", "Revision 1 down 2 → 1")?;
+    shoot("playground-light", &address, "1440x900", "#play-more > summary", "Revision 1 down 2 → 1")?;
     println!("{}", folder.display());
     Ok(())
 }

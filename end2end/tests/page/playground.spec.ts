@@ -129,19 +129,30 @@ const sizes = [
 ];
 for (const viewport of sizes) {
   test(`closed, the strip is a line; opened, it leaves the picture in reach (${viewport.width} × ${viewport.height})`, async ({ page, serve }) => {
-    const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig()]));
+    const server = await serve(still);
+    // A long step that stays, whatever the story does.
+    const texts = {
+      "play-title": "What happens during a rollout?",
+      "play-step": "Step 2 of 4",
+      "play-sentence": "Another image: a new ReplicaSet appears. One pod more is allowed (maxSurge 25 %), and one may be missing (maxUnavailable 25 %).",
+      "play-command": "kubectl set image deployment/web web=web:v2",
+    };
+    const told = JSON.stringify({ texts, commands: {}, off: [], pods: [] });
+    await page.route("**/playground/events", (route) => route.fulfill({ contentType: "text/event-stream", body: `data: ${told}\n\n` }));
     await page.setViewportSize(viewport);
     await page.goto(page_(server));
     await isLive(page);
+    await page.request.post(`${server.address}/playground`, { form: { action: "version" } });
+    await expect(new RolloutPage(page).living(2)).not.toHaveCount(0);
     const strip = page.getByTestId("playground");
     const sentence = strip.locator(".tale-sentence");
-    await expect(sentence).toContainText("kubectl set image deployment/web web=web:v2", { timeout: 30_000 });
+    await expect(sentence).toContainText(texts["play-command"]);
     const height = async () => (await strip.boundingBox())!.height;
     expect(await height()).toBeLessThanOrEqual(45);
     await expect(strip.locator(".tale-title")).toBeInViewport();
     await expect(strip.locator("#play-step")).toBeInViewport();
     // What is cut off is in the title.
-    await expect(sentence).toHaveAttribute("title", /kubectl set image deployment\/web web=web:v2/);
+    await expect(sentence).toHaveAttribute("title", `${texts["play-sentence"]} ${texts["play-command"]}`);
     if (viewport.width > 900) {
       await expect(strip.getByRole("button", { name: "Next story" })).toBeInViewport();
       await expect(strip.locator("#play-command")).toBeInViewport();
