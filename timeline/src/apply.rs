@@ -37,6 +37,8 @@ pub struct Timeline {
     due: BTreeSet<(Millis, Uid)>,
     /// Pods per ReplicaSet: (without, with) deletion timestamp. Only pods that exist and that it controls.
     living: BTreeMap<Uid, (u32, u32)>,
+    /// Pods per ReplicaSet that it controls and that are available.
+    available: BTreeMap<Uid, u32>,
     /// Ends that another kind's stream may still explain better.
     settling: Vec<pod::Settling>,
     /// ReplicaSets that just went, and until when that may be explained better.
@@ -171,10 +173,16 @@ impl Timeline {
             let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Ready) else {
                 continue;
             };
+            let owner = pod.owner;
             let since = at.max(pod.since_millis());
             self.emit(Change::PodState(uid, PodState::Available, since));
             self.tell_state(since, uid, PodState::Available);
-            self.note_available(since, uid);
+            if let Some(set) = owner {
+                *self.available.entry(set).or_default() += 1;
+                if let Some(deployment) = self.model.replica_sets.get(&set).and_then(|set| set.owner) {
+                    self.note_all_available(since, deployment);
+                }
+            }
         }
     }
 

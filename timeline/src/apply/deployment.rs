@@ -4,7 +4,6 @@ use super::Timeline;
 use crate::budget;
 use crate::fact::{DeploymentFact, Kind, Seen};
 use crate::model::{Deployment, DeploymentNow, Mark, MarkKind, Rollout};
-use crate::phase::PodState;
 use crate::story::Happening;
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Change, Millis, Uid, order, rollout};
@@ -154,14 +153,6 @@ impl Timeline {
         }
     }
 
-    /// A pod became available: the rollout may have all that it should have.
-    pub(super) fn note_available(&mut self, at: Millis, pod: Uid) {
-        let set = self.model.pods.get(&pod).and_then(|pod| self.model.replica_sets.get(&pod.owner?));
-        if let Some(deployment) = set.and_then(|set| set.owner) {
-            self.note_all_available(at, deployment);
-        }
-    }
-
     /// Keeps when as many pods of the last rollout as are wanted were available first.
     pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
@@ -174,11 +165,10 @@ impl Timeline {
             && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
         let is_seen = || {
             let set = rollout::current_set(&self.model, deployment);
-            set.filter(|set| set.revision() == Some(rollout.revision)).is_some_and(|set| {
-                let mut available = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-                let wanted = deployment.now.spec.replicas as usize;
-                wanted > 0 && available.by_ref().filter(|pod| pod.state() == PodState::Available).count() >= wanted
-            })
+            let set = set.filter(|set| set.revision() == Some(rollout.revision));
+            let available = set.and_then(|set| self.available.get(&set.uid)).copied().unwrap_or_default();
+            let wanted = deployment.now.spec.replicas;
+            wanted > 0 && available >= wanted
         };
         if is_told || is_seen() {
             let altered = Rollout { available_millis: Some(at), ..rollout.clone() };

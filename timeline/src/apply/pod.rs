@@ -56,7 +56,6 @@ impl Timeline {
                 if seen == Seen::InWatch {
                     self.tell_replacement(at, set, uid);
                 }
-                self.note_available_if(at, uid, state);
             }
             self.enter(at, uid, state);
             self.note_now(uid, fact, reading, due);
@@ -68,7 +67,7 @@ impl Timeline {
         if seen == Seen::Deleted {
             self.enter(at, uid, PodState::Gone);
         }
-        self.recount(uid, before.flatten(), &touched);
+        self.recount(at, uid, before.flatten(), &touched);
     }
 
     /// A list lacks it. Nobody saw it go; when nobody looked at all, why cannot be told.
@@ -77,25 +76,18 @@ impl Timeline {
         let (before, owner) = (tally(pod), pod.owner);
         self.decide_end(at, uid, None);
         let decided = self.model.pods.get(&uid).and_then(|pod| pod.end_reason);
-        if was_blind && before.is_some_and(|(_, terminating)| !terminating) && decided.is_some_and(is_guess) {
+        if was_blind && before.is_some_and(|before| !before.is_terminating) && decided.is_some_and(is_guess) {
             self.settling.retain(|end| end.pod != uid);
             self.end(at, uid, EndReason::Unknown, None);
         }
         self.enter(at, uid, PodState::Gone);
-        self.recount(uid, before, &owner.into_iter().collect::<Vec<_>>());
+        self.recount(at, uid, before, &owner.into_iter().collect::<Vec<_>>());
     }
 
     fn enter(&mut self, at: Millis, uid: Uid, state: PodState) {
         if self.model.pods.get(&uid).is_some_and(|pod| pod.state() != state) {
             self.emit(Change::PodState(uid, state, at));
             self.tell_state(at, uid, state);
-            self.note_available_if(at, uid, state);
-        }
-    }
-
-    fn note_available_if(&mut self, at: Millis, uid: Uid, state: PodState) {
-        if state == PodState::Available {
-            self.note_available(at, uid);
         }
     }
 
@@ -211,21 +203,27 @@ impl Timeline {
         if set.now.counts.wanted < living { EndReason::ScaledDown } else { EndReason::DeletedByHand }
     }
 
-    /// Keeps the counts of living pods, and the peaks of the rollouts they belong to.
-    fn recount(&mut self, uid: Uid, before: Option<(Option<Uid>, bool)>, touched: &[Uid]) {
+    /// Keeps the counts of pods per ReplicaSet, and what the rollouts they belong to came to.
+    fn recount(&mut self, at: Millis, uid: Uid, before: Option<Tally>, touched: &[Uid]) {
         let after = self.model.pods.get(&uid).and_then(tally);
         if before == after {
             return;
         }
         for (tally, step) in [(before, -1), (after, 1)] {
-            if let Some((Some(set), terminating)) = tally {
-                let (live, going) = self.living.entry(set).or_default();
-                let count = if terminating { going } else { live };
-                *count = count.saturating_add_signed(step);
+            let Some(Tally { owner: Some(set), is_terminating, is_available }) = tally else { continue };
+            let (live, going) = self.living.entry(set).or_default();
+            let count = if is_terminating { going } else { live };
+            *count = count.saturating_add_signed(step);
+            if is_available {
+                let available = self.available.entry(set).or_default();
+                *available = available.saturating_add_signed(step);
             }
         }
         let deployments: Vec<Uid> = touched.iter().filter_map(|set| self.model.replica_sets.get(set)?.owner).collect();
-        deployments.into_iter().for_each(|deployment| self.note_peaks(deployment));
+        for deployment in deployments {
+            self.note_peaks(deployment);
+            self.note_all_available(at, deployment);
+        }
     }
 }
 
@@ -243,9 +241,21 @@ fn disruption(fact: Option<&PodFact>) -> Option<EndReason> {
     }
 }
 
-/// How a pod counts: its owner and whether it is terminating; `None` once it is gone.
-fn tally(pod: &Pod) -> Option<(Option<Uid>, bool)> {
-    (pod.state() != PodState::Gone).then(|| (pod.owner, pod.now.deletion_at_millis.is_some()))
+/// How a pod counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Tally {
+    owner: Option<Uid>,
+    is_terminating: bool,
+    is_available: bool,
+}
+
+/// How a pod counts; `None` once it is gone.
+fn tally(pod: &Pod) -> Option<Tally> {
+    (pod.state() != PodState::Gone).then(|| Tally {
+        owner: pod.owner,
+        is_terminating: pod.now.deletion_at_millis.is_some(),
+        is_available: pod.state() == PodState::Available,
+    })
 }
 
 /// Tells `ready` from `available`: a ready pod counts once `minReadySeconds` have passed, else it is due then.
