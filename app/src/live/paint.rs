@@ -1,6 +1,8 @@
 //! Paints bars on a canvas: what the picture does with more pods than a browser should have elements for. Looks like the
 //! elements do (`style/states.css`), in the colours of the style sheet.
 
+use std::f64::consts::FRAC_1_SQRT_2;
+
 use timeline::Millis;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{CanvasPattern, CanvasRenderingContext2d, HtmlCanvasElement};
@@ -32,14 +34,14 @@ enum Fill {
 }
 use Fill::{Tile, Tint};
 
-/// A pattern, in pixels: its side, how much colour there is everywhere, how wide its stripe is (a dot, where it has none), and how
-/// far it is turned.
+/// A pattern, in pixels: its side, how much colour there is everywhere, how wide its stripe is (a dot, where it has none), and the sine
+/// of how far it is turned.
 const TILES: [(f64, f64, f64, f64); 5] = [
-    (6.0, 0.3, 2.2, 45.0),  // stripes
-    (5.0, 0.2, 1.6, -45.0), // hatch
-    (5.0, 0.3, 0.0, 0.0),   // dots
-    (5.0, 0.0, 2.0, 0.0),   // dashes
-    (7.0, 0.0, 4.0, 0.0),   // long dashes
+    (6.0, 0.3, 2.2, FRAC_1_SQRT_2),  // stripes
+    (5.0, 0.2, 1.6, -FRAC_1_SQRT_2), // hatch
+    (5.0, 0.3, 0.0, 0.0),            // dots
+    (5.0, 0.0, 2.0, 0.0),            // dashes
+    (7.0, 0.0, 4.0, 0.0),            // long dashes
 ];
 /// In patterns that are not turned a dot has this radius.
 const DOT: f64 = 1.0;
@@ -123,7 +125,8 @@ impl Paint {
         let _ = context.set_transform(1.0, 0.0, 0.0, 1.0, 0.0, 0.0);
         context.clear_rect(0.0, 0.0, wide, high);
         // Patterns move with the time that they fill.
-        let shift = (wide - now) % (PERIOD * ratio).round();
+        let period = (PERIOD * ratio).round();
+        let shift = (wide - now) - ((wide - now) / period).floor() * period;
         let _ = context.translate(shift, 0.0);
         let brush = Brush { context, ratio, left: -shift, right: wide - shift, zero: wide - now - shift, per_milli };
         for (ink, mixed) in INKS.iter().zip(&self.inks) {
@@ -239,7 +242,7 @@ impl Brush<'_> {
 fn pattern(
     context: &CanvasRenderingContext2d,
     colour: &str,
-    (side, soft, stripe, degrees): (f64, f64, f64, f64),
+    (side, soft, stripe, sine): (f64, f64, f64, f64),
     ratio: f64,
 ) -> Option<CanvasPattern> {
     let document = web_sys::window()?.document()?;
@@ -261,10 +264,10 @@ fn pattern(
         drawn.fill();
     }
     let pattern = context.create_pattern_with_html_canvas_element(&tile, "repeat").ok()??;
-    if degrees != 0.0 {
-        let (sin, cos) = f64::to_radians(degrees).sin_cos();
+    if sine != 0.0 {
+        let cosine = sine.abs(); // by 45 degrees, one way or the other
         let turn = js_sys::Object::new();
-        for (name, value) in [("a", cos), ("b", sin), ("c", -sin), ("d", cos), ("e", 0.0), ("f", 0.0)] {
+        for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
             let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
         }
         pattern.set_transform(turn.unchecked_ref()); // browsers take any object with these six

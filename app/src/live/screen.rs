@@ -37,6 +37,8 @@ const MEASURE_MILLIS: f64 = 200.0;
 const ZOOM_STEP: f64 = 0.12;
 /// More bars than this are painted.
 const MOST_ELEMENTS: usize = 120;
+/// What is painted is drawn again at most this often; meanwhile it moves on.
+const CROWD_MILLIS: f64 = 50.0;
 /// A ribbon is drawn again at most this often, and takes at most one part of so many of the browser's time.
 const RIBBON_MILLIS: f64 = 100.0;
 const RIBBON_SHARE: f64 = 4.0;
@@ -259,7 +261,9 @@ impl DeploymentScreen {
         let above = there("picture").and_then(|picture| picture.dyn_into::<HtmlElement>().ok());
         let above = above.map_or(0.0, |picture| f64::from(picture.offset_top()));
         let copy = &mut *self.0.copy.borrow_mut();
-        let scroll = &mut self.0.lists.borrow_mut().scroll;
+        let lists = &mut *self.0.lists.borrow_mut();
+        lists.widen();
+        let scroll = &mut lists.scroll;
         scroll.follow(copy.current, above);
         copy.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
         let is_on_paper = matches("print");
@@ -331,7 +335,11 @@ impl Screen for DeploymentScreen {
             let is_moving =
                 copy.motion.advance(page_millis) || copy.is_dirty || matches!(copy.playback, Playback::Playing { .. });
             let ribbon = RIBBON_MILLIS.max(copy.drawing_millis * RIBBON_SHARE);
-            let pace = if copy.is_ribbon { ribbon } else { 0.0 };
+            let pace = match (copy.is_ribbon, copy.is_crowded) {
+                (true, _) => ribbon,
+                (_, true) => CROWD_MILLIS,
+                _ => 0.0,
+            };
             // Bars leave the picture by time alone.
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
             (now_millis, moment, wanted, page_millis - copy.drawn_at > pace)

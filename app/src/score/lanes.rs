@@ -1,8 +1,5 @@
 //! Bands and slots: which ReplicaSets have a band, and which slot each pod keeps until it is gone.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use timeline::model::{Deployment, Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid, order, rollout, words};
@@ -122,24 +119,27 @@ fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) 
 /// Gives each pod, in the order in which their spans begin, the first slot that is free; slots rest a moment before they are
 /// used again.
 fn slotted(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) -> (Vec<(Uid, u32)>, u32) {
-    // Slots by when they are free again, and those that are free.
-    let (mut taken, mut free) = (BinaryHeap::<Reverse<(Millis, u32)>>::new(), BinaryHeap::new());
-    let mut slots = 0;
+    let mut free_at: Vec<Millis> = Vec::new();
+    // When the next one is free: most pods stay, and need no look at the slots.
+    let mut next_free = Millis::MAX;
     let mut placed = Vec::with_capacity(pods.len());
     for pod in pods {
         let (from, to) = span(pod);
-        while let Some(Reverse((_, slot))) = taken.peek().filter(|taken| taken.0.0 <= from).copied() {
-            taken.pop();
-            free.push(Reverse((0, slot)));
-        }
-        let slot = free.pop().map_or(slots, |Reverse((_, slot))| slot);
-        slots = slots.max(slot + 1);
-        if let Some(to) = to {
-            taken.push(Reverse((to + REST_MILLIS, slot)));
-        }
-        placed.push((pod.uid, slot));
+        let until = to.map_or(Millis::MAX, |to| to + REST_MILLIS);
+        let slot = if next_free <= from { free_at.iter().position(|free| *free <= from) } else { None };
+        let slot = slot.unwrap_or_else(|| {
+            free_at.push(Millis::MAX);
+            free_at.len() - 1
+        });
+        let was = free_at.get_mut(slot).map_or(Millis::MAX, |free| std::mem::replace(free, until));
+        next_free = if was == Millis::MAX {
+            next_free.min(until)
+        } else {
+            free_at.iter().copied().fold(Millis::MAX, Millis::min)
+        };
+        placed.push((pod.uid, slot as u32));
     }
-    (placed, slots)
+    (placed, free_at.len() as u32)
 }
 
 #[cfg(test)]

@@ -28,6 +28,10 @@ pub(super) struct Lists {
     pub(super) scroll: Scroll,
     /// Height of all bands, in pixels.
     pub(super) total: f64,
+    /// Width of the picture, where it is not that of its room.
+    width: Option<i32>,
+    /// What was moved last.
+    moved: [String; 5],
     pub(super) slider: Option<HtmlInputElement>,
     pub(super) announcer: Option<Element>,
 }
@@ -59,6 +63,8 @@ impl Lists {
             picture: there("picture"),
             scroll: Scroll::new(there("scroller")),
             total: 0.0,
+            width: None,
+            moved: Default::default(),
             slider: there("slider").and_then(|slider| slider.dyn_into().ok()),
             announcer: there("announcer"),
         }
@@ -70,9 +76,10 @@ impl Lists {
         let style = scene::times(frame);
         self.timed.iter().for_each(|element| place(element, &style));
         let moving = self.moving.iter().zip(score::MOVING).zip(score::moving(frame, self.total));
-        for ((element, (_, attribute)), value) in moving {
-            if let Some(element) = element {
+        for (((element, (_, attribute)), value), moved) in moving.zip(&mut self.moved) {
+            if let Some(element) = element.as_ref().filter(|_| *moved != value) {
                 let _ = element.set_attribute(attribute, &value); // names of attributes are ours
+                *moved = value;
             }
         }
         if let Some(paint) = &mut self.paint {
@@ -84,9 +91,23 @@ impl Lists {
     pub(super) fn stretch(&mut self, total: f64) {
         if self.total.to_bits() != total.to_bits() {
             self.total = total;
-            if let Some(picture) = &self.picture {
-                place(picture, &format!("height:{}px", fixed(total)));
-            }
+            self.fit();
+        }
+    }
+
+    /// Gives the picture its width: that of axis and budget, also beside a scroll bar.
+    pub(super) fn widen(&mut self) {
+        let width = self.scroll.width();
+        if self.width != width {
+            self.width = width;
+            self.fit();
+        }
+    }
+
+    fn fit(&self) {
+        if let Some(picture) = &self.picture {
+            let width = self.width.map_or_else(String::new, |width| format!(";width:{width}px"));
+            place(picture, &format!("height:{}px{width}", fixed(self.total)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Keeps the current band in view where bands do not fit, until the viewer scrolls.
 
-use web_sys::Element;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
 
 use crate::score::places::Place;
 
@@ -28,6 +29,12 @@ impl Scroll {
         self.element.as_ref().map(|element| f64::from(element.client_height()))
     }
 
+    /// Width of it with its scroll bar, in pixels, where it has one.
+    pub(super) fn width(&self) -> Option<i32> {
+        let element = self.element.as_ref()?.dyn_ref::<HtmlElement>()?;
+        Some(element.offset_width()).filter(|width| *width > element.client_width())
+    }
+
     /// Another Deployment: nobody scrolled here yet.
     pub(super) const fn begin_anew(&mut self) {
         self.is_left_alone = false;
@@ -36,10 +43,10 @@ impl Scroll {
     /// Scrolls to the current band unless the viewer scrolled elsewhere. `above` is the room above the picture.
     pub(super) fn follow(&mut self, current: Option<Place>, above: f64) {
         let (Some(element), Some(current)) = (&self.element, current) else { return };
-        let most = element.scroll_height() - element.client_height();
+        let most = (element.scroll_height() - element.client_height()).max(0);
         let seen = element.scroll_top();
         let bottom = above + current.top + current.height + BELOW;
-        let wanted = (bottom - f64::from(element.client_height())).ceil().clamp(0.0, f64::from(most.max(0))) as i32;
+        let wanted = ((bottom - f64::from(element.client_height())).ceil() as i32).min(most).max(0);
         // What moved because there is less to scroll was moved by nobody.
         if seen != self.at.min(most) {
             self.is_left_alone = (seen - wanted).abs() > NEAR;
