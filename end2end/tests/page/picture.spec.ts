@@ -8,6 +8,9 @@ import { colour, decoded, distance, mean, share, type Box, type Colour, type Pic
 import { expect, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
+/// Thousands of pods take a small machine their time.
+test.beforeEach(() => test.setTimeout(600_000));
+
 const SIZES = [0, 1, 10, 40, 119, 120, 121, 130, 300, 490, 500, 501, 1_000];
 const LARGE = [5_000, 20_000];
 const THEMES = ["light", "dark"] as const;
@@ -220,7 +223,7 @@ for (const sizes of [SIZES, LARGE]) {
     const made = Object.fromEntries(sizes.map((pods) => [`n${pods}`, blocks(pods)]));
 
     test(`every state is seen, live: ${named}`, async ({ page, serve }, info) => {
-      test.setTimeout(300_000);
+      test.setTimeout(600_000);
       const server = await serve(() => held(info, made));
       for (const pods of sizes) {
         await page.goto(address(server, `n${pods}`, theme));
@@ -232,7 +235,7 @@ for (const sizes of [SIZES, LARGE]) {
     });
 
     test(`every state is seen, as the server draws it: ${named}`, async ({ page, serve }, info) => {
-      test.setTimeout(300_000);
+      test.setTimeout(600_000);
       const server = await serve(() => held(info, made));
       await unhydrated(page);
       for (const pods of sizes) {
@@ -242,7 +245,7 @@ for (const sizes of [SIZES, LARGE]) {
     });
 
     test(`every state is seen, on the wall: ${named}`, async ({ page, serve }, info) => {
-      test.setTimeout(300_000);
+      test.setTimeout(600_000);
       const server = await serve(() => held(info, made));
       await page.setViewportSize({ width: 1920, height: 1080 });
       for (const pods of sizes.filter((pods) => pods > 0)) {

@@ -13,7 +13,7 @@ const TOGETHER_MILLIS: Millis = 60_000;
 /// A replacement that is not available after this long is not waited for, in the story.
 const PATIENCE_MILLIS: Millis = 3_600_000;
 /// Most pods that were deleted from outside whose replacements are followed at once; the oldest are given up.
-const MOST_REPLACED: usize = 1_024;
+const MOST_REPLACED: usize = 32;
 
 /// A pod that was deleted from outside, and what took its place.
 #[derive(Debug)]
