@@ -223,7 +223,6 @@ for (const sizes of [SIZES, LARGE]) {
     const made = Object.fromEntries(sizes.map((pods) => [`n${pods}`, blocks(pods)]));
 
     test(`every state is seen, live: ${named}`, async ({ page, serve }, info) => {
-      test.setTimeout(600_000);
       const server = await serve(() => held(info, made));
       for (const pods of sizes) {
         await page.goto(address(server, `n${pods}`, theme));
@@ -235,7 +234,6 @@ for (const sizes of [SIZES, LARGE]) {
     });
 
     test(`every state is seen, as the server draws it: ${named}`, async ({ page, serve }, info) => {
-      test.setTimeout(600_000);
       const server = await serve(() => held(info, made));
       await unhydrated(page);
       for (const pods of sizes) {
@@ -245,7 +243,6 @@ for (const sizes of [SIZES, LARGE]) {
     });
 
     test(`every state is seen, on the wall: ${named}`, async ({ page, serve }, info) => {
-      test.setTimeout(600_000);
       const server = await serve(() => held(info, made));
       await page.setViewportSize({ width: 1920, height: 1080 });
       for (const pods of sizes.filter((pods) => pods > 0)) {
@@ -259,7 +256,6 @@ for (const sizes of [SIZES, LARGE]) {
 }
 
 test("no scripts, twice the pixels, another zoom, another theme, paper: the picture stays right", async ({ page, serve, browser }, info) => {
-  test.setTimeout(600_000);
   const server = await serve(() => held(info, { n130: blocks(130), n300: blocks(300), n1000: blocks(1_000) }));
   const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1440, height: 800 } });
   const sharp = await browser.newContext({ deviceScaleFactor: 2, viewport: { width: 1440, height: 1300 } });

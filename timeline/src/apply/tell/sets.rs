@@ -2,7 +2,6 @@
 
 use super::super::Timeline;
 use crate::model::{Deployment, RemovedBecause};
-use crate::phase::PodState;
 use crate::story::Happening;
 use crate::{Millis, Uid};
 
@@ -97,9 +96,6 @@ impl Timeline {
 
     fn is_available(&self, deployment: &Deployment) -> bool {
         let mut sets = self.model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
-        sets.any(|set| {
-            let mut pods = self.model.pods_of(set.uid);
-            pods.any(|pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available)
-        })
+        sets.any(|set| self.available.get(&set.uid).is_some_and(|pods| *pods > 0))
     }
 }
