@@ -35,10 +35,8 @@ pub struct Timeline {
     listed: BTreeSet<(Kind, Option<String>)>,
     /// Pods that are ready and start to count later, by that time.
     due: BTreeSet<(Millis, Uid)>,
-    /// Pods per ReplicaSet: (without, with) deletion timestamp. Only pods that exist and that it controls.
-    living: BTreeMap<Uid, (u32, u32)>,
-    /// Pods per ReplicaSet that it controls and that are available.
-    available: BTreeMap<Uid, u32>,
+    /// Pods per ReplicaSet, of those that exist and that it controls.
+    counted: BTreeMap<Uid, pod::Counted>,
     /// Ends that another kind's stream may still explain better.
     settling: Vec<pod::Settling>,
     /// ReplicaSets that just went, and until when that may be explained better.
@@ -178,7 +176,7 @@ impl Timeline {
             self.emit(Change::PodState(uid, PodState::Available, since));
             self.tell_state(since, uid, PodState::Available);
             if let Some(set) = owner {
-                *self.available.entry(set).or_default() += 1;
+                self.counted.entry(set).or_default().available += 1;
                 if let Some(deployment) = self.model.replica_sets.get(&set).and_then(|set| set.owner) {
                     self.note_all_available(since, deployment);
                 }
@@ -220,7 +218,7 @@ impl Timeline {
                 let missing =
                     self.model.replica_sets.values().filter(|s| s.removed_millis.is_none() && in_scope(&s.namespace));
                 let missing: Vec<Uid> = missing.map(|s| s.uid).filter(|uid| !present.contains(uid)).collect();
-                missing.into_iter().for_each(|uid| self.replica_set_gone(at_millis, uid));
+                missing.into_iter().for_each(|uid| self.replica_set_gone(at_millis, uid, !was_blind));
             }
             Kind::Pod => {
                 let missing =
@@ -230,6 +228,14 @@ impl Timeline {
             }
             Kind::Event => {}
         }
+        // What seemed to go by itself may have gone with what this list tells.
+        self.settle_ends();
+        self.settle_removals();
         self.listed.insert((kind, namespace));
+    }
+
+    /// Pods of a ReplicaSet.
+    fn counted(&self, set: Uid) -> pod::Counted {
+        self.counted.get(&set).copied().unwrap_or_default()
     }
 }

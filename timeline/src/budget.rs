@@ -65,7 +65,7 @@ pub struct Sums {
     pub new: Option<ReplicaSetCounts>,
     /// The others, the oldest first.
     pub old: Vec<ReplicaSetCounts>,
-    /// Pods of the others that are there, those that terminate included.
+    /// Pods of the others that are there, those that terminate included, those that ended not (`oldPodsRunning` in `recreate.go`).
     pub old_pods: u32,
     /// Sum of `spec.replicas`.
     pub asked: u32,
@@ -113,7 +113,7 @@ impl Sums {
             let mine = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
             let (mut there, mut available) = (0, 0);
             for pod in mine {
-                there += u32::from(!matches!(pod.state(), PodState::Gone | PodState::Finished));
+                there += u32::from(pod.state() != PodState::Gone && pod.now.terminal_millis.is_none());
                 available += u32::from(pod.state() == PodState::Available);
             }
             (ReplicaSetCounts { available, ..set.now.counts }, there)

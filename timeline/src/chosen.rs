@@ -73,7 +73,7 @@ pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Pair> {
     let Some(round) = Round::of(model, set, pod) else { return Vec::new() };
     let moment = Moment::new(model, set, (round.from, pod.ended_millis().unwrap_or(round.from)), skew_millis);
     let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !round.has(other));
-    let stayed = stayed.filter(|other| state_at(other, moment.at).is_some_and(is_active));
+    let stayed = stayed.filter(|other| other.is_active_at(moment.at));
     stayed.map(|other| moment.compare(pod, other)).collect()
 }
 
@@ -117,7 +117,7 @@ impl<'m> Moment<'m> {
             deployment.map_or_else(|| vec![set], |deployment| model.sets_of(deployment).map(|set| set.uid).collect());
         let mut on_node: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
         let is_there = |pod: &Pod, at: Millis| {
-            state_at(pod, at).is_some_and(|state| is_active(state) && state != PodState::Scheduling)
+            pod.is_active_at(at) && state_at(pod, at).is_some_and(|state| state != PodState::Scheduling)
         };
         for pod in sets.into_iter().flat_map(|set| model.pods_of(set).filter(move |pod| pod.owner == Some(set))) {
             // Another ReplicaSet may have let go of it in the same instant, a moment earlier.
@@ -132,9 +132,11 @@ impl<'m> Moment<'m> {
     }
 
     /// What changed just before may have been seen or not: only what is the same either way is told.
-    fn compare(&self, gone: &Pod, other: &Pod) -> Pair {
-        let states =
-            |pod| self.perhaps.into_iter().filter_map(move |at| state_at(pod, at)).filter(|state| is_active(*state));
+    fn compare<'p>(&self, gone: &'p Pod, other: &'p Pod) -> Pair {
+        let states = |pod: &'p Pod| {
+            let then = self.perhaps.into_iter().filter(|at| pod.is_active_at(*at));
+            then.filter_map(|at| state_at(pod, at))
+        };
         let mut found = states(gone)
             .flat_map(|a| states(other).map(move |b| (a, b)))
             .map(|(a, b)| self.compare_in((gone, a), (other, b)));
@@ -254,10 +256,6 @@ fn went(pod: &Pod) -> Option<Millis> {
 
 fn state_at(pod: &Pod, at: Millis) -> Option<PodState> {
     pod.states.iter().rev().find(|(_, start)| *start <= at).map(|(state, _)| *state)
-}
-
-const fn is_active(state: PodState) -> bool {
-    !state.is_ending() && !matches!(state, PodState::Finished)
 }
 
 /// Whether its phase was Running; `None` if the state does not tell.

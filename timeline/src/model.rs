@@ -105,14 +105,6 @@ impl Deployment {
         self.deleted_millis.is_some() || self.now.deleting
     }
 
-    /// Its template is another one than that of its last rollout: a rollout is to come.
-    #[must_use]
-    pub fn is_edited(&self) -> bool {
-        self.rollouts.last().is_some_and(|rollout| {
-            rollout.images != self.now.spec.images || rollout.restarted_at != self.now.restarted_at
-        })
-    }
-
     /// Since when its history is known: nothing before can be shown.
     #[must_use]
     pub fn known_since_millis(&self) -> Millis {
@@ -210,6 +202,10 @@ pub struct Rollout {
     /// When as many of its pods as the Deployment asks for were available for the first time, seen or told by a condition: what
     /// is missing later is no part of it.
     pub available_millis: Option<Millis>,
+    /// For how many replicas everything was available last, as far as that was seen: what is missing above was never there, what
+    /// is missing below is lost.
+    #[serde(skip)]
+    pub available_of: Option<u32>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
     /// Arrival of the first deadlineExceeded verdict.
@@ -432,6 +428,25 @@ impl Pod {
         self.states.last().filter(|(state, _)| *state == PodState::Gone).map(|(_, at)| *at)
     }
 
+    /// Controllers count it: it neither ended nor was asked to go (`IsPodActive` in `controller_utils.go`).
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.now.terminal_millis.is_none() && !self.state().is_ending()
+    }
+
+    /// Controllers counted it at that time; false before it was seen.
+    #[must_use]
+    pub fn is_active_at(&self, at_millis: Millis) -> bool {
+        let state = self.states.iter().rev().find(|(_, since)| *since <= at_millis).map(|(state, _)| *state);
+        state.is_some_and(|state| !state.is_ending()) && self.now.terminal_millis.is_none_or(|at| at > at_millis)
+    }
+
+    /// It failed, as a whole and for good, and still lies about.
+    #[must_use]
+    pub fn is_leftover(&self) -> bool {
+        self.now.terminal_millis.is_some() && self.state() == PodState::Failing
+    }
+
     /// It was released and nobody adopted it since.
     #[must_use]
     pub fn is_out_of_rotation(&self) -> bool {
@@ -450,13 +465,18 @@ pub struct PodNow {
     pub message: String,
     /// Highest sum of `restartCount` seen.
     pub restarts: u32,
+    /// What that was when it was first seen.
+    #[serde(skip)]
+    pub first_restarts: u32,
     /// How a container of it ended last, when that was not well.
     #[serde(skip)]
     pub last_exit: Option<Exit>,
-    /// A ready pod starts to count at this time, by the kubelet's clock.
+    /// A ready pod starts to count at this time, by our clock.
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.
     pub deletion_at_millis: Option<Millis>,
+    /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
+    pub terminal_millis: Option<Millis>,
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
     #[serde(skip)]
     pub ready_since_millis: Option<Millis>,

@@ -68,6 +68,7 @@ fn pod_at(known: &Pod, at: Millis) -> Pod {
         then.end_reason = None;
         then.now.deletion_at_millis = None;
     }
+    then.now.terminal_millis = known.now.terminal_millis.filter(|ended| *ended <= at);
     if then.states.len() < known.states.len() {
         then.now.reason.clear();
         then.now.message.clear();

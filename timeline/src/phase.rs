@@ -91,6 +91,8 @@ pub struct Reading {
     pub restarts: u32,
     /// How a container ended last, when that was not well.
     pub last_exit: Option<Exit>,
+    /// Its phase is Succeeded or Failed: it runs no more and never will.
+    pub is_terminal: bool,
 }
 
 /// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts
@@ -105,6 +107,7 @@ pub fn read(pod: &PodFact) -> Reading {
         ready_since_millis: None,
         restarts: pod.containers.iter().fold(0, |sum, c| sum.saturating_add(c.restarts)),
         last_exit: last_exit(&pod.containers),
+        is_terminal: matches!(pod.phase, Phase::Succeeded | Phase::Failed),
     };
     if pod.meta.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);

@@ -15,6 +15,8 @@ const SLOW_READINESS_MILLIS: Millis = 10_000;
 pub const SILENT_MILLIS: Millis = 5_000;
 /// ReplicaSets make their pods within this time, unless something is wrong.
 const PODS_MISSING_MILLIS: Millis = 10_000;
+/// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
+const FAILED_MILLIS: Millis = 60_000;
 /// An init container that works this long is worth a sentence.
 const SLOW_INIT_MILLIS: Millis = 10_000;
 
@@ -44,6 +46,17 @@ pub struct Evidence {
     pub since_millis: Option<Millis>,
 }
 
+/// What the API server refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The ReplicaSet of a new template.
+    ReplicaSet,
+    /// New pods.
+    Pods,
+    /// That pods are deleted.
+    Deletion,
+}
+
 /// The kinds of causes, the most decisive first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CauseKind {
@@ -54,8 +67,8 @@ pub enum CauseKind {
         /// The template was edited meanwhile.
         is_edited: bool,
     },
-    /// The API server refuses new pods or ReplicaSets.
-    Refused,
+    /// The API server refuses what the controllers ask for.
+    Refused(Refused),
     /// An image cannot be pulled.
     Image {
         /// The images of the new pods.
@@ -63,6 +76,8 @@ pub enum CauseKind {
     },
     /// A container cannot be made.
     BadContainer,
+    /// A container does not start for a reason that is not known here.
+    NotStarted,
     /// Containers end again and again.
     Crash {
         /// Exit code, when it was seen.
@@ -71,8 +86,10 @@ pub enum CauseKind {
         is_out_of_memory: bool,
         /// Restarts of the pod that has most.
         restarts: u32,
+        /// All of them were in the time since it fails.
+        is_since: bool,
     },
-    /// Pods failed as a whole (Evicted, NodeLost, …).
+    /// Pods failed as a whole (Evicted, OutOfcpu, …), lately.
     PodsFailed,
     /// No node takes them.
     Unschedulable,
@@ -162,7 +179,7 @@ impl Scene<'_> {
         if !now.spec.paused {
             return None;
         }
-        let is_edited = self.deployment.is_edited();
+        let is_edited = rollout::awaits_revision(self.model, self.deployment);
         let paused = self.deployment.marks.iter().rev().find(|mark| mark.kind == crate::model::MarkKind::Paused);
         let evidence = Evidence {
             object: self.me(),
@@ -178,33 +195,25 @@ impl Scene<'_> {
         let create_error = status.progressing.as_ref().filter(|c| c.reason == "ReplicaSetCreateError");
         let failure = status.replica_failure.as_ref().filter(|c| c.status == Truth::True);
         let condition: &Condition = create_error.or(failure)?;
+        let what = match condition.reason.as_str() {
+            "ReplicaSetCreateError" => Refused::ReplicaSet,
+            "FailedDelete" => Refused::Deletion,
+            _ => Refused::Pods,
+        };
         let evidence = Evidence {
             object: self.me(),
             reason: condition.reason.clone(),
             message: condition.message.clone(),
             since_millis: condition.last_transition_millis.map(|at| at.min(self.now_millis)),
         };
-        Some(fault(CauseKind::Refused, 0, evidence))
+        Some(fault(CauseKind::Refused(what), 0, evidence))
     }
 
     /// One cause per kind of failure, with the number of pods that have it.
     fn failing(&self, pods: &[&Pod], causes: &mut Vec<Cause>) {
         let first = causes.len();
-        for pod in pods.iter().filter(|pod| is_failing(pod)) {
-            let restarts = pod.now.restarts;
-            let exit = pod.now.last_exit.as_ref();
-            let kind = match pod.now.reason.as_str() {
-                "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
-                    CauseKind::Image { images: crate::words::images(&self.deployment.now.spec.images) }
-                }
-                "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => CauseKind::BadContainer,
-                "Evicted" | "NodeLost" | "Preempting" | "NodeShutdown" | "NodeAffinity" => CauseKind::PodsFailed,
-                reason => CauseKind::Crash {
-                    exit_code: exit.map(|exit| exit.code),
-                    is_out_of_memory: reason == "OOMKilled" || exit.is_some_and(|exit| exit.reason == "OOMKilled"),
-                    restarts,
-                },
-            };
+        for pod in pods.iter().filter(|pod| is_failing(pod) && !pod.is_leftover()) {
+            let kind = self.failure(pod);
             let same = causes
                 .iter_mut()
                 .skip(first)
@@ -212,15 +221,57 @@ impl Scene<'_> {
             match same {
                 Some(cause) => {
                     cause.pods += 1;
-                    if let (CauseKind::Crash { restarts: most, .. }, CauseKind::Crash { .. }) = (&mut cause.kind, &kind)
+                    if let (
+                        CauseKind::Crash { restarts: most, is_since: all, .. },
+                        CauseKind::Crash { restarts, is_since, .. },
+                    ) = (&mut cause.kind, &kind)
                     {
-                        *most = restarts.max(*most);
+                        (*most, *all) = ((*most).max(*restarts), *all && *is_since);
                     }
                 }
                 None => causes.push(fault(kind, 1, of_pod(pod, troubled_since(pod)))),
             }
         }
+        causes.extend(self.failed_pods(pods));
         causes.get_mut(first..).unwrap_or_default().sort_by_key(|cause| rank(&cause.kind));
+    }
+
+    /// How a container of a pod fails.
+    fn failure(&self, pod: &Pod) -> CauseKind {
+        let (restarts, exit) = (pod.now.restarts, pod.now.last_exit.as_ref());
+        match pod.now.reason.as_str() {
+            "ErrImagePull"
+            | "ImagePullBackOff"
+            | "InvalidImageName"
+            | "ErrImageNeverPull"
+            | "ImageInspectError"
+            | "RegistryUnavailable"
+            | "SignatureValidationFailed" => {
+                CauseKind::Image { images: crate::words::images(&self.deployment.now.spec.images) }
+            }
+            "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => CauseKind::BadContainer,
+            reason if reason == "CrashLoopBackOff" || exit.is_some() || restarts > 0 => CauseKind::Crash {
+                exit_code: exit.map(|exit| exit.code),
+                is_out_of_memory: reason == "OOMKilled" || exit.is_some_and(|exit| exit.reason == "OOMKilled"),
+                restarts,
+                is_since: pod.now.first_restarts == 0 && !pod.states.iter().any(|(state, _)| state.is_ready()),
+            },
+            _ => CauseKind::NotStarted,
+        }
+    }
+
+    /// Pods that failed as a whole lately, while others are missing: their replacements may fail alike.
+    fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
+        let set = rollout::current_set(self.model, self.deployment)?;
+        let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
+        let is_late = |pod: &&&Pod| {
+            let since = pod.now.terminal_millis.filter(|_| pod.is_leftover());
+            since.is_some_and(|since| self.now_millis - since <= FAILED_MILLIS)
+        };
+        let mut failed = pods.iter().filter(is_late);
+        let pod = failed.next().filter(|_| available < set.now.counts.wanted as usize)?;
+        let since = pod.now.terminal_millis.unwrap_or_else(|| pod.since_millis());
+        Some(fault(CauseKind::PodsFailed, 1 + failed.count() as u32, of_pod(pod, since)))
     }
 
     fn unschedulable(&self, pods: &[&Pod]) -> Option<Cause> {
@@ -260,7 +311,7 @@ impl Scene<'_> {
 
     /// Nobody can move: no old pod may go, and a new one finds no place.
     fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
-        let cannot_add = so_far.iter().find(|c| matches!(c.kind, CauseKind::Refused | CauseKind::Unschedulable))?;
+        let cannot_add = so_far.iter().find(|c| matches!(c.kind, CauseKind::Refused(Refused::Pods) | CauseKind::Unschedulable))?;
         let spec = &self.deployment.now.spec;
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
@@ -291,13 +342,12 @@ impl Scene<'_> {
 
     /// A ReplicaSet asks for more pods than exist, for longer than its controller needs.
     fn pods_missing(&self, so_far: &[Cause]) -> Option<Cause> {
-        if so_far.iter().any(|cause| cause.kind == CauseKind::Refused) {
+        if so_far.iter().any(|cause| matches!(cause.kind, CauseKind::Refused(_))) {
             return None;
         }
         self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
             let pods = || self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-            let lives = |pod: &&Pod| !pod.state().is_ending();
-            let (wanted, there) = (set.now.counts.wanted, pods().filter(lives).count() as u32);
+            let (wanted, there) = (set.now.counts.wanted, pods().filter(|pod| pod.is_active()).count() as u32);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
             (there < wanted && self.now_millis - since > PODS_MISSING_MILLIS).then(|| {
@@ -327,7 +377,8 @@ impl Scene<'_> {
         let new = rollout::current_set(self.model, self.deployment).map(|set| set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
         old.filter_map(|set| {
-            let mut failing = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && is_failing(pod));
+            let mine = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
+            let mut failing = mine.filter(|pod| is_failing(pod));
             let pod = failing.next()?;
             Some(Cause {
                 kind: CauseKind::OldTroubles { revision: set.revision() },

@@ -21,7 +21,10 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
         let out = pod.released_millis.unwrap_or(Millis::MAX);
         let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation()).unwrap_or(Millis::MAX);
         let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
+        let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
         for ((state, since), until) in pod.states.iter().zip(ends) {
+            // One that failed as a whole counts for nobody, too, until it is seen to go.
+            let until = if state.is_ending() { until } else { until.min(terminal) };
             let Some(layer) = layer(pod, *state) else { continue };
             for (begin, end) in [(*since, until.min(out)), ((*since).max(back), until)] {
                 if begin < end && end > from {

@@ -120,13 +120,15 @@ pub enum Happening {
         before: Option<u64>,
         /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
         change_cause: Option<String>,
+        /// Somebody looked when it started.
+        was_seen: bool,
     },
     /// A rollout is complete.
     Completed {
         /// Its revision.
         revision: u64,
-        /// How long it took.
-        took_millis: Millis,
+        /// How long it took; `None` when the end was not seen.
+        took_millis: Option<Millis>,
     },
     /// A rollout is overtaken by the next one.
     Overtaken {
@@ -180,7 +182,7 @@ pub enum Happening {
     Killed {
         /// Its name.
         pod: String,
-        /// Revision of its ReplicaSet then.
+        /// Revision of the Deployment then.
         revision: Option<u64>,
         /// The pod that took its place, and how long until it was available.
         replacement: Option<(String, Option<Millis>)>,
@@ -209,6 +211,19 @@ pub enum Happening {
         /// When the last one had to.
         last_millis: Millis,
     },
+    /// Pods failed as a whole, one after the other, in a way that is none of the above.
+    Failed {
+        /// Name of the first one.
+        pod: String,
+        /// How many.
+        pods: u32,
+        /// `status.reason`; may be empty.
+        reason: String,
+        /// Revision of the Deployment then.
+        revision: Option<u64>,
+        /// When the last one did.
+        last_millis: Millis,
+    },
     /// A ReplicaSet let go of a pod.
     Released {
         /// Its name.
@@ -234,6 +249,8 @@ pub enum Happening {
     SetDeleted {
         /// Its pod-template-hash.
         hash: String,
+        /// Somebody looked when it went; else who deleted it cannot be told.
+        was_seen: bool,
         /// How long until its Deployment made another one of the same template.
         again_millis: Option<Millis>,
         /// How long nothing was available because of it.
@@ -275,11 +292,15 @@ impl Happening {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::CleanedUp { .. } => LineKind::Step,
-            Self::Ended { reason: EndReason::Unknown, .. } | Self::Gap { .. } | Self::NotKept => LineKind::Unknown,
+            Self::Ended { reason: EndReason::Unknown, .. }
+            | Self::SetDeleted { was_seen: false, .. }
+            | Self::Gap { .. }
+            | Self::NotKept => LineKind::Unknown,
             Self::Deadline { .. }
             | Self::SetDeleted { .. }
             | Self::Deleting
             | Self::Deleted
+            | Self::Failed { .. }
             | Self::LeftNode { reason: EndReason::NodeLost, .. } => LineKind::Bad,
             Self::Event { .. } => LineKind::Event,
             Self::Overtaken { .. }

@@ -80,6 +80,13 @@ pub enum Standing {
     Progressing,
     /// Everything is available; old pods still drain.
     Finishing,
+    /// Complete before, and more is asked for since.
+    ScalingUp {
+        /// A fault lasts, or nothing moves.
+        is_stuck: bool,
+    },
+    /// Complete before, as the Deployment tells, and pods are missing; whether more is asked for or some were lost was not seen.
+    CatchingUp,
     /// Complete before, and now pods are missing.
     Degraded {
         /// A fault lasts, or nothing moves.
@@ -96,7 +103,11 @@ impl Standing {
         match self {
             Self::Complete => Tone::Ok,
             Self::Deleted | Self::Deleting | Self::ScaledToZero => Tone::Quiet,
-            Self::NotObserved | Self::DeadlineExceeded | Self::Stalled | Self::Degraded { is_stuck: true } => Tone::Bad,
+            Self::NotObserved
+            | Self::DeadlineExceeded
+            | Self::Stalled
+            | Self::ScalingUp { is_stuck: true }
+            | Self::Degraded { is_stuck: true } => Tone::Bad,
             _ => Tone::Busy,
         }
     }
@@ -149,6 +160,8 @@ pub struct Counts {
     pub available: u32,
     /// On their way, or failing.
     pub not_yet: u32,
+    /// Failed for good, and not cleaned up yet; no controller counts them.
+    pub failed: u32,
     /// Draining; counted nowhere in the budget.
     pub terminating: u32,
     /// Released and still running.
@@ -321,7 +334,7 @@ impl<'m> Looked<'m> {
             KubectlVerdict::DeadlineExceeded => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
             _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
-            _ if self.is_settled() => Standing::Degraded { is_stuck: self.is_stalled() },
+            _ if self.is_settled() => self.standing_of_missing(),
             _ if self.is_stalled() => Standing::Stalled,
             _ if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
             _ => Standing::Progressing,
@@ -333,6 +346,17 @@ impl<'m> Looked<'m> {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
         self.sums.old_asked() == 0 && last.is_some_and(was_there)
+    }
+
+    /// It was complete, and pods are missing: more are asked for than it ever had, or some of those that it had are lost.
+    fn standing_of_missing(&self) -> Standing {
+        let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
+        let (wanted, is_stuck) = (self.deployment.now.spec.replicas, self.is_stalled());
+        match had {
+            Some(had) if had < wanted && had <= self.counts.available => Standing::ScalingUp { is_stuck },
+            None if !is_stuck => Standing::CatchingUp,
+            _ => Standing::Degraded { is_stuck },
+        }
     }
 
     /// Everything that holds it up is named and passes by itself.
@@ -464,6 +488,7 @@ fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, 
         for pod in model.pods_of(set.uid) {
             match pod.state() {
                 PodState::Gone | PodState::Finished => {}
+                _ if pod.is_leftover() => counts.failed += u32::from(pod.owner == Some(set.uid)),
                 // One that was released counts where it was last.
                 _ if pod.is_out_of_rotation() && pod.owners.last() == Some(&set.uid) => counts.out_of_rotation += 1,
                 _ if pod.owner != Some(set.uid) => {}
@@ -494,8 +519,8 @@ fn set_counts(model: &Model, deployment: &Deployment) -> Vec<SetCounts> {
 /// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as are asked for.
 fn owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
     model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
-        let lives = |pod: &&Pod| pod.owner == Some(set.uid) && !pod.state().is_ending();
-        let (there, wanted) = (model.pods_of(set.uid).filter(lives).count() as u32, set.now.counts.wanted);
+        let is_counted = |pod: &&Pod| pod.owner == Some(set.uid) && pod.is_active();
+        let (there, wanted) = (model.pods_of(set.uid).filter(is_counted).count() as u32, set.now.counts.wanted);
         (make + wanted.saturating_sub(there), remove + there.saturating_sub(wanted))
     })
 }

@@ -7,104 +7,15 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod made;
+
+use made::{condition, deployment, pod, set};
 use timeline::fact::{
-    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit, Image, IntOrPercent,
-    Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+    Container, ContainerState, DeploymentFact, Exit, Phase, PodFact, ReplicaSetFact, Role, Seen, Strategy, Truth,
 };
 use timeline::model::EndReason;
 use timeline::view::{self, Now};
 use timeline::{Fact, Millis, Timeline, Uid};
-
-fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
-    Meta {
-        uid: Uid::from_bits(number),
-        namespace: "shop".into(),
-        name: name.into(),
-        created_at_millis: 0,
-        deletion_at_millis: None,
-        controller: controller.map(Uid::from_bits),
-        generation: 2,
-    }
-}
-
-/// Three replicas, revision 2 half way: one new pod asked for, the old ones available.
-fn deployment() -> DeploymentFact {
-    DeploymentFact {
-        labels: std::collections::BTreeMap::default(),
-        meta: meta(1, "web", None),
-        revision: Some(2),
-        restarted_at: None,
-        spec: DeploymentSpec {
-            replicas: 3,
-            strategy: Strategy::RollingUpdate {
-                max_surge: IntOrPercent::Percent(25),
-                max_unavailable: IntOrPercent::Percent(25),
-            },
-            min_ready_seconds: 0,
-            paused: false,
-            progress_deadline_seconds: Some(600),
-            revision_history_limit: 10,
-            images: vec![Image { container: "web".into(), image: "web:v2".into() }],
-        },
-        status: DeploymentStatus {
-            observed_generation: 2,
-            replicas: 4,
-            updated: 1,
-            ready: 3,
-            available: 3,
-            progressing: None,
-            replica_failure: None,
-        },
-    }
-}
-
-fn set(number: u128, revision: u64, wanted: u32, available: u32) -> ReplicaSetFact {
-    ReplicaSetFact {
-        meta: meta(number, &format!("web-{revision}"), Some(1)),
-        revision: Some(revision),
-        desired_replicas: Some(3),
-        max_replicas: Some(4),
-        change_cause: None,
-        version: String::new(),
-        min_ready_seconds: 0,
-        images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
-        restarted_at: None,
-        template_hash: revision.to_string(),
-        counts: ReplicaSetCounts { wanted, replicas: wanted, ready: available, available },
-    }
-}
-
-fn pod(number: u128, set: u128, name: &str) -> PodFact {
-    PodFact {
-        meta: meta(number, name, Some(set)),
-        node: Some("node-1".into()),
-        phase: Phase::Running,
-        conditions: Vec::new(),
-        reason: String::new(),
-        message: String::new(),
-        ready: None,
-        scheduled: None,
-        disruption: None,
-        deletion_cost: 0,
-        containers: vec![Container {
-            name: "web".into(),
-            role: Role::App,
-            state: Some(ContainerState::Running),
-            restarts: 0,
-            last_exit: None,
-        }],
-    }
-}
-
-fn condition(status: Truth, reason: &str, message: &str) -> Condition {
-    Condition {
-        status,
-        reason: reason.into(),
-        message: message.into(),
-        last_transition_millis: Some(0),
-        last_update_millis: Some(0),
-    }
-}
 
 /// The scene, changed, and what is said of it after 30 s.
 fn said(change: impl FnOnce(&mut DeploymentFact, &mut ReplicaSetFact, &mut Vec<PodFact>)) -> String {

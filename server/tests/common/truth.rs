@@ -466,6 +466,7 @@ fn count(model: &Model, deployment: &Deployment) -> Counted {
             match pod.state() {
                 PodState::Gone | PodState::Finished => {}
                 PodState::Terminating => counted.terminating += 1,
+                _ if pod.now.terminal_millis.is_some() => {} // no controller counts what failed for good
                 PodState::Available => {
                     counted.available += 1;
                     counted.new_available += u32::from(current == Some(set.uid));

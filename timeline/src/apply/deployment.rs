@@ -70,8 +70,9 @@ impl Timeline {
         }
         let verdict = verdict::kubectl(&now);
         self.note_verdict(at, uid, verdict);
-        self.start_rollout(at, uid, &now);
-        self.follow_rollout(at, uid, &now, verdict);
+        let was_seen = seen != Seen::InList;
+        self.start_rollout(at, uid, &now, was_seen);
+        self.follow_rollout(at, uid, &now, verdict, was_seen);
     }
 
     pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {
@@ -87,7 +88,7 @@ impl Timeline {
         }
     }
 
-    fn start_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow) {
+    fn start_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else {
             return;
         };
@@ -106,8 +107,12 @@ impl Timeline {
         if let Some(mut overtaken) = overtaken {
             overtaken.superseded_millis = Some(at);
             let before = overtaken.revision;
+            // One that had everything finished, and what finished while nobody looked is not known.
+            let is_overtaken = was_seen && overtaken.available_millis.is_none();
             self.emit(Change::Rollout(uid, index - 1, Box::new(overtaken)));
-            self.tell(uid, at, Happening::Overtaken { revision: before, by: revision });
+            if is_overtaken {
+                self.tell(uid, at, Happening::Overtaken { revision: before, by: revision });
+            }
         }
         self.emit(Change::Rollout(
             uid,
@@ -123,6 +128,7 @@ impl Timeline {
                 max_unavailable: limits.max_unavailable,
                 completed_millis: None,
                 available_millis: None,
+                available_of: None,
                 superseded_millis: None,
                 deadline_exceeded_millis: None,
                 min_available: now.status.available,
@@ -130,7 +136,7 @@ impl Timeline {
                 peak_terminating,
             }),
         ));
-        self.tell_start(at, uid);
+        self.tell_start(at, uid, was_seen);
     }
 
     /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
@@ -153,30 +159,28 @@ impl Timeline {
         }
     }
 
-    /// Keeps when as many pods of the last rollout as are wanted were available first.
+    /// Keeps when as many pods of the last rollout as are wanted were available first, and for how many replicas last.
     pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
-        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.available_millis.is_none()) else {
-            return;
-        };
+        let Some(rollout) = deployment.rollouts.last() else { return };
         let progressing = deployment.now.status.progressing.as_ref();
         let is_told = deployment.now.generation <= deployment.now.status.observed_generation
             && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
-        let is_seen = || {
-            let set = rollout::current_set(&self.model, deployment);
-            let set = set.filter(|set| set.revision() == Some(rollout.revision));
-            let available = set.and_then(|set| self.available.get(&set.uid)).copied().unwrap_or_default();
-            let wanted = deployment.now.spec.replicas;
-            wanted > 0 && available >= wanted
-        };
-        if is_told || is_seen() {
-            let altered = Rollout { available_millis: Some(at), ..rollout.clone() };
+        let set = rollout::current_set(&self.model, deployment);
+        let set = set.filter(|set| set.revision() == Some(rollout.revision));
+        let wanted = deployment.now.spec.replicas;
+        let has_all = set.is_some_and(|set| self.counted(set.uid).available >= wanted);
+        let is_first = rollout.available_millis.is_none() && (is_told || (has_all && wanted > 0));
+        let available_of = if has_all { Some(wanted) } else { rollout.available_of };
+        if is_first || available_of != rollout.available_of {
+            let available_millis = if is_first { Some(at) } else { rollout.available_millis };
+            let altered = Rollout { available_millis, available_of, ..rollout.clone() };
             self.emit(Change::Rollout(uid, index, Box::new(altered)));
         }
     }
 
-    fn follow_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, verdict: KubectlVerdict) {
+    fn follow_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, verdict: KubectlVerdict, was_seen: bool) {
         let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(now.status.available);
@@ -195,7 +199,8 @@ impl Timeline {
         if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
             && before.completed_millis.is_none()
         {
-            self.tell(uid, at, Happening::Completed { revision, took_millis: completed - started });
+            let took_millis = was_seen.then_some(completed - started);
+            self.tell(uid, at, Happening::Completed { revision, took_millis });
         }
         if after.deadline_exceeded_millis != before.deadline_exceeded_millis {
             self.tell(uid, at, Happening::Deadline { revision });
@@ -236,8 +241,8 @@ impl Timeline {
     /// Pods (without, with) deletion timestamp whose ReplicaSet the Deployment controls and that is not gone.
     fn owned_pods(&self, deployment: Uid) -> (u32, u32) {
         self.model.owned_sets(deployment).fold((0, 0), |(live, going), set| {
-            let (l, g) = self.living.get(&set.uid).copied().unwrap_or_default();
-            (live + l, going + g)
+            let counted = self.counted(set.uid);
+            (live + counted.live, going + counted.going)
         })
     }
 }

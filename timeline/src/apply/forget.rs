@@ -174,8 +174,7 @@ impl Timeline {
 
     fn let_go(&mut self, deployment: Option<Uid>, what: Forgotten) {
         for set in &what.sets {
-            self.living.remove(set);
-            self.available.remove(set);
+            self.counted.remove(set);
         }
         self.emit(Change::Forget(deployment, Box::new(what)));
     }

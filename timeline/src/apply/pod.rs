@@ -6,13 +6,29 @@ use crate::model::{Deployment, EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
 use crate::{Change, Millis, Uid};
 
+/// Clocks that are less apart are not told apart: timestamps are cut to whole seconds.
+const APART_MILLIS: Millis = 2_000;
+
+/// Pods of a ReplicaSet that exist and that it controls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Counted {
+    /// Without deletion timestamp, whatever their phase.
+    pub(super) live: u32,
+    /// With deletion timestamp.
+    pub(super) going: u32,
+    /// Those that controllers count ([`Pod::is_active`]).
+    pub(super) active: u32,
+    /// Available ones.
+    pub(super) available: u32,
+}
+
 /// An end that another kind's stream may still explain better.
 #[derive(Debug)]
 pub(super) struct Settling {
     pod: Uid,
     set: Uid,
-    /// Pods of its ReplicaSet that did not terminate when it was decided, this one included.
-    living: u32,
+    /// Active pods of its ReplicaSet when it was decided, this one included; 0 when it was none itself.
+    active: u32,
     pub(super) until_millis: Millis,
 }
 
@@ -35,7 +51,7 @@ impl Timeline {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
             let reading = phase::read(fact);
-            let (state, due) = settle(&reading, min_ready, at);
+            let (state, due) = settle(&reading, min_ready, at, self.told_skew());
             if before.is_some() {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
@@ -58,7 +74,15 @@ impl Timeline {
                 }
             }
             self.enter(at, uid, state);
-            self.note_now(uid, fact, reading, due);
+            // What it was before a list first told of it is not known.
+            let is_old = before.is_none() && seen == Seen::InList;
+            let terminal_millis = reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at });
+            let has_failed = terminal_millis.is_some_and(|_| state == PodState::Failing) && !is_old;
+            let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
+            self.note_now(uid, fact, reading, due, before.is_none(), terminal_millis);
+            if has_failed && !was_terminal {
+                self.tell_failure(at, uid, left_because(fact), &fact.reason);
+            }
             touched.extend(fact.meta.controller);
         }
         if ends && before.is_none() {
@@ -116,16 +140,18 @@ impl Timeline {
         }
     }
 
-    fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, due: Option<Millis>) {
+    fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, due: Option<Millis>, is_first: bool, terminal: Option<Millis>) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
             message: reading.message,
             restarts: pod.now.restarts.max(reading.restarts),
+            first_restarts: if is_first { reading.restarts } else { pod.now.first_restarts },
             last_exit: reading.last_exit.or_else(|| pod.now.last_exit.clone()),
             available_at_millis: due,
             deletion_at_millis: fact.meta.deletion_at_millis,
+            terminal_millis: pod.now.terminal_millis.or(terminal),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
             deletion_cost: fact.deletion_cost,
             containers: fact.containers.clone(),
@@ -147,11 +173,12 @@ impl Timeline {
             return;
         };
         let owner = pod.owner;
-        let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, self.living_of(owner)));
+        // One that ended already is deleted by no ReplicaSet controller, however few it wants.
+        let active = if pod.is_active() { owner.map_or(0, |set| self.counted(set).active) } else { 0 };
+        let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, active));
         if let Some(set) = owner.filter(|_| is_guess(reason)) {
-            let living = self.living_of(owner);
             let until_millis = at + self.settling_millis();
-            self.settling.push(Settling { pod: uid, set, living, until_millis });
+            self.settling.push(Settling { pod: uid, set, active, until_millis });
         }
         self.end(at, uid, reason, fact);
     }
@@ -161,7 +188,7 @@ impl Timeline {
         let better: Vec<(Uid, EndReason)> = self
             .settling
             .iter()
-            .map(|end| (end.pod, self.end_by_owners(Some(end.set), end.living)))
+            .map(|end| (end.pod, self.end_by_owners(Some(end.set), end.active)))
             .filter(|(pod, reason)| self.model.pods.get(pod).is_some_and(|pod| pod.end_reason != Some(*reason)))
             .collect();
         for (pod, reason) in better {
@@ -180,13 +207,13 @@ impl Timeline {
         self.settling.retain(|end| end.set != set || !is_by_hand(&end.pod));
     }
 
-    /// Pods that a ReplicaSet controls and that do not terminate.
-    fn living_of(&self, set: Option<Uid>) -> u32 {
-        set.and_then(|set| self.living.get(&set)).map_or(0, |(living, _)| *living)
+    /// How much later our clock is than the cluster's, where that is more than whole seconds leave open.
+    fn told_skew(&self) -> Millis {
+        Some(self.skew.millis()).filter(|skew| skew.abs() >= APART_MILLIS).unwrap_or(0)
     }
 
-    /// Why a pod of `owner` goes, when it was one of `living` pods.
-    fn end_by_owners(&self, owner: Option<Uid>, living: u32) -> EndReason {
+    /// Why a pod of `owner` goes, when it was one of so many active pods.
+    fn end_by_owners(&self, owner: Option<Uid>, active: u32) -> EndReason {
         let Some(owner) = owner else {
             return EndReason::DeletedByHand; // released before: no controller cares for it
         };
@@ -200,7 +227,7 @@ impl Timeline {
         if set.removed_millis.is_some() || set.now.deleting {
             return EndReason::ReplicaSetDeleted;
         }
-        if set.now.counts.wanted < living { EndReason::ScaledDown } else { EndReason::DeletedByHand }
+        if set.now.counts.wanted < active { EndReason::ScaledDown } else { EndReason::DeletedByHand }
     }
 
     /// Keeps the counts of pods per ReplicaSet, and what the rollouts they belong to came to.
@@ -210,13 +237,14 @@ impl Timeline {
             return;
         }
         for (tally, step) in [(before, -1), (after, 1)] {
-            let Some(Tally { owner: Some(set), is_terminating, is_available }) = tally else { continue };
-            let (live, going) = self.living.entry(set).or_default();
-            let count = if is_terminating { going } else { live };
+            let Some(Tally { owner: Some(set), is_terminating, is_active, is_available }) = tally else { continue };
+            let counted = self.counted.entry(set).or_default();
+            let count = if is_terminating { &mut counted.going } else { &mut counted.live };
             *count = count.saturating_add_signed(step);
-            if is_available {
-                let available = self.available.entry(set).or_default();
-                *available = available.saturating_add_signed(step);
+            for (_, count) in
+                [(is_active, &mut counted.active), (is_available, &mut counted.available)].into_iter().filter(|(is, _)| *is)
+            {
+                *count = count.saturating_add_signed(step);
             }
         }
         let deployments: Vec<Uid> = touched.iter().filter_map(|set| self.model.replica_sets.get(set)?.owner).collect();
@@ -241,11 +269,17 @@ fn disruption(fact: Option<&PodFact>) -> Option<EndReason> {
     }
 }
 
+/// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
+fn left_because(fact: &PodFact) -> Option<EndReason> {
+    disruption(Some(fact)).or_else(|| (fact.reason == "Evicted").then_some(EndReason::Evicted))
+}
+
 /// How a pod counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tally {
     owner: Option<Uid>,
     is_terminating: bool,
+    is_active: bool,
     is_available: bool,
 }
 
@@ -254,16 +288,19 @@ fn tally(pod: &Pod) -> Option<Tally> {
     (pod.state() != PodState::Gone).then(|| Tally {
         owner: pod.owner,
         is_terminating: pod.now.deletion_at_millis.is_some(),
+        is_active: pod.is_active(),
         is_available: pod.state() == PodState::Available,
     })
 }
 
 /// Tells `ready` from `available`: a ready pod counts once `minReadySeconds` have passed, else it is due then.
-fn settle(reading: &Reading, min_ready_seconds: u32, at: Millis) -> (PodState, Option<Millis>) {
+/// The cluster's clock counts, which ours is later than by `skew`.
+fn settle(reading: &Reading, min_ready_seconds: u32, at: Millis, skew: Millis) -> (PodState, Option<Millis>) {
     if reading.state != PodState::Ready {
         return (reading.state, None);
     }
-    match phase::available_at(reading.ready_since_millis, min_ready_seconds) {
+    let due = phase::available_at(reading.ready_since_millis, min_ready_seconds);
+    match due.map(|due| due.saturating_add(skew)) {
         Some(due) if due > at => (PodState::Ready, Some(due)),
         _ => (PodState::Available, None),
     }

@@ -5,6 +5,9 @@ use crate::fact::{Kind, ReplicaSetFact, Seen};
 use crate::model::{Deployment, RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 
+/// After nobody looked, the kinds are listed again within this time.
+const RELISTING_MILLIS: Millis = 60_000;
+
 impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
         let uid = fact.meta.uid;
@@ -74,7 +77,7 @@ impl Timeline {
             }
         }
         if seen == Seen::Deleted {
-            self.replica_set_gone(at, uid);
+            self.replica_set_gone(at, uid, true);
         }
         if let Some(deployment) = fact.meta.controller {
             self.note_peaks(deployment);
@@ -90,14 +93,17 @@ impl Timeline {
         }
     }
 
-    pub(super) fn replica_set_gone(&mut self, at: Millis, uid: Uid) {
+    /// A ReplicaSet went; `was_seen` while somebody looked.
+    pub(super) fn replica_set_gone(&mut self, at: Millis, uid: Uid, was_seen: bool) {
         if let Some(set) = self.model.replica_sets.get(&uid) {
             let because = self.removed_because(set);
             if because == RemovedBecause::Deleted {
-                self.settling_sets.push((uid, at + self.settling_millis()));
+                // Lists of other kinds may come much later than this one.
+                let until = if was_seen { at + self.settling_millis() } else { at + RELISTING_MILLIS };
+                self.settling_sets.push((uid, until));
             }
             self.emit(Change::ReplicaSetRemoved(uid, at, because));
-            self.tell_removal(at, uid, because);
+            self.tell_removal(at, uid, because, was_seen);
         }
     }
 

@@ -63,10 +63,9 @@ impl Timeline {
     }
 
     /// A rollout starts, or was there when watching began.
-    pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid) {
-        let Some(what) = self.model.deployments.get(&uid).and_then(|deployment| self.start_of(deployment)) else {
-            return;
-        };
+    pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid, was_seen: bool) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(what) = self.start_of(deployment, was_seen) else { return };
         let Happening::Starts { revision, .. } = what else {
             self.tell(uid, at_millis, what);
             return;
@@ -82,17 +81,20 @@ impl Timeline {
     }
 
     /// What is told of the start of the last rollout.
-    fn start_of(&self, deployment: &Deployment) -> Option<Happening> {
+    fn start_of(&self, deployment: &Deployment, was_seen: bool) -> Option<Happening> {
         let index = deployment.rollouts.len().checked_sub(1)?;
         let rollout = deployment.rollouts.get(index)?;
         let (revision, images) = (rollout.revision, images(&rollout.images));
         let trigger = rollout::trigger(&self.model, deployment, index);
+        let set = rollout::replica_set(&self.model, deployment, rollout);
         if trigger == Trigger::Unknown {
+            // The template may have been edited since; the ReplicaSet has what runs.
+            let images = set.map_or(images, |set| self::images(&set.images));
             return Some(Happening::Begins { revision, images });
         }
-        let set = rollout::replica_set(&self.model, deployment, rollout);
         let before = set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
-        Some(Happening::Starts { revision, trigger, images, before, change_cause: self.change_cause(deployment) })
+        let change_cause = self.change_cause(deployment);
+        Some(Happening::Starts { revision, trigger, images, before, change_cause, was_seen })
     }
 
     /// The change-cause of the last rollout. A new ReplicaSet has that of the revision before until the Deployment is annotated.
@@ -111,9 +113,12 @@ impl Timeline {
     /// settled once its ReplicaSet is known; a change-cause is told once.
     pub(super) fn retell_start(&mut self, uid: Uid, is_new_revision: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(Happening::Starts { revision, trigger, images, before, change_cause }) = self.start_of(deployment)
-        else {
-            return;
+        let (revision, trigger, images, before, change_cause) = match self.start_of(deployment, true) {
+            Some(Happening::Starts { revision, trigger, images, before, change_cause, .. }) => {
+                (revision, trigger, images, before, change_cause)
+            }
+            Some(begins @ Happening::Begins { .. }) => return self.retell_begin(uid, begins),
+            _ => return,
         };
         let is_start = |entry: &Entry| matches!(entry.what, Happening::Starts { revision: r, .. } if r == revision);
         let Some(id) = self.entry(uid, is_start).map(|entry| entry.id) else { return };
@@ -135,6 +140,17 @@ impl Timeline {
                 *told_cause = change_cause;
             }
         });
+    }
+
+    /// Watching began with a revision whose ReplicaSet is listed a moment later.
+    fn retell_begin(&mut self, uid: Uid, begins: Happening) {
+        let Some(first_seen) = self.model.deployments.get(&uid).map(|deployment| deployment.first_seen_millis) else {
+            return;
+        };
+        let is_begin = |entry: &Entry| matches!(entry.what, Happening::Begins { .. }) && entry.at_millis == first_seen;
+        if let Some(id) = self.entry(uid, is_begin).map(|entry| entry.id) {
+            self.retell(uid, id, |entry| entry.what = begins);
+        }
     }
 
     /// Nobody looked for a while; gaps that touch are one.

@@ -1,6 +1,6 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::stall::{Cause, CauseKind};
+use crate::stall::{Cause, CauseKind, Refused};
 use crate::view::Looked;
 use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
 
@@ -25,7 +25,7 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
         CauseKind::Paused { is_edited: false } => {
             "The rollout goes on once someone runs kubectl rollout resume.".to_owned()
         }
-        CauseKind::Refused => refused(&evidence.message),
+        CauseKind::Refused(what) => refused(*what, &evidence.message),
         CauseKind::Image { images } => {
             let because = pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object));
             format!("Image {images} cannot be pulled: {because} ({one_is}).")
@@ -35,21 +35,28 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             safe(&evidence.reason),
             sentence_end(&evidence.message)
         ),
-        CauseKind::Crash { is_out_of_memory: true, restarts, .. } => {
-            format!("New pods are killed, out of memory: {}{for_long} ({one_is}).", count(*restarts, "restart"))
+        CauseKind::NotStarted => {
+            format!("A container does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
-        CauseKind::Crash { exit_code, restarts, .. } => {
-            let exit = exit_code.map(|code| format!("exit code {code}, ")).unwrap_or_default();
-            format!("New pods crash: {exit}{}{for_long} ({one_is}).", count(*restarts, "restart"))
+        CauseKind::Crash { exit_code, is_out_of_memory, restarts, is_since } => {
+            let exit = exit_code.filter(|_| !is_out_of_memory).map(|code| format!("exit code {code}"));
+            let times = match (*restarts, *is_since) {
+                (0, _) => None,
+                (restarts, true) => Some(format!("{}{for_long}", count(restarts, "restart"))),
+                (restarts, false) => Some(format!("{} so far", count(restarts, "restart"))),
+            };
+            let told: Vec<String> = exit.into_iter().chain(times).collect();
+            let told = if told.is_empty() { told.concat() } else { format!(": {}", told.join(", ")) };
+            let verb = if *is_out_of_memory { "are killed, out of memory" } else { "crash" };
+            format!("New pods {verb}{told} ({one_is}).")
         }
         CauseKind::PodsFailed => {
-            let verb = if pods == 1 { "failed" } else { "failed as well" };
-            let message = if evidence.message.is_empty() {
-                ".".to_owned()
-            } else {
-                format!(": {}", sentence_end(&evidence.message))
+            let (who, one_is) = match pods {
+                1 => ("A new pod failed".to_owned(), format!("pod {name}")),
+                pods => (format!("{} failed within a minute", count(pods, "new pod")), format!("one is {name}")),
             };
-            format!("A new pod {verb}, {} ({one_is}){message}", safe(&evidence.reason))
+            let reason = if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
+            format!("{who}{reason} ({one_is}){}", tail(&evidence.message))
         }
         CauseKind::Unschedulable => {
             let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
@@ -71,7 +78,7 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             format!("Waits for readiness gate {gate} on {}.", count(pods, "pod"))
         }
         CauseKind::Deadlock => {
-            let wall = if looked.causes.iter().any(|cause| cause.kind == CauseKind::Refused) {
+            let wall = if looked.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Refused(_))) {
                 "refused"
             } else {
                 "no node fits"
@@ -114,9 +121,19 @@ fn failing(pods: u32) -> String {
     if pods == 1 { "1 pod fails".to_owned() } else { format!("{pods} pods fail") }
 }
 
-fn refused(message: &str) -> String {
+/// What goes on after a sentence: its message, or nothing.
+fn tail(message: &str) -> String {
+    if message.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(message)) }
+}
+
+fn refused(what: Refused, message: &str) -> String {
+    let refused = match what {
+        Refused::ReplicaSet => "the new ReplicaSet",
+        Refused::Pods => "new pods",
+        Refused::Deletion => "to delete pods",
+    };
     let Some((_, quota)) = message.split_once("exceeded quota: ") else {
-        return format!("The API server refuses new pods: {}", sentence_end(message));
+        return format!("The API server refuses {refused}{}", tail(message));
     };
     // "q, requested: pods=1, used: pods=3, limited: pods=3"
     let part = |key: &str| quota.split(", ").find_map(|part| part.strip_prefix(key)).map(safe);
@@ -127,9 +144,9 @@ fn refused(message: &str) -> String {
                 (Some((what, used)), Some((same, limited))) if what == same => format!("{used} of {limited} {what}"),
                 _ => format!("{used} of {limited}"),
             };
-            format!("The API server refuses new pods: quota {name} is used up ({what}).")
+            format!("The API server refuses {refused}: quota {name} is used up ({what}).")
         }
-        _ => format!("The API server refuses new pods: quota {name} is used up."),
+        _ => format!("The API server refuses {refused}: quota {name} is used up."),
     }
 }
 

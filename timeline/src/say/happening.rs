@@ -13,15 +13,18 @@ const AT_ONCE_MILLIS: crate::Millis = 1_000;
 pub fn happening(happening: &Happening) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
-        Happening::Starts { revision, trigger, images, before, change_cause } => {
-            let mut said = starts(*revision, *trigger, images, *before);
+        Happening::Starts { revision, trigger, images, before, change_cause, was_seen } => {
+            let mut said = starts(*revision, *trigger, images, *before, *was_seen);
             if let Some(cause) = change_cause {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
             }
             said
         }
-        Happening::Completed { revision, took_millis } => {
-            format!("Revision {revision} is complete after {}.", duration(*took_millis))
+        Happening::Completed { revision, took_millis: Some(took) } => {
+            format!("Revision {revision} is complete after {}.", duration(*took))
+        }
+        Happening::Completed { revision, took_millis: None } => {
+            format!("Revision {revision} is complete; when it was is not known.")
         }
         Happening::Overtaken { revision, by } => {
             format!("Revision {by} overtook revision {revision} before it finished.")
@@ -41,6 +44,7 @@ pub fn happening(happening: &Happening) -> String {
         }
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
         Happening::LeftNode { pod, pods, node, reason, .. } => left(pod, *pods, node, *reason),
+        Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Released { pod, revision } => {
             let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();
             format!("Pod {} released{by}: its labels no longer match. It keeps running, out of rotation.", name(pod))
@@ -51,7 +55,10 @@ pub fn happening(happening: &Happening) -> String {
             safe(hash),
             revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default()
         ),
-        Happening::SetDeleted { hash, again_millis, outage_millis } => {
+        Happening::SetDeleted { hash, was_seen: false, .. } => {
+            format!("ReplicaSet {} went while nobody looked.", safe(hash))
+        }
+        Happening::SetDeleted { hash, again_millis, outage_millis, .. } => {
             let again = match again_millis {
                 Some(millis) if *millis < AT_ONCE_MILLIS => ", created again at once".to_owned(),
                 Some(millis) => format!(", created again after {}", duration(*millis)),
@@ -80,8 +87,9 @@ pub fn happening(happening: &Happening) -> String {
     }
 }
 
-fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>) -> String {
+fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>, was_seen: bool) -> String {
     match (trigger, before) {
+        _ if !was_seen => format!("Revision {revision} started while nobody looked: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
         (Trigger::Adopted, _) => format!("Revision {revision} adopts the ReplicaSet that was there: image {images}."),
         (Trigger::Restart, _) => format!("Revision {revision} starts: restart with the same image {images}."),
@@ -149,8 +157,7 @@ fn killed(
     replacement: Option<&(String, Option<crate::Millis>)>,
     drained: Option<crate::Millis>,
 ) -> String {
-    let stays = revision.map_or_else(|| "the revision stays".to_owned(), |r| format!("the revision stays {r}"));
-    let mut said = format!("Pod {} deleted from outside the rollout; {stays}.", name(pod));
+    let mut said = format!("Pod {} deleted from outside the rollout; {}.", name(pod), stays(revision));
     // What becomes known later goes on where the sentence ended.
     if let Some((other, available)) = replacement {
         said.push_str(&format!(" Replacement: {}", name(other)));
@@ -163,6 +170,16 @@ fn killed(
         said.push('.');
     }
     said
+}
+
+fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
+    let who = if pods == 1 { format!("Pod {}", name(pod)) } else { count(pods, "pod") };
+    let why = if reason.is_empty() { String::new() } else { format!(": {}", safe(reason)) };
+    format!("{who} failed{why}; {}.", stays(revision))
+}
+
+fn stays(revision: Option<u64>) -> String {
+    revision.map_or_else(|| "the revision stays".to_owned(), |revision| format!("the revision stays {revision}"))
 }
 
 fn left(pod: &str, pods: u32, node: &str, reason: EndReason) -> String {

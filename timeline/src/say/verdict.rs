@@ -43,6 +43,9 @@ pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::Progressing if is_first(looked) => "Starting",
         Standing::Progressing => "Rolling out",
         Standing::Finishing => "Finishing",
+        Standing::ScalingUp { is_stuck: false } => "Scaling up",
+        Standing::ScalingUp { is_stuck: true } => "Stalled",
+        Standing::CatchingUp => "Catching up",
         Standing::Degraded { is_stuck: true } => "Degraded",
         Standing::Degraded { is_stuck: false } => "Recovering",
         Standing::Complete => "Complete",
@@ -81,7 +84,10 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
             };
             format!("{noun} {} {verb} being taken down before {next} starts.", list(&old))
         }
-        Standing::Finishing | Standing::Degraded { .. } => {
+        Standing::ScalingUp { .. } => {
+            format!("Revision {revision} is scaling up: {available} of {wanted} available.")
+        }
+        Standing::Finishing | Standing::CatchingUp | Standing::Degraded { .. } => {
             format!("Revision {revision}: {available} of {wanted} available.")
         }
         Standing::Waiting | Standing::Progressing if looked.awaits_revision() => {
@@ -127,7 +133,7 @@ pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
             said.push(format!("Recreate: the next revision starts when {} gone.", of_these(left)));
             said.join(" ")
         }
-        Standing::Degraded { .. } => with(causes(), &missing(looked)),
+        Standing::ScalingUp { .. } | Standing::CatchingUp | Standing::Degraded { .. } => with(causes(), &missing(looked)),
         Standing::Stalled => with(causes(), &format!("Nothing has moved for a while. {}", next(looked))),
         Standing::Waiting | Standing::Progressing => with(causes(), &next(looked)),
     }
@@ -222,6 +228,9 @@ fn leftovers(looked: &Looked<'_>) -> Option<String> {
     let mut said = Vec::new();
     if counts.terminating > 0 {
         said.push(format!("{} {} still draining.", count(counts.terminating, "old pod"), is_are(counts.terminating)));
+    }
+    if counts.failed > 0 {
+        said.push(format!("{} {} left over.", count(counts.failed, "failed pod"), is_are(counts.failed)));
     }
     if counts.out_of_rotation > 0 {
         let verb = if counts.out_of_rotation == 1 { "runs" } else { "run" };

@@ -4,7 +4,7 @@ use super::super::Timeline;
 use crate::model::EndReason;
 use crate::phase::PodState;
 use crate::story::{Entry, Happening};
-use crate::{Millis, Uid};
+use crate::{Millis, Uid, rollout};
 
 /// A replacement appears this soon after a pod was asked to go.
 const REPLACEMENT_MILLIS: Millis = 5_000;
@@ -34,6 +34,9 @@ impl Timeline {
             self.untell(deployment, entry);
         }
         let Some(pod) = self.model.pods.get(&uid) else { return };
+        if pod.now.terminal_millis.is_some() {
+            return; // that it failed was told then; now it is cleaned up
+        }
         let Some(deployment) = self.teller(pod) else { return };
         let at = pod.ended_millis().unwrap_or(at);
         let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
@@ -42,7 +45,7 @@ impl Timeline {
                 return self.tell_left(deployment, at, name, node, reason);
             }
             (EndReason::DeletedByHand, Some(set), _) if !was_released => {
-                let revision = self.model.replica_sets.get(&set).and_then(|set| set.revision());
+                let revision = self.revision_of(deployment);
                 let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
                 let entry = self.tell(deployment, at, what);
                 if self.replacing.len() == MOST_REPLACED {
@@ -58,6 +61,46 @@ impl Timeline {
             (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, ..) => return,
         };
         self.told_ends.insert(uid, (deployment, entry));
+    }
+
+    /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
+    pub(in crate::apply) fn tell_failure(&mut self, at: Millis, uid: Uid, left: Option<EndReason>, reason: &str) {
+        let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
+        let Some(deployment) = self.teller(pod) else { return };
+        let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
+        match (left, node) {
+            (Some(why), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, why),
+            (Some(reason), _) => {
+                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
+            }
+            (None, _) => self.tell_failed(deployment, at, name, reason),
+        }
+    }
+
+    /// Pods that fail for the same reason one after the other are told together.
+    fn tell_failed(&mut self, deployment: Uid, at: Millis, pod: String, reason: &str) {
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::Failed { reason: other, last_millis, .. } => {
+                other == reason && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        match self.entry(deployment, is_same).map(|entry| entry.id) {
+            Some(id) => self.retell(deployment, id, |entry| {
+                if let Happening::Failed { pods, last_millis, .. } = &mut entry.what {
+                    (*pods, *last_millis) = (*pods + 1, at);
+                }
+            }),
+            None => {
+                let (reason, revision) = (reason.to_owned(), self.revision_of(deployment));
+                self.tell(deployment, at, Happening::Failed { pod, pods: 1, reason, revision, last_millis: at });
+            }
+        }
+    }
+
+    /// The revision that a Deployment is at.
+    fn revision_of(&self, deployment: Uid) -> Option<u64> {
+        rollout::current_revision(&self.model, self.model.deployments.get(&deployment)?)
     }
 
     /// Pods that leave the same node for the same reason one after the other are told together.

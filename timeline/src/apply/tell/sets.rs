@@ -15,6 +15,8 @@ pub(in crate::apply) struct Outage {
     deployment: Uid,
     entry: u64,
     at_millis: Millis,
+    /// It had available pods: that none is left later may be because of it.
+    had_available: bool,
     /// Another one of its template was made.
     is_again: bool,
     /// Since when nothing is available.
@@ -23,7 +25,7 @@ pub(in crate::apply) struct Outage {
 
 impl Timeline {
     /// A ReplicaSet went.
-    pub(in crate::apply) fn tell_removal(&mut self, at: Millis, uid: Uid, because: RemovedBecause) {
+    pub(in crate::apply) fn tell_removal(&mut self, at: Millis, uid: Uid, because: RemovedBecause, was_seen: bool) {
         let Some(set) = self.model.replica_sets.get(&uid) else { return };
         let Some(deployment) = set.owner.and_then(|owner| self.model.deployments.get(&owner)) else { return };
         let (hash, revision, deployment_uid) = (set.template_hash.clone(), set.revision(), deployment.uid);
@@ -33,10 +35,19 @@ impl Timeline {
                 self.tell(deployment_uid, at, Happening::CleanedUp { hash, revision, limit });
             }
             RemovedBecause::Deleted => {
-                let what = Happening::SetDeleted { hash, again_millis: None, outage_millis: None };
+                let had_available = self.counted(uid).available > 0;
+                let what = Happening::SetDeleted { hash, was_seen, again_millis: None, outage_millis: None };
                 let entry = self.tell(deployment_uid, at, what);
                 let (deployment, is_again, since_millis) = (deployment_uid, false, None);
-                self.outages.push(Outage { set: uid, deployment, entry, at_millis: at, is_again, since_millis });
+                self.outages.push(Outage {
+                    set: uid,
+                    deployment,
+                    entry,
+                    at_millis: at,
+                    had_available,
+                    is_again,
+                    since_millis,
+                });
             }
             RemovedBecause::DeploymentDeleted => {}
         }
@@ -78,7 +89,9 @@ impl Timeline {
             }
             let is_available = self.is_available(deployment);
             match outage.since_millis {
-                None if !is_available && at - outage.at_millis <= FOLLOWED_MILLIS => outage.since_millis = Some(at),
+                None if !is_available && outage.had_available && at - outage.at_millis <= FOLLOWED_MILLIS => {
+                    outage.since_millis = Some(at);
+                }
                 None if at - outage.at_millis > FOLLOWED_MILLIS => continue,
                 Some(since) if is_available => {
                     self.retell(outage.deployment, outage.entry, |entry| {
@@ -96,6 +109,6 @@ impl Timeline {
 
     fn is_available(&self, deployment: &Deployment) -> bool {
         let mut sets = self.model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
-        sets.any(|set| self.available.get(&set.uid).is_some_and(|pods| *pods > 0))
+        sets.any(|set| self.counted(set.uid).available > 0)
     }
 }

@@ -21,15 +21,23 @@ impl Timeline {
         let part =
             Part { set: set.uid, name: set.name.clone(), revision: set.revision(), from: scale.from, to: scale.to };
         match scale.cause {
-            ScaleCause::Scaling => {
+            // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
+            // first step of its rollout.
+            ScaleCause::Scaling if !self.is_first_step(set, scale) => {
                 let desired = set.now.desired_replicas;
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
             }
-            ScaleCause::Rollout => {
+            _ => {
                 let Some(room) = self.room(set, scale.deployment, was_max) else { return };
                 self.tell_rolling(scale.deployment, scale.at_millis, part, room);
             }
         }
+    }
+
+    /// It had no replicas before, and others have some.
+    fn is_first_step(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        scale.from == 0 && others.any(|other| other.now.counts.wanted > 0)
     }
 
     /// What the ReplicaSets of a Deployment are asked for after a step of `set`, with ceiling and floor of then.
