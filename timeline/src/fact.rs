@@ -73,6 +73,20 @@ pub enum Fact {
     },
 }
 
+impl Fact {
+    /// The kind that it speaks about.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Deployment(..) => Kind::Deployment,
+            Self::ReplicaSet(..) => Kind::ReplicaSet,
+            Self::Pod(..) => Kind::Pod,
+            Self::Event(_) => Kind::Event,
+            Self::Listed { kind, .. } => *kind,
+        }
+    }
+}
+
 /// How an object came to our eyes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {

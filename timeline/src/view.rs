@@ -421,6 +421,13 @@ impl<'m> Looked<'m> {
         }
     }
 
+    /// ReplicaSets were given what a change of the Deployment allows that is not seen yet: each says what it was allowed with.
+    #[must_use]
+    pub fn is_ahead(&self) -> bool {
+        let mut sets = self.model.owned_sets(self.deployment.uid);
+        sets.any(|set| set.now.max_replicas.is_some_and(|most| most >= self.counts.asked))
+    }
+
     /// The Deployment that bore the name before this one.
     fn predecessor(&self) -> Option<&'m Deployment> {
         let first_seen = self.deployment.first_seen_millis;

@@ -37,12 +37,15 @@ struct Account {
     revisions: BTreeSet<u64>,
     /// Ceilings that its spec had, in order.
     ceilings: Vec<u32>,
+    generation: u64,
     /// Lines by entry: when told, last words, last data.
     told: BTreeMap<u64, Told>,
     /// What was said to come next, and until when that was said.
     said: VecDeque<(Millis, Next)>,
     /// The revision that had everything available at some time.
     had_all: Option<u64>,
+    /// Steps that nothing said to come, while the change that they follow from may still be on its way.
+    unsaid: Vec<(Millis, String)>,
     /// ReplicaSets came from another Deployment, or went to one or to none.
     has_shared_sets: bool,
 }
@@ -59,6 +62,10 @@ impl Truth {
         match fact {
             Some(Fact::Deployment(fact, _)) => {
                 let account = self.of.entry(fact.meta.uid).or_default();
+                if account.generation != fact.meta.generation {
+                    account.generation = fact.meta.generation;
+                    account.unsaid.clear();
+                }
                 account.revisions.extend(fact.revision);
                 let ceiling = limits(&fact.spec).0;
                 if account.ceilings.last() != Some(&ceiling) {
@@ -131,10 +138,8 @@ impl Truth {
         });
         if !is_said {
             let said: Vec<_> = account.said.iter().map(|(until, next)| (now - until, *next)).collect();
-            self.complain(
-                now,
-                format!("{}: step {from} → {to} (new: {is_new}), said before: {said:?}", deployment.name),
-            );
+            let what = format!("{}: step {from} → {to} (new: {is_new}), said before: {said:?}", deployment.name);
+            account.unsaid.push((now, what));
         }
     }
 
@@ -147,6 +152,10 @@ impl Truth {
             return;
         };
         let mut found = Vec::new();
+        let account = self.of.entry(uid).or_default();
+        let is_late = |(at, _): &mut (Millis, String)| now - *at > SETTLING_MILLIS;
+        let unsaid: Vec<_> = account.unsaid.extract_if(.., is_late).collect();
+        unsaid.into_iter().for_each(|(at, what)| self.complain(at, what));
         let counted = count(model, deployment);
         self.figures(model, deployment, &view, &counted, clock, &mut found);
         self.sentences(deployment, &view, &counted, &mut found);

@@ -162,7 +162,7 @@ fn neither(looked: &Looked<'_>) -> Option<String> {
     (looked.sums.old_asked() > 0 && looked.at_limits() && waits && !is_said).then(|| {
         format!(
             "{beginning}: {}, {} of at least {} {} available.",
-            asked(counts.asked, limits.ceiling, looked.is_lowered()),
+            asked(looked),
             counts.available,
             limits.floor,
             is_are(limits.floor)
@@ -170,13 +170,18 @@ fn neither(looked: &Looked<'_>) -> Option<String> {
     })
 }
 
-/// What is asked for against the ceiling. More than that is asked for only until the controller follows limits that fell, or
-/// where somebody else scaled a ReplicaSet.
-fn asked(asked: u32, ceiling: u32, is_lowered: bool) -> String {
-    match (asked > ceiling, is_lowered) {
-        (false, _) => format!("{asked} of at most {ceiling} asked for"),
-        (true, true) => format!("{asked} asked for, above the ceiling of {ceiling} since it was lowered"),
-        (true, false) => format!("{asked} asked for, above the ceiling of {ceiling}"),
+/// What is asked for against the ceiling. More than that is asked for only until the controller follows limits that fell, until
+/// a change that raised them is seen, or where somebody else scaled a ReplicaSet.
+fn asked(looked: &Looked<'_>) -> String {
+    let (asked, ceiling) = (looked.counts.asked, looked.limits.ceiling);
+    if asked <= ceiling {
+        format!("{asked} of at most {ceiling} asked for")
+    } else if looked.is_lowered() {
+        format!("{asked} asked for, above the ceiling of {ceiling} since it was lowered")
+    } else if looked.is_ahead() {
+        format!("{asked} asked for")
+    } else {
+        format!("{asked} asked for, above the ceiling of {ceiling}")
     }
 }
 
@@ -273,7 +278,7 @@ pub fn budget(looked: &Looked<'_>) -> String {
     };
     format!(
         "{} (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
-        asked(counts.asked, limits.ceiling, looked.is_lowered()),
+        asked(looked),
         limits.ceiling,
         counts.available,
         limits.floor,
