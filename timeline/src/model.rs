@@ -477,6 +477,9 @@ pub struct PodNow {
     pub deletion_at_millis: Option<Millis>,
     /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
     pub terminal_millis: Option<Millis>,
+    /// When a list told a state of it whose beginning nobody saw.
+    #[serde(skip)]
+    pub listed_millis: Option<Millis>,
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
     #[serde(skip)]
     pub ready_since_millis: Option<Millis>,

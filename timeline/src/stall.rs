@@ -44,6 +44,8 @@ pub struct Evidence {
     pub message: String,
     /// Since when, by arrival; `None` when that is not known.
     pub since_millis: Option<Millis>,
+    /// Nobody saw it begin: it lasts at least since then.
+    pub is_least: bool,
 }
 
 /// What the API server refuses.
@@ -170,7 +172,8 @@ impl Scene<'_> {
 
     fn silent(&self) -> Option<Cause> {
         let since = self.verdict_since(KubectlVerdict::NotObserved)?;
-        let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
+        let is_least = self.deployment.from_first_list && since == self.deployment.first_seen_millis;
+        let evidence = Evidence { object: self.me(), since_millis: Some(since), is_least, ..Evidence::default() };
         (self.now_millis - since > SILENT_MILLIS).then(|| fault(CauseKind::ControllerSilent, 0, evidence))
     }
 
@@ -184,8 +187,8 @@ impl Scene<'_> {
         let evidence = Evidence {
             object: self.me(),
             reason: "spec.paused".to_owned(),
-            message: String::new(),
             since_millis: paused.map(|mark| mark.at_millis),
+            ..Evidence::default()
         };
         Some(Cause { kind: CauseKind::Paused { is_edited }, is_fault: false, pods: 0, evidence })
     }
@@ -205,6 +208,7 @@ impl Scene<'_> {
             reason: condition.reason.clone(),
             message: condition.message.clone(),
             since_millis: condition.last_transition_millis.map(|at| at.min(self.now_millis)),
+            is_least: false,
         };
         Some(fault(CauseKind::Refused(what), 0, evidence))
     }
@@ -247,7 +251,9 @@ impl Scene<'_> {
             | "ImageInspectError"
             | "RegistryUnavailable"
             | "SignatureValidationFailed" => {
-                CauseKind::Image { images: crate::words::images(&self.deployment.now.spec.images) }
+                // The template may be another one already.
+                let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
+                CauseKind::Image { images: crate::words::images(set.map_or(&[], |set| &set.images)) }
             }
             "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => CauseKind::BadContainer,
             reason if reason == "CrashLoopBackOff" || exit.is_some() || restarts > 0 => CauseKind::Crash {
@@ -295,23 +301,25 @@ impl Scene<'_> {
         })
     }
 
-    fn unready(&self, pods: &[&Pod]) -> Option<Cause> {
-        let unready: Vec<&&Pod> =
-            pods.iter().filter(|pod| pod.state() == PodState::Unready && !is_failing(pod)).collect();
-        let pod = unready.iter().min_by_key(|pod| pod.since_millis())?;
-        let is_slow = self.now_millis - pod.since_millis() > SLOW_READINESS_MILLIS;
-        let is_gate = pod.now.reason == "ReadinessGatesNotReady";
-        (is_gate || is_slow).then(|| Cause {
-            kind: if is_gate { CauseKind::Gate } else { CauseKind::NotReady },
-            is_fault: is_slow,
-            pods: unready.len() as u32,
-            evidence: of_pod(pod, pod.since_millis()),
-        })
+    /// Pods that run and are not ready: behind a gate, or for long.
+    fn unready(&self, pods: &[&Pod]) -> Vec<Cause> {
+        let is_at_gate = |pod: &&Pod| pod.now.reason == "ReadinessGatesNotReady";
+        let unready = pods.iter().copied().filter(|pod| pod.state() == PodState::Unready && !is_failing(pod));
+        let (gated, others): (Vec<&Pod>, Vec<&Pod>) = unready.partition(is_at_gate);
+        let cause = |kind: CauseKind, pods: &[&Pod]| {
+            let pod = pods.iter().min_by_key(|pod| pod.since_millis())?;
+            let is_slow = self.now_millis - pod.since_millis() > SLOW_READINESS_MILLIS;
+            let evidence = of_pod(pod, pod.since_millis());
+            Some(Cause { kind, is_fault: is_slow, pods: pods.len() as u32, evidence })
+        };
+        let slow = cause(CauseKind::NotReady, &others).filter(|cause| cause.is_fault);
+        cause(CauseKind::Gate, &gated).into_iter().chain(slow).collect()
     }
 
     /// Nobody can move: no old pod may go, and a new one finds no place.
     fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
-        let cannot_add = so_far.iter().find(|c| matches!(c.kind, CauseKind::Refused(Refused::Pods) | CauseKind::Unschedulable))?;
+        let cannot_add =
+            so_far.iter().find(|c| matches!(c.kind, CauseKind::Refused(Refused::Pods) | CauseKind::Unschedulable))?;
         let spec = &self.deployment.now.spec;
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
@@ -350,10 +358,13 @@ impl Scene<'_> {
             let (wanted, there) = (set.now.counts.wanted, pods().filter(|pod| pod.is_active()).count() as u32);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
+            // A list that tells of the ReplicaSet with its pods tells of no moment.
+            let is_least = set.scales.is_empty() || pods().any(|pod| pod.now.listed_millis == Some(since));
             (there < wanted && self.now_millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {
                     object: format!("ReplicaSet {}", set.name),
                     since_millis: Some(since),
+                    is_least,
                     ..Evidence::default()
                 };
                 fault(CauseKind::PodsMissing { wanted, there }, wanted - there, evidence)
@@ -410,6 +421,7 @@ fn of_pod(pod: &Pod, since: Millis) -> Evidence {
         reason: pod.now.reason.clone(),
         message: pod.now.message.clone(),
         since_millis: Some(since),
+        is_least: pod.now.listed_millis == Some(since),
     }
 }
 

@@ -85,8 +85,11 @@ pub enum Standing {
         /// A fault lasts, or nothing moves.
         is_stuck: bool,
     },
-    /// Complete before, as the Deployment tells, and pods are missing; whether more is asked for or some were lost was not seen.
-    CatchingUp,
+    /// Pods are missing and nothing is replaced; whether it rolls out, more is asked for or some were lost was not seen.
+    CatchingUp {
+        /// A fault lasts, or nothing moves.
+        is_stuck: bool,
+    },
     /// Complete before, and now pods are missing.
     Degraded {
         /// A fault lasts, or nothing moves.
@@ -107,6 +110,7 @@ impl Standing {
             | Self::DeadlineExceeded
             | Self::Stalled
             | Self::ScalingUp { is_stuck: true }
+            | Self::CatchingUp { is_stuck: true }
             | Self::Degraded { is_stuck: true } => Tone::Bad,
             _ => Tone::Busy,
         }
@@ -335,6 +339,7 @@ impl<'m> Looked<'m> {
             _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
             _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
+            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stalled() },
             _ if self.is_stalled() => Standing::Stalled,
             _ if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
             _ => Standing::Progressing,
@@ -348,13 +353,21 @@ impl<'m> Looked<'m> {
         self.sums.old_asked() == 0 && last.is_some_and(was_there)
     }
 
+    /// It was there when watching began, nothing is replaced, and whether it had everything before is not known.
+    fn is_unseen(&self) -> bool {
+        let last = self.deployment.rollouts.last();
+        self.sums.old_asked() == 0
+            && !self.awaits_revision()
+            && last.is_some_and(|rollout| rollout.started_millis.is_none())
+    }
+
     /// It was complete, and pods are missing: more are asked for than it ever had, or some of those that it had are lost.
     fn standing_of_missing(&self) -> Standing {
         let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
         let (wanted, is_stuck) = (self.deployment.now.spec.replicas, self.is_stalled());
         match had {
             Some(had) if had < wanted && had <= self.counts.available => Standing::ScalingUp { is_stuck },
-            None if !is_stuck => Standing::CatchingUp,
+            None if !is_stuck => Standing::CatchingUp { is_stuck },
             _ => Standing::Degraded { is_stuck },
         }
     }

@@ -362,11 +362,11 @@ fn failures_are_named_for_what_they_are() {
         web.view().reasons[0].sentence.clone()
     };
     let waiting = |reason: &str| ContainerState::Waiting { reason: reason.into(), message: "why".into() };
+    assert_eq!(said(waiting("ImageInspectError")), "Image web:v2 cannot be pulled: ImageInspectError (pod p0200).");
     assert_eq!(
-        said(waiting("ImageInspectError")),
-        "Image web:v2 cannot be pulled: ImageInspectError (pod p0200)."
+        said(waiting("CreatePodSandboxError")),
+        "A container does not start (CreatePodSandboxError, pod p0200): why."
     );
-    assert_eq!(said(waiting("CreatePodSandboxError")), "A container does not start (CreatePodSandboxError, pod p0200): why.");
     let ended = ContainerState::Terminated { exit_code: 3, reason: "Error".into(), message: String::new() };
     assert_eq!(said(ended), "New pods crash: exit code 3 (pod p0200).");
 }

@@ -22,6 +22,18 @@ pub(super) struct Counted {
     pub(super) available: u32,
 }
 
+/// When what a pod is in began, or begins.
+struct Begun {
+    /// It starts to count then.
+    due: Option<Millis>,
+    /// It is seen for the first time.
+    is_first: bool,
+    /// It ended then.
+    terminal_millis: Option<Millis>,
+    /// A list told its state.
+    listed_millis: Option<Millis>,
+}
+
 /// An end that another kind's stream may still explain better.
 #[derive(Debug)]
 pub(super) struct Settling {
@@ -73,13 +85,19 @@ impl Timeline {
                     self.tell_replacement(at, set, uid);
                 }
             }
+            let is_other = before.is_none() || self.model.pods.get(&uid).is_some_and(|pod| pod.state() != state);
             self.enter(at, uid, state);
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
-            let terminal_millis = reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at });
-            let has_failed = terminal_millis.is_some_and(|_| state == PodState::Failing) && !is_old;
+            let has_failed = reading.is_terminal && state == PodState::Failing && !is_old;
             let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
-            self.note_now(uid, fact, reading, due, before.is_none(), terminal_millis);
+            let begun = Begun {
+                due,
+                is_first: before.is_none(),
+                terminal_millis: reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
+                listed_millis: (is_other && seen == Seen::InList).then_some(at),
+            };
+            self.note_now(uid, fact, reading, begun);
             if has_failed && !was_terminal {
                 self.tell_failure(at, uid, left_because(fact), &fact.reason);
             }
@@ -140,18 +158,20 @@ impl Timeline {
         }
     }
 
-    fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, due: Option<Millis>, is_first: bool, terminal: Option<Millis>) {
+    fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: Begun) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
+        let due = begun.due;
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
             message: reading.message,
             restarts: pod.now.restarts.max(reading.restarts),
-            first_restarts: if is_first { reading.restarts } else { pod.now.first_restarts },
+            first_restarts: if begun.is_first { reading.restarts } else { pod.now.first_restarts },
             last_exit: reading.last_exit.or_else(|| pod.now.last_exit.clone()),
             available_at_millis: due,
             deletion_at_millis: fact.meta.deletion_at_millis,
-            terminal_millis: pod.now.terminal_millis.or(terminal),
+            terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
+            listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
             deletion_cost: fact.deletion_cost,
             containers: fact.containers.clone(),
@@ -241,8 +261,9 @@ impl Timeline {
             let counted = self.counted.entry(set).or_default();
             let count = if is_terminating { &mut counted.going } else { &mut counted.live };
             *count = count.saturating_add_signed(step);
-            for (_, count) in
-                [(is_active, &mut counted.active), (is_available, &mut counted.available)].into_iter().filter(|(is, _)| *is)
+            for (_, count) in [(is_active, &mut counted.active), (is_available, &mut counted.available)]
+                .into_iter()
+                .filter(|(is, _)| *is)
             {
                 *count = count.saturating_add_signed(step);
             }

@@ -10,7 +10,8 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let name = short(evidence.object.rsplit(' ').next().unwrap_or_default()).to_owned();
     let name = safe(&name);
-    let since = evidence.since_millis.map(|since| duration(looked.now_millis - since));
+    let least = if evidence.is_least { "at least " } else { "" };
+    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(looked.now_millis - since)));
     let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
     let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
     let spec = &looked.deployment.now.spec;
@@ -40,7 +41,7 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
         }
         CauseKind::Crash { exit_code, is_out_of_memory, restarts, is_since } => {
             let exit = exit_code.filter(|_| !is_out_of_memory).map(|code| format!("exit code {code}"));
-            let times = match (*restarts, *is_since) {
+            let times = match (*restarts, *is_since && !evidence.is_least) {
                 (0, _) => None,
                 (restarts, true) => Some(format!("{}{for_long}", count(restarts, "restart"))),
                 (restarts, false) => Some(format!("{} so far", count(restarts, "restart"))),
@@ -55,7 +56,8 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
                 1 => ("A new pod failed".to_owned(), format!("pod {name}")),
                 pods => (format!("{} failed within a minute", count(pods, "new pod")), format!("one is {name}")),
             };
-            let reason = if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
+            let reason =
+                if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
             format!("{who}{reason} ({one_is}){}", tail(&evidence.message))
         }
         CauseKind::Unschedulable => {
@@ -71,7 +73,9 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
         CauseKind::NotReady => {
             let verb = if pods == 1 { "runs but is" } else { "run but are" };
             let container = unready_containers(&evidence.message);
-            format!("{} {verb} not ready{container} since {}.", count(pods, "new pod"), since.unwrap_or_default())
+            let since = since.unwrap_or_default();
+            let since = if evidence.is_least { format!("for {since}") } else { format!("since {since}") };
+            format!("{} {verb} not ready{container} {since}.", count(pods, "new pod"))
         }
         CauseKind::Gate => {
             let gate = gate(&evidence.message).unwrap_or_else(|| "that is not named".to_owned());

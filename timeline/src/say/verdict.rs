@@ -45,7 +45,8 @@ pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::Finishing => "Finishing",
         Standing::ScalingUp { is_stuck: false } => "Scaling up",
         Standing::ScalingUp { is_stuck: true } => "Stalled",
-        Standing::CatchingUp => "Catching up",
+        Standing::CatchingUp { is_stuck: false } => "Catching up",
+        Standing::CatchingUp { is_stuck: true } => "Stalled",
         Standing::Degraded { is_stuck: true } => "Degraded",
         Standing::Degraded { is_stuck: false } => "Recovering",
         Standing::Complete => "Complete",
@@ -87,7 +88,7 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::ScalingUp { .. } => {
             format!("Revision {revision} is scaling up: {available} of {wanted} available.")
         }
-        Standing::Finishing | Standing::CatchingUp | Standing::Degraded { .. } => {
+        Standing::Finishing | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("Revision {revision}: {available} of {wanted} available.")
         }
         Standing::Waiting | Standing::Progressing if looked.awaits_revision() => {
@@ -133,7 +134,9 @@ pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
             said.push(format!("Recreate: the next revision starts when {} gone.", of_these(left)));
             said.join(" ")
         }
-        Standing::ScalingUp { .. } | Standing::CatchingUp | Standing::Degraded { .. } => with(causes(), &missing(looked)),
+        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
+            with(causes(), &missing(looked))
+        }
         Standing::Stalled => with(causes(), &format!("Nothing has moved for a while. {}", next(looked))),
         Standing::Waiting | Standing::Progressing => with(causes(), &next(looked)),
     }

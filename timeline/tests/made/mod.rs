@@ -294,7 +294,8 @@ impl Web {
                 updated = if set.revision == self.deployment.revision { replicas } else { updated };
             }
         }
-        let is_complete = updated >= self.deployment.spec.replicas && all.replicas == updated && all.available >= updated;
+        let is_complete =
+            updated >= self.deployment.spec.replicas && all.replicas == updated && all.available >= updated;
         self.deployment(|deployment| {
             deployment.status = DeploymentStatus {
                 observed_generation: deployment.meta.generation,
