@@ -5,6 +5,7 @@
 //!  bound ─► created ─ never ─► runs, never ready
 //!               ├─ missing ─► ErrImagePull ⇄ ImagePullBackOff
 //!               ├─ badconfig ─► CreateContainerConfigError
+//!               ├─ outofcpu ─► half of them fail as a whole, the others run
 //!               └─ crash, oom ─► runs ─► Error ─► runs ⇄ CrashLoopBackOff      any ─ deleted ─► lingers ─► gone
 //! ```
 //!
@@ -18,6 +19,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::agenda::Task;
+use crate::controller::node;
 use crate::events::Note;
 use crate::object::{Key, Resource};
 use crate::world::Write;
@@ -46,6 +48,8 @@ pub enum Fate {
     Flap,
     /// Takes its whole grace period to go.
     Linger,
+    /// Every other one is refused by its node, and lies about.
+    Refused,
 }
 
 impl Fate {
@@ -60,6 +64,7 @@ impl Fate {
             ("badconfig", Self::BadConfig),
             ("flap", Self::Flap),
             ("linger", Self::Linger),
+            ("outofcpu", Self::Refused),
             ("slow", Self::Slow),
         ];
         words.into_iter().find(|(word, _)| image.contains(word)).map_or(Self::Healthy, |(_, fate)| fate)
@@ -196,6 +201,11 @@ pub fn act(world: &mut World, key: &Key, number: u64) {
     if world.silent.contains_key(meta::node_of(&pod).unwrap_or_default()) {
         return;
     }
+    if step == Step::Create && fate(&pod) == Fate::Refused && world.random.bool() {
+        let message =
+            "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
+        return fail(world, key, "OutOfcpu", message);
+    }
     if step == Step::Remove {
         world.remove(Resource::Pod, key);
         return;
@@ -212,6 +222,27 @@ pub fn act(world: &mut World, key: &Key, number: u64) {
     if let Some(pod) = world.get::<Pod>(key) {
         plan(world, &pod);
     }
+}
+
+/// A node runs out of memory: its kubelet ends the pod, whose object lies about until somebody cleans it up.
+pub fn evict(world: &mut World, key: &Key) {
+    let message = "The node was low on resource: memory.";
+    node::disrupt(world, key, "TerminationByKubelet", message);
+    fail(world, key, "Evicted", message);
+}
+
+/// A pod fails as a whole, for good.
+fn fail(world: &mut World, key: &Key, reason: &str, message: &str) {
+    world.modify::<Pod>(key, Write::Status, |pod| {
+        let status = pod.status.get_or_insert_default();
+        status.phase = Some("Failed".to_owned());
+        (status.reason, status.message) = (Some(reason.to_owned()), Some(message.to_owned()));
+        for condition in status.conditions.iter_mut().flatten().filter(|condition| condition.type_ == "Ready") {
+            condition.status = "False".to_owned();
+            condition.reason = Some("PodFailed".to_owned());
+        }
+        status.container_statuses = None;
+    });
 }
 
 /// Puts a pod on a node and makes it ready, without waiting for anything.

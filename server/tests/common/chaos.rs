@@ -2,13 +2,15 @@
 //! and ReplicaSets deleted, labels, quota, nodes, other strategies, the Deployment deleted with each propagation and made again.
 
 use fastrand::Rng;
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use simcluster::action::{Action, Choice, edit};
 use simcluster::world::{DeleteOptions, Propagation};
-use simcluster::{Key, Object, Resource, World, story};
+use simcluster::{Key, Object, Resource, World, Write, story};
 
-const FATES: [&str; 11] = ["", "", "", "slow", "never", "missing", "badconfig", "crash", "oom", "flap", "linger"];
+const FATES: [&str; 12] =
+    ["", "", "", "outofcpu", "slow", "never", "missing", "badconfig", "crash", "oom", "flap", "linger"];
 
 /// Does something.
 pub fn act(world: &mut World, of: &Key, rng: &mut Rng) {
@@ -20,7 +22,7 @@ pub fn act(world: &mut World, of: &Key, rng: &mut Rng) {
     };
     let pod = (!choice.pods.is_empty()).then(|| choice.pods[rng.usize(..choice.pods.len())].clone());
     let node = format!("node-{}", rng.u8(1..=4));
-    let action = match rng.u8(..32) {
+    let action = match rng.u8(..36) {
         0..=6 => Some(Action::Image(choice.next_image(FATES[rng.usize(..FATES.len())]))),
         7..=9 => Some(Action::Scale(rng.i32(0..=14))),
         10 | 11 => Some(Action::Undo(None)),
@@ -43,6 +45,8 @@ pub fn act(world: &mut World, of: &Key, rng: &mut Rng) {
         25..=28 => return strategy(world, of, rng),
         29 => return minimum(world, of, rng),
         30 => return history(world, of, rng),
+        31 | 32 => return evict(world, of, &choice, rng),
+        33 | 34 => return hand_over(world, of, &choice, rng),
         _ => {
             let propagation = [Propagation::Background, Propagation::Foreground, Propagation::Orphan][rng.usize(..3)];
             let options = DeleteOptions { propagation, ..DeleteOptions::default() };
@@ -72,6 +76,41 @@ fn strategy(world: &mut World, of: &Key, rng: &mut Rng) {
     change(world, of, |deployment| {
         deployment.spec.as_mut().unwrap().strategy = Some(serde_json::from_value(strategy).unwrap());
     });
+}
+
+/// A node runs out of memory, or somebody cleans up what that left.
+fn evict(world: &mut World, of: &Key, choice: &Choice, rng: &mut Rng) {
+    let pods = world.store().all::<Pod>(Some(&of.namespace));
+    let is_failed = |pod: &&Pod| pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Failed");
+    let failed: Vec<String> = pods.filter(is_failed).filter_map(|pod| pod.metadata.name.clone()).collect();
+    if rng.bool() && !failed.is_empty() {
+        let key = Key::new(&of.namespace, &failed[rng.usize(..failed.len())]);
+        let _ = world.delete(Resource::Pod, &key, &DeleteOptions::default());
+    } else if let Some(pod) = choice.pods.get(rng.usize(..choice.pods.len().max(1))) {
+        let key = Key::new(&of.namespace, pod);
+        if world.get::<Pod>(&key).is_some_and(|pod| pod.spec.is_some_and(|spec| spec.node_name.is_some())) {
+            simcluster::kubelet::evict(world, &key);
+        }
+    }
+}
+
+/// A ReplicaSet gets labels that no Deployment selects, or those that this one does: it is released, and adopted.
+fn hand_over(world: &mut World, of: &Key, choice: &Choice, rng: &mut Rng) {
+    let sets = world.store().all::<ReplicaSet>(Some(&of.namespace));
+    let is_free = |set: &&ReplicaSet| set.metadata.owner_references.as_ref().is_none_or(Vec::is_empty);
+    let free: Vec<String> = sets.filter(is_free).filter_map(|set| set.metadata.name.clone()).collect();
+    let (name, label) = match (&choice.newest, free.first()) {
+        (_, Some(free)) if rng.bool() => (free.clone(), Some("web")),
+        (Some(newest), _) => (newest.clone(), None),
+        _ => return,
+    };
+    let Some(mut set) = world.get::<ReplicaSet>(&Key::new(&of.namespace, &name)) else { return };
+    let labels = set.metadata.labels.get_or_insert_default();
+    match label {
+        Some(label) => drop(labels.insert("app".to_owned(), label.to_owned())),
+        None => drop(labels.remove("app")),
+    }
+    let _ = world.update(Object::ReplicaSet(Box::new(set)), Write::Spec, false); // it may be on its way out
 }
 
 fn minimum(world: &mut World, of: &Key, rng: &mut Rng) {

@@ -370,7 +370,7 @@ fn said_rightly(
     }
     let named: Vec<&String> = match &entry.what {
         Happening::Killed { pod, replacement, .. } => replacement.iter().map(|(name, _)| name).chain([pod]).collect(),
-        Happening::Ended { pod, .. } | Happening::LeftNode { pod, .. } => vec![pod],
+        Happening::Ended { pod, .. } | Happening::LeftNode { pod, .. } | Happening::Failed { pod, .. } => vec![pod],
         Happening::Released { pod, .. } | Happening::Adopted { pod } => vec![pod],
         _ => Vec::new(),
     };
@@ -406,6 +406,10 @@ fn grew(before: &Happening, after: &Happening) -> bool {
         (Happening::LeftNode { pods: a, node, .. }, Happening::LeftNode { pods: b, node: same, .. }) => {
             b > a && node == same
         }
+        (
+            Happening::Failed { pods: a, reason, revision, .. },
+            Happening::Failed { pods: b, reason: r, revision: v, .. },
+        ) => b > a && (reason, revision) == (r, v),
         (Happening::AndSoOn { steps: a, .. }, Happening::AndSoOn { steps: b, .. }) => b > a,
         (Happening::Rolled { parts, .. }, Happening::AndSoOn { parts: all, steps }) => {
             *steps == 2 && parts.iter().all(|part| all.iter().any(|one| one.set == part.set && one.from == part.from))

@@ -79,9 +79,10 @@ impl Timeline {
 
     /// Pods that fail for the same reason one after the other are told together.
     fn tell_failed(&mut self, deployment: Uid, at: Millis, pod: String, reason: &str) {
+        let revision = self.revision_of(deployment);
         let is_same = |entry: &Entry| match &entry.what {
-            Happening::Failed { reason: other, last_millis, .. } => {
-                other == reason && at - last_millis <= TOGETHER_MILLIS
+            Happening::Failed { reason: other, revision: then, last_millis, .. } => {
+                other == reason && *then == revision && at - last_millis <= TOGETHER_MILLIS
             }
             _ => false,
         };
@@ -92,7 +93,7 @@ impl Timeline {
                 }
             }),
             None => {
-                let (reason, revision) = (reason.to_owned(), self.revision_of(deployment));
+                let reason = reason.to_owned();
                 self.tell(deployment, at, Happening::Failed { pod, pods: 1, reason, revision, last_millis: at });
             }
         }
