@@ -63,7 +63,8 @@ impl Timeline {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
             let reading = phase::read(fact);
-            let (state, due) = settle(&reading, min_ready, at, self.told_skew());
+            let due = self.counts_at(&reading, min_ready, at);
+            let state = counted_state(reading.state, due);
             if before.is_some() {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
@@ -110,6 +111,37 @@ impl Timeline {
             self.enter(at, uid, PodState::Gone);
         }
         self.recount(at, uid, before.flatten(), &touched);
+    }
+
+    /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
+    pub(super) fn count_anew(&mut self, at: Millis, set: Uid, min_ready_seconds: u32) {
+        let is_ready = |pod: &&Pod| pod.owner == Some(set) && pod.state().is_ready();
+        let ready: Vec<Uid> = self.model.pods_of(set).filter(is_ready).map(|pod| pod.uid).collect();
+        for uid in ready {
+            let Some(pod) = self.model.pods.get(&uid) else { continue };
+            let (before, mut now) = (tally(pod), pod.now.clone());
+            let due = self.due_at(now.ready_since_millis, min_ready_seconds, at);
+            if let Some(known) = std::mem::replace(&mut now.available_at_millis, due) {
+                self.due.remove(&(known, uid));
+            }
+            self.due.extend(due.map(|due| (due, uid)));
+            self.enter(at, uid, counted_state(PodState::Ready, due));
+            if self.model.pods.get(&uid).is_some_and(|pod| pod.now != now) {
+                self.emit(Change::PodNow(uid, Box::new(now)));
+            }
+            self.recount(at, uid, before, &[set]);
+        }
+    }
+
+    /// When a pod starts to count, if that is later; the cluster's clock decides.
+    fn counts_at(&self, reading: &Reading, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
+        let since = reading.ready_since_millis.filter(|_| reading.state == PodState::Ready);
+        self.due_at(since, min_ready_seconds, at)
+    }
+
+    fn due_at(&self, ready_since_millis: Option<Millis>, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
+        let due = phase::available_at(ready_since_millis, min_ready_seconds)?.saturating_add(self.told_skew());
+        Some(due).filter(|due| *due > at)
     }
 
     /// A list lacks it. Nobody saw it go; when nobody looked at all, why cannot be told.
@@ -315,14 +347,6 @@ fn tally(pod: &Pod) -> Option<Tally> {
 }
 
 /// Tells `ready` from `available`: a ready pod counts once `minReadySeconds` have passed, else it is due then.
-/// The cluster's clock counts, which ours is later than by `skew`.
-fn settle(reading: &Reading, min_ready_seconds: u32, at: Millis, skew: Millis) -> (PodState, Option<Millis>) {
-    if reading.state != PodState::Ready {
-        return (reading.state, None);
-    }
-    let due = phase::available_at(reading.ready_since_millis, min_ready_seconds);
-    match due.map(|due| due.saturating_add(skew)) {
-        Some(due) if due > at => (PodState::Ready, Some(due)),
-        _ => (PodState::Available, None),
-    }
+fn counted_state(state: PodState, due: Option<Millis>) -> PodState {
+    if state == PodState::Ready && due.is_none() { PodState::Available } else { state }
 }

@@ -11,6 +11,8 @@ const RELISTING_MILLIS: Millis = 60_000;
 impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
         let uid = fact.meta.uid;
+        let min_ready_seconds = fact.min_ready_seconds;
+        let knew = self.model.replica_sets.get(&uid).map(|known| known.now.min_ready_seconds);
         let now = ReplicaSetNow {
             counts: fact.counts,
             min_ready_seconds: fact.min_ready_seconds,
@@ -75,6 +77,9 @@ impl Timeline {
                     self.retell_start(owner, true);
                 }
             }
+        }
+        if knew != Some(min_ready_seconds) {
+            self.count_anew(at, uid, min_ready_seconds);
         }
         if seen == Seen::Deleted {
             self.replica_set_gone(at, uid, true);
