@@ -155,14 +155,15 @@ impl Timeline {
         !self.listed.iter().any(|(k, scope)| *k == kind && scope.as_deref().is_none_or(|s| s == namespace))
     }
 
-    /// An object that was made while we watched tells how far the clocks are apart.
+    /// An object that was made while we watched tells how far the clocks are apart. Only a watch's word that it was made
+    /// counts: pods of other controllers never get known, so each change of theirs would look like the first.
     fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen, kind: Kind) {
         let is_known = match kind {
             Kind::Deployment => self.model.deployments.contains_key(&meta.uid),
             Kind::ReplicaSet => self.model.replica_sets.contains_key(&meta.uid),
             _ => self.model.pods.contains_key(&meta.uid),
         };
-        if seen == Seen::InWatch && !is_known {
+        if seen == Seen::Added && !is_known {
             self.skew.note(at_millis, meta.created_at_millis);
         }
     }

@@ -54,7 +54,7 @@ pub enum SourceEvent {
     Object {
         /// The object.
         object: Object,
-        /// Added and modified, or deleted.
+        /// Added, modified or deleted.
         seen: Seen,
         /// Arrival.
         at_millis: Millis,

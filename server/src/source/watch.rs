@@ -228,7 +228,8 @@ impl Watch {
             Err(error) => return Ok(Some(Ended::Failed(error.into()))),
         };
         let seen = match parsed.r#type {
-            "ADDED" | "MODIFIED" => Seen::InWatch,
+            "ADDED" => Seen::Added,
+            "MODIFIED" => Seen::Modified,
             "DELETED" => Seen::Deleted,
             "BOOKMARK" => {
                 self.word();

@@ -8,6 +8,7 @@
 )]
 
 mod recorded;
+mod skew;
 mod support;
 #[path = "../common/until.rs"]
 mod until;

@@ -1,6 +1,5 @@
 //! What is recorded and replayed says what was said live: one source, written down and watched at the same time.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
@@ -25,9 +24,8 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     let written = Arc::new(Mutex::new(Vec::new()));
     let lines = written.clone();
     tokio::spawn(async move {
-        let mut known = BTreeSet::new();
         while let Some(event) = inbox.recv().await {
-            lines.lock().await.extend(recording::lines(event.clone(), &mut known));
+            lines.lock().await.extend(recording::lines(event.clone()));
             if to_hub.send(event).await.is_err() {
                 return;
             }
