@@ -124,6 +124,8 @@ impl Timeline {
             }
             Fact::Event(fact) => self.event(at_millis, *fact),
             Fact::Listed { kind, namespace, present, blind_since_millis } => {
+                // Events illustrate the story: while they alone were away, nothing of a rollout was missed.
+                let blind_since_millis = blind_since_millis.filter(|_| kind != Kind::Event);
                 self.blind(at_millis, namespace.as_deref(), blind_since_millis);
                 self.listed(at_millis, kind, namespace, &present, blind_since_millis.is_some());
             }

@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod gaps;
 mod recorded;
 mod skew;
 mod support;

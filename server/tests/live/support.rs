@@ -276,7 +276,7 @@ impl Watched {
             clock: hub.clock(),
         };
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &namespaces);
+        source::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers }
     }
 

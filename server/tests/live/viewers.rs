@@ -23,7 +23,7 @@ async fn site() -> Site {
     api.put(pod(10, 2, "web-a"));
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;
-    for resource in ["deployments", "replicasets", "pods"] {
+    for resource in ["deployments", "replicasets", "pods", "events"] {
         until("every watch", async || api.requests(Verb::Watch, resource) == 1).await;
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
