@@ -138,7 +138,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let mut bad = Vec::new();
     for cluster in &wanted {
         let found = match cluster.target().await {
-            Ok(target) => source::check::check(&target, &WATCHED, &cluster.namespaces).await,
+            Ok(target) => source::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await,
             Err(why) => source::check::Found { good: Vec::new(), bad: vec![why.to_string()] },
         };
         found.good.iter().for_each(|line| println!("{line}"));
@@ -166,7 +166,7 @@ fn cluster(
 ) -> source::Cluster {
     source::Cluster {
         name: target.name.into(),
-        client: target.client,
+        access: target.access,
         events,
         viewers,
         counters,

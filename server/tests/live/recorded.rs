@@ -6,6 +6,7 @@ use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
 use crate::until::until;
 use server::hub::Handle;
 use server::recording::{self, Recording};
+use server::source::access::Access;
 use server::source::{self, Cluster, Counters, Pace};
 use server::viewers::Viewers;
 use timeline::fact::Kind;
@@ -33,8 +34,8 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
     let viewers = Viewers::one();
-    let (client, clock) = (api.client(), hub.clock());
-    let cluster = Cluster { name: "fake".into(), client, events, viewers, counters, pace: Arc::new(pace), clock };
+    let (access, clock) = (Access::fixed(api.client()), hub.clock());
+    let cluster = Cluster { name: "fake".into(), access, events, viewers, counters, pace: Arc::new(pace), clock };
     source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =
