@@ -108,7 +108,7 @@ impl Credentials {
 
     async fn config(&self, limit: Duration) -> Result<kube::Config, TargetError> {
         let Some(context) = self.context.clone() else {
-            return kube::Config::incluster().map_err(|_| TargetError::None);
+            return kube::Config::incluster().map_err(|why| TargetError::InCluster(why.to_string()));
         };
         let contexts = self.contexts.clone();
         let contexts = self.aside(limit, move || contexts.again()).await??;
@@ -168,8 +168,9 @@ fn place(config: &kube::Config) -> u64 {
     hash(&(config.cluster_url.to_string(), &config.root_cert, &config.tls_server_name, proxy))
 }
 
+/// What the kubeconfig says of the user, in an order of its own: some of it comes in hash maps.
 fn auth(config: &kube::Config) -> Option<String> {
-    serde_json::to_string(&config.auth_info).ok()
+    serde_json::to_value(&config.auth_info).ok().map(|auth| auth.to_string())
 }
 
 /// What the files hold that the kubeconfig only names.
@@ -183,4 +184,23 @@ fn hash(what: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_kubeconfig_read_again_is_the_same() {
+        let env: Vec<_> =
+            (0..20).map(|n| serde_json::json!({ "name": format!("N{n}"), "value": "v", "x": "y" })).collect();
+        let user = serde_json::json!({ "exec": { "command": "fetch", "env": env } });
+        let read = || {
+            let mut config = kube::Config::new("http://localhost".parse().unwrap_or_default());
+            config.auth_info = serde_json::from_value(user.clone()).unwrap_or_default();
+            (config.auth_info.exec.is_some(), place(&config), auth(&config))
+        };
+        assert!(read().0);
+        assert_eq!(read(), read());
+    }
 }

@@ -33,6 +33,9 @@ pub enum TargetError {
     /// There is no kubeconfig and this is not a pod of a cluster.
     #[error("no kubeconfig was found. Give one with --kubeconfig, or in KUBECONFIG, or put it at ~/.kube/config.")]
     None,
+    /// This is a pod of a cluster, and what it is given to ask with is of no use.
+    #[error("the service account of this pod cannot be used: {0}")]
+    InCluster(String),
     /// No such context.
     #[error("the kubeconfig has no context {name:?}. It has: {known}.")]
     Context {

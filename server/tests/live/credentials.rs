@@ -163,10 +163,12 @@ async fn a_command_that_answers_nothing_good_is_asked_less_and_less_often() {
     let watched = folder.watch().await;
     until_stale(&watched, "the credentials were refused").await;
     until("runs", async || folder.runs() >= 5).await;
-    let (begun, before) = (Instant::now(), folder.runs());
+    let (begun, before, refusals) = (Instant::now(), folder.runs(), api.refusals());
     until("two seconds", async || begun.elapsed() > Duration::from_secs(2)).await;
-    let runs = folder.runs() - before;
+    let (runs, refusals) = (folder.runs() - before, api.refusals() - refusals);
     assert!((1..=6).contains(&runs), "{runs} runs in 2 s, where 400 ms lie between two");
+    // Four watches that wait 50 ms on average, each of which tries other credentials at once, and the probe.
+    assert!(refusals <= 4 * (60 + runs), "{refusals} refusals in 2 s");
 }
 
 #[tokio::test]
