@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use server::cli::Clusters;
 use server::clusters;
 use server::config::Config;
+use server::hub::Handle;
 use server::source::credentials::Credentials;
 use server::source::kubeconfig::Contexts;
 use server::viewers::Viewers;
 use timeline::frame::ConnectionState;
 use timeline::{Retention, fact::Kind};
 
-use crate::support::{FakeApi, Verb, Watched, deployment, pod, quick, replica_set};
+use crate::support::{FakeApi, Verb, Watched, deployment, is_stale, pod, quick, replica_set, until_connection};
 use crate::until::until;
 
 /// A folder of its own with a kubeconfig, gone when the test ends.
@@ -96,10 +97,11 @@ async fn shop() -> FakeApi {
 }
 
 async fn until_stale(watched: &Watched, words: &str) {
-    let stale = |now: &timeline::frame::Connection| matches!(&now.state, ConnectionState::Stale { why, .. } if why.contains(words));
-    let mut connection = watched.hub.connection();
-    let waited = tokio::time::timeout(Duration::from_secs(20), connection.wait_for(stale)).await;
-    assert!(waited.is_ok(), "never said {words:?}: {:?}", watched.hub.connection().borrow().state);
+    until_connection(&watched.hub, words, |now| is_stale(now, words)).await;
+}
+
+async fn until_live(hub: &Handle) {
+    until_connection(hub, "live", |now| now.state == ConnectionState::Live).await;
 }
 
 #[tokio::test]
@@ -115,7 +117,7 @@ async fn a_token_that_is_written_anew_is_taken_up() {
     folder.write(api.address, &token("two"));
     api.put(pod(11, 2, "web-b"));
     watched.until_pods(&["web-a", "web-b"]).await;
-    until("live", async || watched.hub.connection().borrow().state == ConnectionState::Live).await;
+    until_live(&watched.hub).await;
 }
 
 #[tokio::test]
@@ -187,7 +189,7 @@ async fn what_is_wrong_with_the_kubeconfig_is_said_and_tried_again() {
     std::fs::remove_file(folder.kubeconfig()).unwrap();
     until_stale(&watched, "No such file").await;
     folder.write(api.address, &token("two"));
-    until("live", async || watched.hub.connection().borrow().state == ConnectionState::Live).await;
+    until_live(&watched.hub).await;
 }
 
 #[tokio::test]
@@ -231,12 +233,10 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
         ..quick()
     });
     let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default());
-    let mut connection = hub.connection();
     for words in ["does not end", "did not end within"] {
-        let said = |now: &timeline::frame::Connection| matches!(&now.state, ConnectionState::Stale { why, .. } if why.contains(words));
-        connection.wait_for(said).await.unwrap();
+        until_connection(&hub, words, |now| is_stale(now, words)).await;
     }
-    connection.wait_for(|now| now.state == ConnectionState::Live).await.unwrap();
+    until_live(&hub).await;
     assert_eq!(folder.runs(), 3);
     let hung = std::fs::read_to_string(folder.0.join("hung")).unwrap();
     assert_eq!(hung.lines().count(), 2);

@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, quick, replica_set};
+use crate::support::{FakeApi, Fault, Verb, Watched, deployment, is_stale, pod, quick, replica_set, until_connection};
 use crate::until::until;
 
 fn object(number: u8, version: u8) -> String {
@@ -149,10 +149,8 @@ async fn what_nobody_saw_begins_with_the_last_word_of_a_watch_that_died() {
         pace.watch_margin = Duration::from_millis(100);
     });
     watched.until_pods(&["web-a"]).await;
-    let mut connection = watched.hub.connection();
-    let stale =
-        connection.wait_for(|now| matches!(now.state, ConnectionState::Stale { .. })).await.unwrap().state.clone();
-    let ConnectionState::Stale { since_millis, why, .. } = stale else { unreachable!() };
+    let stale = until_connection(&watched.hub, "stale", |now| is_stale(now, "")).await;
+    let ConnectionState::Stale { since_millis, why, .. } = stale.state else { unreachable!() };
     assert!(why.contains("did not end when it should"), "{why}");
     api.fault(Verb::Watch, "pods", Fault::Status(410));
     api.lose(&pod(10, 2, "web-a"));
@@ -216,12 +214,15 @@ async fn a_refusal_whose_text_never_comes_is_a_refusal() {
     });
     let (events, mut inbox) = mpsc::channel(source::QUEUE);
     source::start(&cluster(address, events), &[Kind::Pod], &[]);
-    loop {
-        if let SourceEvent::Health { health: Health::Stale { why, .. }, .. } = inbox.recv().await.unwrap() {
-            assert!(why.contains("503"), "{why}");
-            return;
+    let stale = async {
+        loop {
+            if let SourceEvent::Health { health: Health::Stale { why, .. }, .. } = inbox.recv().await.unwrap() {
+                return why;
+            }
         }
-    }
+    };
+    let why = tokio::time::timeout(Duration::from_secs(20), stale).await.unwrap();
+    assert!(why.contains("503"), "{why}");
 }
 
 #[tokio::test]
@@ -236,6 +237,7 @@ async fn a_check_of_a_server_that_never_answers_ends() {
         access: Access::fixed(api.client()),
         namespace: "shop".into(),
     };
-    let found = source::check::check(&target, &Kind::ALL, &[], &pace).await;
+    let check = source::check::check(&target, &Kind::ALL, &[], &pace);
+    let found = tokio::time::timeout(Duration::from_secs(20), check).await.unwrap();
     assert!(found.bad[0].contains("does not answer"), "{found:?}");
 }

@@ -20,6 +20,7 @@ use server::source::access::Access;
 use server::source::{self, Counters, Pace};
 use server::viewers::Viewers;
 use timeline::fact::Kind;
+use timeline::frame::{Connection, ConnectionState};
 use tokio::sync::broadcast;
 
 use crate::until::until;
@@ -341,6 +342,19 @@ impl Watched {
         })
         .await;
     }
+}
+
+/// Waits until a hub's connection is so, and returns it; fails after a deadline that only a defect reaches.
+pub async fn until_connection(hub: &Handle, what: &str, is: impl FnMut(&Connection) -> bool) -> Connection {
+    let mut connection = hub.connection();
+    let reached = tokio::time::timeout(Duration::from_secs(20), connection.wait_for(is)).await;
+    let reached = reached.map(|reached| reached.unwrap().clone());
+    reached.unwrap_or_else(|_| panic!("never came: {what}; it is {:?}", hub.connection().borrow()))
+}
+
+/// Whether it is stale, for a reason with these words.
+pub fn is_stale(connection: &Connection, words: &str) -> bool {
+    matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains(words))
 }
 
 fn uid(number: u64) -> String {
