@@ -70,7 +70,7 @@ fn pod(number: u64, is_ready: bool) -> String {
 }
 
 fn observe(timeline: &mut Timeline, at: i64, kind: Kind, json: &str) {
-    if let Ok(Some(fact)) = Object::decode(kind, json).and_then(|object| object.fact(Seen::InWatch)) {
+    if let Ok(Some(fact)) = Object::decode(kind, json).and_then(|object| object.fact(Seen::Modified)) {
         timeline.apply(at, fact);
     }
 }
@@ -173,7 +173,7 @@ fn main() {
             continue;
         };
         let decoded = Instant::now();
-        let Ok(Some(fact)) = object.fact(Seen::InWatch) else {
+        let Ok(Some(fact)) = object.fact(Seen::Modified) else {
             continue;
         };
         let translated = Instant::now();

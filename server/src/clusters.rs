@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use timeline::fact::Kind;
 use timeline::{Millis, Retention};
@@ -12,28 +11,22 @@ use tokio::sync::mpsc;
 use crate::cli::Clusters;
 use crate::config::{self, Config};
 use crate::hub::Handle;
-use crate::source::kubeconfig::{self, Contexts, Target, TargetError};
+use crate::source::credentials::Credentials;
+use crate::source::kubeconfig::{Contexts, Target, TargetError};
 use crate::source::{self, Counters, Pace, SourceEvent};
 use crate::viewers::Viewers;
-
-/// Credentials that take longer than this to get are told as silence.
-const PATIENCE: Duration = Duration::from_secs(8);
-/// Credentials that could not be had are asked for again after this long.
-const AGAIN: Duration = Duration::from_secs(20);
 
 /// A cluster to watch.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// Its name in pages and addresses.
-    pub name: String,
-    /// Its context; `None` for the cluster that this runs in.
-    pub context: Option<String>,
-    /// Where its context is.
-    pub contexts: Contexts,
+    /// Its name in pages and addresses, and where its credentials come from.
+    pub credentials: Credentials,
     /// Its accent.
     pub accent: u8,
     /// Namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
+    /// How it is watched.
+    pub pace: Arc<Pace>,
 }
 
 /// The clusters that command line and file ask for, together.
@@ -61,74 +54,72 @@ pub fn wanted(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<
         let contexts = read(cluster.kubeconfig.as_ref())?;
         let context = contexts.choose(cluster.context.as_deref())?;
         let name = cluster.name.or_else(|| context.clone()).unwrap_or_else(|| "in-cluster".to_owned());
-        if all.iter().any(|known| known.name == name) {
+        if all.iter().any(|known| known.credentials.name() == name) {
             continue; // the same context named twice
         }
         let namespaces =
             [namespaces, &cluster.namespaces, &file.namespaces].into_iter().find(|these| !these.is_empty());
         all.push(Wanted {
-            name,
-            context,
-            contexts,
+            credentials: Credentials::new(contexts, context, name),
             accent: cluster.colour as u8,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
+            pace: Arc::default(),
         });
     }
     Ok(all)
 }
 
 impl Wanted {
-    /// A client for it. Commands that fetch credentials may run, in a thread of their own.
+    /// The way to it. Commands that fetch credentials may run, with a limit.
     ///
     /// # Errors
     /// When its credentials cannot be had or used.
     pub async fn target(&self) -> Result<Target, TargetError> {
-        kubeconfig::target(&self.contexts, self.context.clone(), self.name.clone()).await
+        self.credentials.target(&self.pace).await
     }
 
     /// Starts its hub at once, and its sources as soon as it has credentials.
     #[must_use]
     pub fn watch(self, kinds: &'static [Kind], retention: Retention, viewers: Viewers) -> Handle {
         let counters = Arc::new(Counters::default());
-        let (hub, events) = Handle::start(&self.name, counters.clone(), retention);
+        let (hub, events) = Handle::start(self.credentials.name(), counters.clone(), retention);
         let hub = hub.with_accent(self.accent);
         let clock = hub.clock();
         tokio::spawn(async move {
-            let target = self.patiently(&events).await;
+            let Some(target) = self.patiently(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
-            tracing::info!("watching {} at {} ({scope})", self.name, target.address);
-            let pace = Arc::new(Pace::default());
-            let name = self.name.into();
-            let cluster = source::Cluster { name, client: target.client, events, viewers, counters, pace, clock };
+            tracing::info!("watching {} at {} ({scope})", target.name, target.address);
+            let (name, access, pace) = (target.name.into(), target.access, self.pace);
+            let cluster = source::Cluster { name, access, events, viewers, counters, pace, clock };
             source::start(&cluster, kinds, &self.namespaces);
         });
         hub
     }
 
-    /// Tries until there are credentials, and says meanwhile what is wrong.
-    async fn patiently(&self, events: &mpsc::Sender<SourceEvent>) -> Target {
+    /// Tries until there are credentials, and says meanwhile what is wrong. `None` when the hub is gone.
+    async fn patiently(&self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
         let since_millis: Millis = crate::clock::now_millis();
-        let tell = |why: String| async move {
-            let _ = events.send(SourceEvent::Answers { silent: Some((since_millis, why)) }).await; // the program ends
+        let tell = async |silent: Option<String>| {
+            events.send(SourceEvent::Answers { silent: silent.map(|why| (since_millis, why)) }).await.ok()
         };
         loop {
             let mut target = Box::pin(self.target());
-            let found = match tokio::time::timeout(PATIENCE, &mut target).await {
+            let found = match tokio::time::timeout(self.pace.patience, &mut target).await {
                 Ok(found) => found,
                 Err(_) => {
-                    tell("the command that fetches its credentials does not end".to_owned()).await;
+                    tell(Some("fetching its credentials does not end".to_owned())).await?;
                     target.await
                 }
             };
             match found {
                 Ok(target) => {
-                    let _ = events.send(SourceEvent::Answers { silent: None }).await; // the program ends
-                    return target;
+                    tell(None).await?;
+                    return Some(target);
                 }
                 Err(why) => {
                     tracing::warn!("{why}");
-                    tell(why.to_string()).await;
-                    tokio::time::sleep(AGAIN).await;
+                    tell(Some(why.to_string())).await?;
+                    tokio::time::sleep(self.pace.again).await;
                 }
             }
         }

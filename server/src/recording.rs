@@ -3,7 +3,7 @@
 //! `{"observedAtMillis", "kind", "type": LISTED | LIST_DONE | ADDED | MODIFIED | DELETED | BOOKMARK, "object"}`. Other kinds
 //! and bookmarks are passed over; a malformed line is reported with its number, and the rest still plays.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -112,10 +112,9 @@ impl Recording {
     }
 }
 
-/// The lines of a source's event; objects are written with the fields that are decoded and no others. `known` holds the
-/// UIDs written before, which tells ADDED from MODIFIED.
+/// The lines of a source's event; objects are written with the fields that are decoded and no others.
 #[must_use]
-pub fn lines(event: SourceEvent, known: &mut BTreeSet<Uid>) -> Vec<String> {
+pub fn lines(event: SourceEvent) -> Vec<String> {
     let line = |at_millis: Millis, kind: Kind, r#type: LineType, blind_since_millis: Option<Millis>, object: String| {
         let object = RawValue::from_string(object).ok()?;
         serde_json::to_string(&Line {
@@ -129,17 +128,17 @@ pub fn lines(event: SourceEvent, known: &mut BTreeSet<Uid>) -> Vec<String> {
     };
     match event {
         SourceEvent::Reset { kind, objects, at_millis, blind_since_millis, .. } => {
-            known.extend(objects.iter().filter_map(|object| object.uid().ok()));
             let listed =
                 objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, None, object.to_json()?));
             let done = line(at_millis, kind, LineType::ListDone, blind_since_millis, "{}".to_owned());
             listed.chain(done).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
-            let r#type = match (seen, object.uid().is_ok_and(|uid| known.insert(uid))) {
-                (Seen::Deleted, _) => LineType::Deleted,
-                (_, true) => LineType::Added,
-                (_, false) => LineType::Modified,
+            let r#type = match seen {
+                Seen::InList => LineType::Listed,
+                Seen::Added => LineType::Added,
+                Seen::Modified => LineType::Modified,
+                Seen::Deleted => LineType::Deleted,
             };
             object.to_json().and_then(|json| line(at_millis, object.kind(), r#type, None, json)).into_iter().collect()
         }
@@ -188,7 +187,8 @@ fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
             return Ok(Observed { at_millis, fact: Some(fact) });
         }
         LineType::Listed => Seen::InList,
-        LineType::Added | LineType::Modified => Seen::InWatch,
+        LineType::Added => Seen::Added,
+        LineType::Modified => Seen::Modified,
         LineType::Deleted => Seen::Deleted,
     };
     let object = Object::decode(kind, line.object.get())?;

@@ -1,6 +1,5 @@
 //! The wiring: from the command line to running tasks. Errors here end the program with exit code 2 and one sentence.
 
-use std::collections::BTreeSet;
 use std::future::IntoFuture;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -114,7 +113,6 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let cluster = cluster(target, events, Viewers::one(), Arc::default());
     source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = std::io::stdout().lock();
-    let mut known = BTreeSet::new();
     while let Some(event) = inbox.recv().await {
         match event {
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } => {
@@ -124,7 +122,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
                 tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
             }
             other => {
-                for line in crate::recording::lines(other, &mut known) {
+                for line in crate::recording::lines(other) {
                     writeln!(out, "{line}")?;
                 }
                 out.flush()?;
@@ -140,7 +138,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let mut bad = Vec::new();
     for cluster in &wanted {
         let found = match cluster.target().await {
-            Ok(target) => source::check::check(&target, &WATCHED, &cluster.namespaces).await,
+            Ok(target) => source::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await,
             Err(why) => source::check::Found { good: Vec::new(), bad: vec![why.to_string()] },
         };
         found.good.iter().for_each(|line| println!("{line}"));
@@ -168,7 +166,7 @@ fn cluster(
 ) -> source::Cluster {
     source::Cluster {
         name: target.name.into(),
-        client: target.client,
+        access: target.access,
         events,
         viewers,
         counters,

@@ -122,6 +122,8 @@ impl Timeline {
             }
             Fact::Event(fact) => self.event(at_millis, *fact),
             Fact::Listed { kind, namespace, present, blind_since_millis } => {
+                // Events illustrate the story: while they alone were away, nothing of a rollout was missed.
+                let blind_since_millis = blind_since_millis.filter(|_| kind != Kind::Event);
                 self.blind(at_millis, namespace.as_deref(), blind_since_millis);
                 self.listed(at_millis, kind, namespace, &present, blind_since_millis.is_some());
             }
@@ -153,14 +155,15 @@ impl Timeline {
         !self.listed.iter().any(|(k, scope)| *k == kind && scope.as_deref().is_none_or(|s| s == namespace))
     }
 
-    /// An object that was made while we watched tells how far the clocks are apart.
+    /// An object that was made while we watched tells how far the clocks are apart. Only a watch's word that it was made
+    /// counts: pods of other controllers never get known, so each change of theirs would look like the first.
     fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen, kind: Kind) {
         let is_known = match kind {
             Kind::Deployment => self.model.deployments.contains_key(&meta.uid),
             Kind::ReplicaSet => self.model.replica_sets.contains_key(&meta.uid),
             _ => self.model.pods.contains_key(&meta.uid),
         };
-        if seen == Seen::InWatch && !is_known {
+        if seen == Seen::Added && !is_known {
             self.skew.note(at_millis, meta.created_at_millis);
         }
     }

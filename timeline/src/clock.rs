@@ -8,13 +8,23 @@ use crate::Millis;
 const SAMPLES: usize = 31;
 /// An object arrives this long after its timestamp on average, because timestamps are cut to whole seconds.
 const CUT_MILLIS: Millis = 500;
-/// Objects that seem to arrive this long after they were made were not new.
+/// Objects that seem to arrive this long after they were made were not new, whatever the clocks say.
 const OLD_MILLIS: Millis = 24 * 3_600_000;
+/// A new object arrives at most this long after it was made. What comes later waited for a watch that was away.
+const LATE_MILLIS: Millis = 10_000;
+/// When this many arrivals in a row are late, it is not they that are late: a clock was set.
+const LATE_IN_A_ROW: u32 = 31;
 
 /// How far the clocks are apart: the median of (arrival − creation) of new objects, less half a second.
+///
+/// Nothing arrives before it is made, so an arrival is either in time or late, never early: one that is much earlier than
+/// what was known proves that what was known was late, however many there were of it. So clocks that are hours apart are found
+/// with the first new object, and a wrong first one is mended by the next.
 #[derive(Debug, Default)]
 pub struct Skew {
     samples: VecDeque<Millis>,
+    /// Late arrivals since the last one in time.
+    late: u32,
 }
 
 impl Skew {
@@ -24,6 +34,15 @@ impl Skew {
         if apart.saturating_abs() > OLD_MILLIS {
             return;
         }
+        if self.median().is_some_and(|median| apart > median + LATE_MILLIS) {
+            self.late += 1;
+            if self.late < LATE_IN_A_ROW {
+                return;
+            }
+            self.samples.clear();
+        }
+        self.late = 0;
+        self.samples.retain(|known| *known <= apart + LATE_MILLIS);
         if self.samples.len() == SAMPLES {
             self.samples.pop_front();
         }
@@ -33,9 +52,13 @@ impl Skew {
     /// Our clock less the API server's; 0 while nothing is known.
     #[must_use]
     pub fn millis(&self) -> Millis {
+        self.median().map_or(0, |median| median - CUT_MILLIS)
+    }
+
+    fn median(&self) -> Option<Millis> {
         let mut sorted: Vec<Millis> = self.samples.iter().copied().collect();
         sorted.sort_unstable();
-        sorted.get(sorted.len() / 2).map_or(0, |median| median - CUT_MILLIS)
+        sorted.get(sorted.len() / 2).copied()
     }
 }
 
@@ -43,13 +66,41 @@ impl Skew {
 mod tests {
     use super::*;
 
+    const MADE: Millis = 1_000_000;
+    const HOUR: Millis = 3_600_000;
+
+    fn after(late: impl IntoIterator<Item = Millis>) -> Millis {
+        let mut skew = Skew::default();
+        late.into_iter().for_each(|late| skew.note(MADE + late, MADE));
+        skew.millis()
+    }
+
     #[test]
     fn the_median_is_not_moved_by_a_few_late_arrivals() {
-        let mut skew = Skew::default();
-        assert_eq!(skew.millis(), 0);
-        for late in [100, 900, 500, 60_000, 400, 600, OLD_MILLIS + 1] {
-            skew.note(1_000_000 + late, 1_000_000);
-        }
-        assert_eq!(skew.millis(), 100);
+        assert_eq!(after([]), 0);
+        assert_eq!(after([100, 900, 500, 5_000, 400, 600, OLD_MILLIS + 1]), 100);
+        assert_eq!(after([100, 900, 5_000, 6_000, 700]), 400);
+    }
+
+    #[test]
+    fn objects_that_waited_for_a_watch_that_was_away_do_not_move_it() {
+        assert_eq!(after([500, 500, 500].into_iter().chain((0..20).map(|n| HOUR - n * 60_000))), 0);
+    }
+
+    #[test]
+    fn clocks_that_are_hours_apart_are_found_with_the_first_new_object() {
+        assert_eq!(after([3 * HOUR + 500]), 3 * HOUR);
+        assert_eq!(after([-3 * HOUR + 500, -3 * HOUR + 700, -3 * HOUR + 300]), -3 * HOUR);
+    }
+
+    #[test]
+    fn old_objects_at_the_beginning_are_mended_by_the_first_that_is_new() {
+        assert_eq!(after([5 * HOUR, 4 * HOUR, 6 * HOUR, 3 * HOUR, 500]), 0);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_noticed_in_both_directions() {
+        assert_eq!(after([500; 40].into_iter().chain([500 - HOUR])), -HOUR);
+        assert_eq!(after([500; 40].into_iter().chain([HOUR + 500; LATE_IN_A_ROW as usize])), HOUR);
     }
 }

@@ -92,8 +92,10 @@ impl Fact {
 pub enum Seen {
     /// In a list. In the first list of its kind, what happened before is not known.
     InList,
-    /// In a watch event: added or modified.
-    InWatch,
+    /// In the watch event that says it is there since the watch's position: it was made since then.
+    Added,
+    /// In the watch event that says it was modified.
+    Modified,
     /// In the watch event that says it was deleted; the fields are its last ones.
     Deleted,
 }

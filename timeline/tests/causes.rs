@@ -27,13 +27,13 @@ fn said(change: impl FnOnce(&mut DeploymentFact, &mut ReplicaSetFact, &mut Vec<P
     for number in 10..13 {
         let mut old = pod(number, 2, &format!("web-1-old{number}"));
         old.ready = Some(condition(Truth::True, "", ""));
-        timeline.apply(0, Fact::Pod(Box::new(old), Seen::InWatch));
+        timeline.apply(0, Fact::Pod(Box::new(old), Seen::Modified));
     }
-    timeline.apply(0, Fact::ReplicaSet(Box::new(set(2, 1, 3, 3)), Seen::InWatch));
-    timeline.apply(0, Fact::ReplicaSet(Box::new(new), Seen::InWatch));
-    timeline.apply(0, Fact::Deployment(Box::new(deployment), Seen::InWatch));
+    timeline.apply(0, Fact::ReplicaSet(Box::new(set(2, 1, 3, 3)), Seen::Modified));
+    timeline.apply(0, Fact::ReplicaSet(Box::new(new), Seen::Modified));
+    timeline.apply(0, Fact::Deployment(Box::new(deployment), Seen::Modified));
     for pod in pods {
-        timeline.apply(1_000, Fact::Pod(Box::new(pod), Seen::InWatch));
+        timeline.apply(1_000, Fact::Pod(Box::new(pod), Seen::Modified));
     }
     let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 30_000, skew_millis: 0 }).unwrap();
     let reasons: Vec<String> = view
@@ -162,8 +162,8 @@ fn end_in(timeline: &mut Timeline, every: Millis, then: &[Fact]) -> Option<EndRe
     for number in 10..13 {
         timeline.apply(0, watched(pod(number, 3, &format!("web-2-{number}"))));
     }
-    timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::InWatch));
-    timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::InWatch));
+    timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::Modified));
+    timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::Modified));
     let mut going = pod(10, 3, "web-2-10");
     going.meta.deletion_at_millis = Some(40_000);
     timeline.apply(10_000, watched(going));
@@ -174,12 +174,12 @@ fn end_in(timeline: &mut Timeline, every: Millis, then: &[Fact]) -> Option<EndRe
 }
 
 fn watched(pod: PodFact) -> Fact {
-    Fact::Pod(Box::new(pod), Seen::InWatch)
+    Fact::Pod(Box::new(pod), Seen::Modified)
 }
 
 #[test]
 fn a_replacement_tells_a_killed_pod_from_one_that_was_scaled_down() {
-    let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::InWatch);
+    let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::Modified);
     let replacement = watched(pod(14, 3, "web-2-14"));
     let removed = Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::Deleted);
     assert_eq!(end_of_one_of_three(&[]), Some(EndReason::DeletedByHand));
@@ -192,7 +192,7 @@ fn a_replacement_tells_a_killed_pod_from_one_that_was_scaled_down() {
 fn where_time_is_faster_streams_are_later() {
     let [mut usual, mut fast] = [Timeline::new(), Timeline::new()];
     fast.set_speed(1000);
-    let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::InWatch);
+    let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::Modified);
     let ends = [&mut usual, &mut fast].map(|timeline| end_in(timeline, 9_000, std::slice::from_ref(&smaller)));
     assert_eq!(ends, [Some(EndReason::DeletedByHand), Some(EndReason::ScaledDown)]);
 }
@@ -200,8 +200,8 @@ fn where_time_is_faster_streams_are_later() {
 #[test]
 fn pods_that_leave_a_node_together_are_told_together() {
     let mut timeline = Timeline::new();
-    timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::InWatch));
-    timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::InWatch));
+    timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::Modified));
+    timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::Modified));
     for number in 10..14 {
         timeline.apply(0, watched(pod(number, 3, &format!("web-2-new{number}"))));
     }
@@ -235,8 +235,8 @@ fn why_a_pod_went_and_not_another_one() {
     // Three pods of one ReplicaSet, each on a node of its own, ready for a minute; one of them is changed, and goes.
     let went = |change: &dyn Fn(&mut PodFact)| {
         let mut timeline = Timeline::new();
-        timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::InWatch));
-        timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::InWatch));
+        timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::Modified));
+        timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::Modified));
         let ready = |number: u128| {
             let mut pod = pod(number, 3, &format!("web-2-new{number}"));
             pod.node = Some(format!("node-{number}"));
@@ -248,7 +248,7 @@ fn why_a_pod_went_and_not_another_one() {
         for pod in [gone.clone(), ready(11), ready(12)] {
             timeline.apply(1_000, watched(pod));
         }
-        timeline.apply(60_000, Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::InWatch));
+        timeline.apply(60_000, Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::Modified));
         gone.meta.deletion_at_millis = Some(90_000);
         timeline.apply(60_010, watched(gone));
         let pod = timeline.model().pods.get(&Uid::from_bits(10)).unwrap();

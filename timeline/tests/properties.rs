@@ -73,7 +73,8 @@ fn seen(seen: u8) -> Seen {
     match seen {
         0 => Seen::InList,
         3 => Seen::Deleted,
-        _ => Seen::InWatch,
+        1 => Seen::Added,
+        _ => Seen::Modified,
     }
 }
 

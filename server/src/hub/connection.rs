@@ -40,8 +40,13 @@ impl Watches {
             }
             _ => None,
         });
-        let silent = self.silent.clone().map(|(since, why)| (since, None, why));
-        let state = match stale.chain(silent).min_by_key(|(since, ..)| *since) {
+        let stale = stale.min_by_key(|(since, ..)| *since);
+        // While nothing answers, only the probe asks: no watch tries again when it last said it would.
+        let worst = match (self.silent.clone(), stale) {
+            (Some((since, why)), stale) => Some((stale.map_or(since, |(stale, ..)| stale.min(since)), None, why)),
+            (None, stale) => stale,
+        };
+        let state = match worst {
             Some((since_millis, retry_at_millis, why)) => ConnectionState::Stale { since_millis, retry_at_millis, why },
             None if self.health.values().any(|health| *health == Health::Connecting) => ConnectionState::Connecting,
             None if self.health.is_empty() => ConnectionState::Connecting,

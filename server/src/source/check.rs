@@ -2,6 +2,7 @@
 
 use timeline::fact::Kind;
 
+use super::Pace;
 use super::kubeconfig::Target;
 use super::request::{self, RequestError};
 
@@ -15,7 +16,7 @@ pub struct Found {
 }
 
 /// Asks a cluster for one object of each kind.
-pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String]) -> Found {
+pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace: &Pace) -> Found {
     let mut found = Found::default();
     let scopes: Vec<Option<&str>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|name| Some(name.as_str())).collect() };
@@ -24,7 +25,7 @@ pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String]) -> Fo
         for kind in kinds {
             let path = format!("{}?limit=1", request::collection(*kind, namespace));
             let resource = kind.resource();
-            match request::get(&target.client, &path).await {
+            match request::get(&target.access, pace, &path).await {
                 Ok(_) => found.good.push(format!("{}: {resource} in {place} may be read", target.name)),
                 Err(RequestError::Forbidden(_)) => found.bad.push(format!(
                     "{}: {resource} in {place} may not be read. Ask for get, list and watch on {resource}, or name namespaces you may read with --namespace",

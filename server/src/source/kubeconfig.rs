@@ -1,9 +1,11 @@
 //! From a kubeconfig to clients: one per context, or a sentence that says what is wrong and what to do.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{Kubeconfig, KubeconfigError};
+
+use super::access::Access;
 
 /// A cluster that can be asked.
 pub struct Target {
@@ -11,8 +13,8 @@ pub struct Target {
     pub name: String,
     /// Address of the API server.
     pub address: String,
-    /// Client with the context's credentials.
-    pub client: kube::Client,
+    /// The way to it, with the context's credentials.
+    pub access: Access,
     /// Namespace of the context.
     pub namespace: String,
 }
@@ -31,6 +33,9 @@ pub enum TargetError {
     /// There is no kubeconfig and this is not a pod of a cluster.
     #[error("no kubeconfig was found. Give one with --kubeconfig, or in KUBECONFIG, or put it at ~/.kube/config.")]
     None,
+    /// This is a pod of a cluster, and what it is given to ask with is of no use.
+    #[error("the service account of this pod cannot be used: {0}")]
+    InCluster(String),
     /// No such context.
     #[error("the kubeconfig has no context {name:?}. It has: {known}.")]
     Context {
@@ -53,8 +58,10 @@ pub enum TargetError {
 #[derive(Debug, Clone)]
 pub struct Contexts {
     /// `None` where there is no kubeconfig: only the cluster that this runs in is left.
-    config: Option<Kubeconfig>,
+    pub(super) config: Option<Kubeconfig>,
     path: String,
+    /// The file that was asked for; `None` for the usual ones.
+    asked: Option<PathBuf>,
 }
 
 impl Contexts {
@@ -64,7 +71,15 @@ impl Contexts {
     /// When it cannot be read.
     pub fn read(kubeconfig: Option<&Path>) -> Result<Self, TargetError> {
         let (config, path) = read(kubeconfig)?;
-        Ok(Self { config, path })
+        Ok(Self { config, path, asked: kubeconfig.map(Path::to_path_buf) })
+    }
+
+    /// Reads the same files again.
+    ///
+    /// # Errors
+    /// When they cannot be read any more.
+    pub fn again(&self) -> Result<Self, TargetError> {
+        Self::read(self.asked.as_deref())
     }
 
     /// Their names.
@@ -95,27 +110,6 @@ impl Contexts {
         }
         Ok(Some(name.to_owned()))
     }
-}
-
-/// A client for a context, or for the cluster that this runs in, under that name.
-///
-/// # Errors
-/// When its credentials cannot be had or used. Whether the server answers is not asked here.
-pub async fn target(contexts: &Contexts, context: Option<String>, name: String) -> Result<Target, TargetError> {
-    let unusable = |why: String| TargetError::Unusable { name: name.clone(), why: timeline::words::safe(&why) };
-    let config = match (&contexts.config, context) {
-        (Some(config), Some(context)) => {
-            let options = KubeConfigOptions { context: Some(context), ..Default::default() };
-            let made = kube::Config::from_custom_kubeconfig(config.clone(), &options).await;
-            made.map_err(|why| unusable(why.to_string()))?
-        }
-        _ => kube::Config::incluster().map_err(|_| TargetError::None)?,
-    };
-    let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
-    // Commands that fetch credentials run here and now, and may hang.
-    let client = tokio::task::spawn_blocking(move || client_for(config)).await;
-    let client = client.map_err(|why| unusable(why.to_string()))?.map_err(|why| unusable(why.to_string()))?;
-    Ok(Target { name, address, client, namespace })
 }
 
 fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), TargetError> {

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use timeline::fact::Kind;
 
+use super::budget::RequestBudget;
 use super::request::{self, RequestError};
 use super::{Cluster, Counters};
 use crate::translate::Object;
@@ -31,8 +32,13 @@ struct PageMeta {
     r#continue: Option<String>,
 }
 
-/// Lists a kind.
-pub(super) async fn list(cluster: &Cluster, kind: Kind, namespace: Option<&str>) -> Result<Listed, RequestError> {
+/// Lists a kind. The budget was asked for the first page already.
+pub(super) async fn list(
+    cluster: &Cluster,
+    budget: &mut RequestBudget,
+    kind: Kind,
+    namespace: Option<&str>,
+) -> Result<Listed, RequestError> {
     Counters::add(&cluster.counters.lists);
     let collection = request::collection(kind, namespace);
     let mut listed = Listed { resource_version: String::new(), objects: Vec::new() };
@@ -40,7 +46,9 @@ pub(super) async fn list(cluster: &Cluster, kind: Kind, namespace: Option<&str>)
     loop {
         let after = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
         let path = format!("{collection}?limit={}{after}", cluster.pace.page_size);
-        let body = request::read(request::get(&cluster.client, &path).await?).await?;
+        let body = tokio::time::timeout(cluster.pace.page, page(cluster, &path)).await;
+        let body =
+            body.map_err(|_| RequestError::Unreachable("the API server does not finish a list".to_owned()))??;
         let page: Page<'_> = serde_json::from_slice(&body)?;
         for item in page.items.unwrap_or_default() {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
@@ -53,7 +61,13 @@ pub(super) async fn list(cluster: &Cluster, kind: Kind, namespace: Option<&str>)
             Some(token) => next = Some(token),
             None => return Ok(listed),
         }
+        budget.page().await;
     }
+}
+
+async fn page(cluster: &Cluster, path: &str) -> Result<Vec<u8>, RequestError> {
+    let body = request::get(&cluster.access, &cluster.pace, path).await?;
+    request::read(body, &cluster.pace).await
 }
 
 /// Counts and reports an object that was skipped.

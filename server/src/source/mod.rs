@@ -3,19 +3,24 @@
 //!
 //! ```text
 //!   one task per kind and namespace          one task per cluster
-//!   list ─► watch ─► (410, failures) ─► list      liveness probe
+//!   list ─► watch ─► (410, failures) ─► list      liveness probe      (all ask through one `Access`: client and credentials)
 //!      └──────────────┴──────────┬───────────────────┘
 //!                                ▼
 //!                      mpsc "source" (bounded: a slow hub slows the watches down, nothing is dropped)
 //! ```
 
+pub mod access;
 pub mod backoff;
+mod budget;
 pub mod check;
+pub mod credentials;
 pub mod kubeconfig;
 mod list;
 mod liveness;
+mod plugin;
 pub mod replay;
 mod request;
+mod stream;
 mod watch;
 
 use std::sync::Arc;
@@ -27,6 +32,8 @@ use timeline::fact::{Kind, Seen};
 use tokio::sync::{mpsc, watch as signal};
 use tracing::Instrument;
 
+use self::access::Access;
+use self::liveness::Life;
 use crate::clock::Clock;
 use crate::translate::Object;
 use crate::viewers::Viewers;
@@ -54,7 +61,7 @@ pub enum SourceEvent {
     Object {
         /// The object.
         object: Object,
-        /// Added and modified, or deleted.
+        /// Added, modified or deleted.
         seen: Seen,
         /// Arrival.
         at_millis: Millis,
@@ -140,8 +147,29 @@ pub struct Pace {
     pub probe: Duration,
     /// Silence after which a cluster is stale.
     pub silence: Duration,
-    /// Server-side timeout of a watch.
+    /// After this long the server ends a watch. Also the longest that a connection which died without a word goes unnoticed while
+    /// others live.
     pub watch_seconds: u32,
+    /// A watch that has not ended this long after it should is dead, and is ended on our side.
+    pub watch_margin: Duration,
+    /// Longest wait for an answer to begin, and for some more of it to come.
+    pub answer: Duration,
+    /// Longest that one page of a list may take from the request to its last byte.
+    pub page: Duration,
+    /// Pages of lists that may come at once besides the requests.
+    pub page_burst: u32,
+    /// Time in which one more of those is earned.
+    pub page_earn: Duration,
+    /// Longest that a command which fetches credentials may take, and what else of that may hang.
+    pub credentials: Duration,
+    /// The same where it asks people.
+    pub credentials_by_hand: Duration,
+    /// First wait after credentials were fetched anew, doubled with every time, and the longest.
+    pub renewal: [Duration; 2],
+    /// Credentials that take longer than this to get at the start are told as silence.
+    pub patience: Duration,
+    /// Credentials that could not be had at the start are asked for again after this long.
+    pub again: Duration,
 }
 
 impl Default for Pace {
@@ -157,7 +185,19 @@ impl Default for Pace {
             earn: Duration::from_millis(1200),
             probe: Duration::from_secs(3),
             silence: Duration::from_secs(8),
-            watch_seconds: 280,
+            watch_seconds: 110,
+            watch_margin: Duration::from_secs(10),
+            // An API server gives up a list of its own after 60 s; one that has not begun after half of that is not well.
+            answer: Duration::from_secs(30),
+            page: Duration::from_secs(120),
+            // 20,000 objects in pages of 500. Then one in 12 s, which with the requests is still under one a second.
+            page_burst: 40,
+            page_earn: Duration::from_secs(12),
+            credentials: Duration::from_secs(30),
+            credentials_by_hand: Duration::from_secs(180),
+            renewal: [Duration::from_secs(2), Duration::from_secs(60)],
+            patience: Duration::from_secs(8),
+            again: Duration::from_secs(20),
         }
     }
 }
@@ -167,8 +207,8 @@ impl Default for Pace {
 pub struct Cluster {
     /// Name of the cluster, for logs.
     pub name: Arc<str>,
-    /// Client with the credentials.
-    pub client: kube::Client,
+    /// The way to its API, with the credentials.
+    pub access: Access,
     /// Where events go.
     pub events: mpsc::Sender<SourceEvent>,
     /// How many viewers look at this server.
@@ -189,15 +229,15 @@ impl Cluster {
 
 /// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
 pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
-    let (silent, is_silent) = signal::channel(false);
+    let (life, is_alive) = signal::channel(Life::default());
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
-    tokio::spawn(liveness::run(cluster.clone(), silent).instrument(span.clone()));
+    tokio::spawn(liveness::run(cluster.clone(), life).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
-            let watch = watch::Watch::new(cluster.clone(), *kind, namespace.clone(), is_silent.clone());
+            let watch = watch::Watch::new(cluster.clone(), *kind, namespace.clone(), is_alive.clone());
             tokio::spawn(watch.run().instrument(span));
         }
     }

@@ -7,6 +7,9 @@ use k8s_openapi::api::{apps::v1 as apps, core::v1 as core};
 use kube::client::Body;
 use timeline::fact::Kind;
 
+use super::Pace;
+use super::access::Access;
+
 /// Largest list page or error body that is read, in bytes.
 const MAX_BODY: usize = 64 << 20;
 
@@ -16,6 +19,9 @@ pub enum RequestError {
     /// 403.
     #[error("not allowed: {0}")]
     Forbidden(String),
+    /// There is nothing to show to the server.
+    #[error("the credentials cannot be used: {0}")]
+    Credentials(String),
     /// 401.
     #[error("the credentials were refused; they may have expired: {0}")]
     Unauthorized(String),
@@ -55,18 +61,35 @@ pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
     }
 }
 
-/// Sends a GET and returns the body of a successful answer, unread.
-pub(super) async fn get(client: &kube::Client, path: &str) -> Result<Body, RequestError> {
+/// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit. Refusals
+/// and servers that are not reached make the cluster's client anew, where that may help.
+pub(super) async fn get(access: &Access, pace: &Pace, path: &str) -> Result<Body, RequestError> {
+    let given = access.client(pace);
+    let answer = ask(&given.client, pace, path).await;
+    if let Err(error) = &answer {
+        access.failed(given.generation, error, pace);
+    }
+    answer
+}
+
+async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, RequestError> {
     let request = Request::get(path)
         .header(http::header::ACCEPT, "application/json")
         .body(Body::empty())
         .map_err(|error| RequestError::Unreachable(error.to_string()))?;
-    let response = client.send(request).await.map_err(|error| RequestError::Unreachable(sentence(&error)))?;
+    let response = tokio::time::timeout(pace.answer, client.send(request)).await;
+    let response = response.map_err(|_| RequestError::Unreachable("the API server does not answer".to_owned()))?;
+    let response = response.map_err(|error| {
+        let why = sentence(&error);
+        if is_about_credentials(&error) { RequestError::Credentials(why) } else { RequestError::Unreachable(why) }
+    })?;
     let status = response.status();
     if status.is_success() {
         return Ok(response.into_body());
     }
-    let body = read(response.into_body()).await.unwrap_or_default();
+    // What the server says besides is good to know and not worth waiting for.
+    let body = tokio::time::timeout(pace.answer, read(response.into_body(), pace)).await;
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
     #[derive(serde::Deserialize)]
     struct Status {
         message: Option<String>,
@@ -81,11 +104,26 @@ pub(super) async fn get(client: &kube::Client, path: &str) -> Result<Body, Reque
     })
 }
 
-/// Reads a whole body.
-pub(super) async fn read(body: Body) -> Result<Vec<u8>, RequestError> {
-    let limited = http_body_util::Limited::new(body, MAX_BODY);
-    let collected = limited.collect().await.map_err(|error| RequestError::Unreachable(error.to_string()))?;
-    Ok(collected.to_bytes().to_vec())
+/// Reads a whole body. Some more of it must come within the pace's limit, again and again.
+pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestError> {
+    let mut body = http_body_util::Limited::new(body, MAX_BODY);
+    let mut whole = Vec::new();
+    loop {
+        let frame = tokio::time::timeout(pace.answer, body.frame()).await;
+        let frame = frame.map_err(|_| {
+            RequestError::Unreachable("the API server fell silent in the middle of an answer".to_owned())
+        })?;
+        match frame {
+            None => return Ok(whole),
+            Some(Err(error)) => return Err(RequestError::Unreachable(sentence(error.as_ref()))),
+            Some(Ok(frame)) => whole.extend(frame.into_data().unwrap_or_default()), // trailers say nothing
+        }
+    }
+}
+
+/// Whether the request was not even sent, for want of credentials.
+fn is_about_credentials(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<kube::client::AuthError>())
 }
 
 /// The innermost reasons of an error: outer layers only say that a request failed.

@@ -23,7 +23,8 @@ use timeline::{Retention, words};
 
 use crate::cli;
 use crate::hub::Handle;
-use crate::source::kubeconfig::{self, Contexts, Target};
+use crate::source::credentials::Credentials;
+use crate::source::kubeconfig::{Contexts, Target};
 use crate::source::{self, Counters, Pace};
 use crate::viewers::Viewers;
 
@@ -67,7 +68,7 @@ impl Origin {
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
         let cluster = source::Cluster {
             name: target.name.into(),
-            client: target.client,
+            access: target.access,
             events,
             viewers: Viewers::one(),
             counters,
@@ -97,7 +98,7 @@ async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow:
     let contexts = Contexts::read(kubeconfig.as_deref())?;
     let context = contexts.choose(context.as_deref())?;
     let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
-    Ok(kubeconfig::target(&contexts, context, name).await?)
+    Ok(Credentials::new(contexts, context, name).target(&Pace::default()).await?)
 }
 
 /// Text as it may be printed: nothing in it commands the terminal.

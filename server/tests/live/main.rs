@@ -7,7 +7,12 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod credentials;
+mod gaps;
 mod recorded;
+mod requests;
+mod silence;
+mod skew;
 mod support;
 #[path = "../common/until.rs"]
 mod until;

@@ -1,12 +1,12 @@
 //! What is recorded and replayed says what was said live: one source, written down and watched at the same time.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
 use crate::until::until;
 use server::hub::Handle;
 use server::recording::{self, Recording};
+use server::source::access::Access;
 use server::source::{self, Cluster, Counters, Pace};
 use server::viewers::Viewers;
 use timeline::fact::Kind;
@@ -25,9 +25,8 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     let written = Arc::new(Mutex::new(Vec::new()));
     let lines = written.clone();
     tokio::spawn(async move {
-        let mut known = BTreeSet::new();
         while let Some(event) = inbox.recv().await {
-            lines.lock().await.extend(recording::lines(event.clone(), &mut known));
+            lines.lock().await.extend(recording::lines(event.clone()));
             if to_hub.send(event).await.is_err() {
                 return;
             }
@@ -35,8 +34,8 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
     let viewers = Viewers::one();
-    let (client, clock) = (api.client(), hub.clock());
-    let cluster = Cluster { name: "fake".into(), client, events, viewers, counters, pace: Arc::new(pace), clock };
+    let (access, clock) = (Access::fixed(api.client()), hub.clock());
+    let cluster = Cluster { name: "fake".into(), access, events, viewers, counters, pace: Arc::new(pace), clock };
     source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =

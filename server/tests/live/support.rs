@@ -16,9 +16,11 @@ use bytes::Bytes;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use server::hub::Handle;
+use server::source::access::Access;
 use server::source::{self, Counters, Pace};
 use server::viewers::Viewers;
 use timeline::fact::Kind;
+use timeline::frame::{Connection, ConnectionState};
 use tokio::sync::broadcast;
 
 use crate::until::until;
@@ -34,6 +36,8 @@ pub enum Fault {
     Say(String),
     /// Never answer.
     Hang,
+    /// Answer 200, say this text, then nothing more on a connection that stays open.
+    Stall(String),
 }
 
 /// Which request a fault is for.
@@ -53,6 +57,9 @@ struct World {
     /// Faults that hit every request until they are lifted.
     standing: BTreeMap<(u8, String), Fault>,
     requests: Vec<(Instant, Verb, String)>,
+    /// The only token that is taken; everything else is answered 401.
+    token: Option<String>,
+    refusals: usize,
     /// Watch lines with their version, so that a watch goes on where its list ended.
     history: Vec<(u64, String, String)>,
 }
@@ -133,6 +140,22 @@ impl FakeApi {
         };
     }
 
+    /// From now on only this token is taken.
+    pub fn take_only(&self, token: &str) {
+        self.world.lock().unwrap().token = Some(token.to_owned());
+    }
+
+    /// Requests with another token so far.
+    pub fn refusals(&self) -> usize {
+        self.world.lock().unwrap().refusals
+    }
+
+    /// When requests of a verb for a resource came.
+    pub fn times(&self, verb: Verb, resource: &str) -> Vec<Instant> {
+        let world = self.world.lock().unwrap();
+        world.requests.iter().filter(|(_, v, r)| *v == verb && r.ends_with(resource)).map(|(at, ..)| *at).collect()
+    }
+
     /// Ends every watch.
     pub fn hang_up(&self) {
         let _ = self.hang_up.send(());
@@ -140,7 +163,7 @@ impl FakeApi {
 
     /// Requests so far of a verb for a resource.
     pub fn requests(&self, verb: Verb, resource: &str) -> usize {
-        self.world.lock().unwrap().requests.iter().filter(|(_, v, r)| *v == verb && r.ends_with(resource)).count()
+        self.times(verb, resource).len()
     }
 
     /// All list and watch requests so far.
@@ -180,9 +203,15 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     };
     let asked =
         |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
+    let shown = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (fault, items, version, past, events) = {
         let mut world = api.world.lock().unwrap();
         world.requests.push((Instant::now(), verb, path.clone()));
+        if world.token.as_ref().is_some_and(|token| shown != format!("Bearer {token}")) {
+            world.refusals += 1;
+            return (StatusCode::UNAUTHORIZED, r#"{"kind":"Status","message":"Unauthorized","code":401}"#)
+                .into_response();
+        }
         let namespace = path.split("namespaces/").nth(1).and_then(|rest| rest.split('/').next());
         let in_scope = |object: &&Value| namespace.is_none_or(|ns| object["metadata"]["namespace"] == ns);
         let mine = world.objects.iter().filter(|((kind, _), _)| *kind == resource).map(|(_, object)| object);
@@ -204,6 +233,10 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
         Some(Fault::EndAtOnce) => return StatusCode::OK.into_response(),
         Some(Fault::Say(text)) => return text.into_response(),
         Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::Stall(text)) => {
+            let said = futures::stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(text))]);
+            return Body::from_stream(said.chain(futures::stream::pending())).into_response();
+        }
         None => {}
     }
     match verb {
@@ -244,6 +277,19 @@ fn watch(
     Body::from_stream(lines).into_response()
 }
 
+/// Times short enough for tests; how much each watch earns in time is as in the product.
+pub fn quick() -> Pace {
+    Pace {
+        page_size: 2,
+        min_watch_lifetime: Duration::from_millis(50),
+        max_backoff: [Duration::from_millis(100); 2],
+        first_backoff: Duration::from_millis(10),
+        burst: 100,
+        renewal: [Duration::from_millis(100), Duration::from_millis(400)],
+        ..Pace::default()
+    }
+}
+
 /// A hub that watches the fake API server.
 pub struct Watched {
     pub hub: Handle,
@@ -252,23 +298,21 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Starts with times short enough for tests; the token bucket is as in the product unless `pace` says otherwise.
+    /// Starts with times short enough for tests, unless `pace` says otherwise.
     pub fn start(api: &FakeApi, namespaces: &[&str], pace: impl FnOnce(&mut Pace)) -> Self {
+        let mut settings = quick();
+        pace(&mut settings);
+        Self::with(Access::fixed(api.client()), namespaces, settings)
+    }
+
+    /// The same, with other credentials.
+    pub fn with(access: Access, namespaces: &[&str], settings: Pace) -> Self {
         let counters = Arc::new(Counters::default());
         let viewers = Viewers::default();
         let (hub, events) = Handle::start("fake", counters.clone(), timeline::Retention::default());
-        let mut settings = Pace {
-            page_size: 2,
-            min_watch_lifetime: Duration::from_millis(50),
-            max_backoff: [Duration::from_millis(100); 2],
-            first_backoff: Duration::from_millis(10),
-            burst: 100,
-            ..Pace::default()
-        };
-        pace(&mut settings);
         let cluster = source::Cluster {
             name: "fake".into(),
-            client: api.client(),
+            access,
             events,
             viewers: viewers.clone(),
             counters: counters.clone(),
@@ -276,7 +320,7 @@ impl Watched {
             clock: hub.clock(),
         };
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &namespaces);
+        source::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers }
     }
 
@@ -298,6 +342,19 @@ impl Watched {
         })
         .await;
     }
+}
+
+/// Waits until a hub's connection is so, and returns it; fails after a deadline that only a defect reaches.
+pub async fn until_connection(hub: &Handle, what: &str, is: impl FnMut(&Connection) -> bool) -> Connection {
+    let mut connection = hub.connection();
+    let reached = tokio::time::timeout(Duration::from_secs(20), connection.wait_for(is)).await;
+    let reached = reached.map(|reached| reached.unwrap().clone());
+    reached.unwrap_or_else(|_| panic!("never came: {what}; it is {:?}", hub.connection().borrow()))
+}
+
+/// Whether it is stale, for a reason with these words.
+pub fn is_stale(connection: &Connection, words: &str) -> bool {
+    matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains(words))
 }
 
 fn uid(number: u64) -> String {

@@ -23,7 +23,7 @@ async fn site() -> Site {
     api.put(pod(10, 2, "web-a"));
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;
-    for resource in ["deployments", "replicasets", "pods"] {
+    for resource in ["deployments", "replicasets", "pods", "events"] {
         until("every watch", async || api.requests(Verb::Watch, resource) == 1).await;
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -153,7 +153,7 @@ async fn nothing_of_a_pods_environment_arguments_or_managed_fields_survives() {
     let object = server::translate::Object::decode(timeline::fact::Kind::Pod, &loaded.to_string()).unwrap();
     let recorded = object.to_json().unwrap();
     assert!(recorded.contains("web-b") && !recorded.contains(SECRET), "recording: {recorded}");
-    let fact = format!("{:?}", object.fact(timeline::fact::Seen::InWatch).unwrap());
+    let fact = format!("{:?}", object.fact(timeline::fact::Seen::Modified).unwrap());
     assert!(!fact.contains(SECRET), "fact: {fact}");
     site.api.put(loaded);
     viewer.until("delta", has("web-b")).await;

@@ -82,7 +82,7 @@ impl Timeline {
                     end_reason: None,
                     now: PodNow::default(),
                 })));
-                if seen == Seen::InWatch {
+                if seen != Seen::InList {
                     self.tell_replacement(at, set, uid);
                 }
             }

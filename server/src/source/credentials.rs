@@ -1,0 +1,206 @@
+//! Where the client of a cluster comes from, so that it can be made again: a context of a kubeconfig, or the cluster that this
+//! runs in. Owns nothing but that and makes sure that no more than one attempt hangs.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use kube::config::KubeConfigOptions;
+use timeline::Millis;
+use tokio::sync::Semaphore;
+
+use super::access::Access;
+use super::kubeconfig::{Contexts, Target, TargetError, client_for};
+use super::{Pace, plugin};
+
+/// Where a cluster's client comes from.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    contexts: Contexts,
+    /// `None` for the cluster that this runs in.
+    context: Option<String>,
+    name: String,
+    /// Held by the attempt that is under way, also by one that was given up and hangs in the system.
+    busy: Arc<Semaphore>,
+}
+
+/// What a client was made of, to tell whether another one would be any different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Made {
+    /// Where the cluster is and how it proves that it is the one.
+    pub place: u64,
+    /// What the kubeconfig says.
+    settings: u64,
+    /// The same with what files and commands answered.
+    credentials: u64,
+}
+
+/// A client that was made.
+pub(super) struct Fetched {
+    pub client: kube::Client,
+    pub address: String,
+    pub namespace: String,
+    pub made: Made,
+    /// When its credentials end, where that is known.
+    pub expires_at_millis: Option<Millis>,
+}
+
+/// What is asked of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// A client; people may be asked for a password.
+    First,
+    /// Other credentials: these were refused or end soon.
+    Credentials(Made),
+    /// What the kubeconfig says now, if that differs.
+    Settings(Made),
+}
+
+impl Credentials {
+    /// A context of a kubeconfig, or the cluster that this runs in, under that name.
+    #[must_use]
+    pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
+        Self { contexts, context, name, busy: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// The cluster's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The way to its cluster. Commands that fetch credentials run, with a limit.
+    ///
+    /// # Errors
+    /// When its credentials cannot be had or used. Whether the server answers is not asked here.
+    pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
+        let nothing = || self.unusable("it leads to nothing");
+        let fetched = self.fetch(Want::First, pace).await?.ok_or_else(nothing)?;
+        let (name, address, namespace) = (self.name.clone(), fetched.address.clone(), fetched.namespace.clone());
+        Ok(Target { name, address, namespace, access: Access::new(self.clone(), fetched) })
+    }
+
+    /// Reads the kubeconfig again and asks commands again. `None` when the client would be the same as before.
+    pub(super) async fn fetch(&self, want: Want, pace: &Pace) -> Result<Option<Fetched>, TargetError> {
+        let mut config = self.config(pace.credentials).await?;
+        let mut made = Made { place: place(&config), settings: hash(&(place(&config), auth(&config))), credentials: 0 };
+        if matches!(want, Want::Settings(before) if before.settings == made.settings) {
+            return Ok(None);
+        }
+        let expires_at_millis = self.ask_command(&mut config, want == Want::First, pace).await?;
+        let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+        let limit = pace.credentials;
+        let known = match want {
+            Want::Credentials(before) => Some(before.credentials),
+            _ => None,
+        };
+        let build = move || {
+            made.credentials = hash(&(made.settings, auth(&config), files(&config)));
+            let is_same = known == Some(made.credentials);
+            Ok((made, if is_same { None } else { Some(client_for(config)?) }))
+        };
+        let built: kube::Result<_> = self.aside(limit, build).await?;
+        let (made, client) = built.map_err(|why| self.unusable(&why.to_string()))?;
+        Ok(client.map(|client| Fetched { client, address, namespace, made, expires_at_millis }))
+    }
+
+    async fn config(&self, limit: Duration) -> Result<kube::Config, TargetError> {
+        let Some(context) = self.context.clone() else {
+            return kube::Config::incluster().map_err(|why| TargetError::InCluster(why.to_string()));
+        };
+        let contexts = self.contexts.clone();
+        let contexts = self.aside(limit, move || contexts.again()).await??;
+        contexts.choose(Some(&context))?;
+        let Some(config) = contexts.config else { return Err(TargetError::None) };
+        let options = KubeConfigOptions { context: Some(context), ..Default::default() };
+        let made = kube::Config::from_custom_kubeconfig(config, &options).await;
+        made.map_err(|why| self.unusable(&why.to_string()))
+    }
+
+    /// Puts what the command of the kubeconfig answers in its place, where nothing goes before it.
+    async fn ask_command(
+        &self,
+        config: &mut kube::Config,
+        may_ask: bool,
+        pace: &Pace,
+    ) -> Result<Option<Millis>, TargetError> {
+        let auth = &mut config.auth_info;
+        let is_given = auth.auth_provider.is_some()
+            || auth.token.is_some()
+            || auth.token_file.is_some()
+            || (auth.username.is_some() && auth.password.is_some());
+        let Some(command) = auth.exec.take().filter(|_| !is_given) else { return Ok(None) };
+        let answered = plugin::run(&command, may_ask, pace).await.map_err(|why| self.unusable(&why.to_string()))?;
+        auth.token = answered.token.map(Into::into);
+        if let Some((certificate, key)) = answered.certificate {
+            auth.client_certificate_data = Some(BASE64_STANDARD.encode(certificate));
+            auth.client_key_data = Some(BASE64_STANDARD.encode(key).into());
+        }
+        Ok(answered.expires_at_millis)
+    }
+
+    /// Does what may hang in the system (files on a network, old kinds of commands that kube runs) in a thread of its own, and
+    /// gives it up after a while. While one hangs, no other is begun.
+    async fn aside<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, TargetError> {
+        let hangs = || self.unusable("reading its files or fetching its credentials does not end");
+        let permit = self.busy.clone().try_acquire_owned().map_err(|_| hangs())?;
+        let job = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            job()
+        });
+        let done = tokio::time::timeout(limit, job).await.map_err(|_| hangs())?;
+        done.map_err(|why| self.unusable(&why.to_string()))
+    }
+
+    fn unusable(&self, why: &str) -> TargetError {
+        TargetError::Unusable { name: self.name.clone(), why: timeline::words::safe(why) }
+    }
+}
+
+fn place(config: &kube::Config) -> u64 {
+    let proxy = config.proxy_url.as_ref().map(ToString::to_string);
+    hash(&(config.cluster_url.to_string(), &config.root_cert, &config.tls_server_name, proxy))
+}
+
+/// What the kubeconfig says of the user, in an order of its own: some of it comes in hash maps.
+fn auth(config: &kube::Config) -> Option<String> {
+    serde_json::to_value(&config.auth_info).ok().map(|auth| auth.to_string())
+}
+
+/// What the files hold that the kubeconfig only names.
+fn files(config: &kube::Config) -> Vec<Option<Vec<u8>>> {
+    let auth = &config.auth_info;
+    let named = [&auth.token_file, &auth.client_certificate, &auth.client_key];
+    named.into_iter().map(|path| std::fs::read(path.as_ref()?).ok()).collect()
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_kubeconfig_read_again_is_the_same() {
+        let env: Vec<_> =
+            (0..20).map(|n| serde_json::json!({ "name": format!("N{n}"), "value": "v", "x": "y" })).collect();
+        let user = serde_json::json!({ "exec": { "command": "fetch", "env": env } });
+        let read = || {
+            let mut config = kube::Config::new("http://localhost".parse().unwrap_or_default());
+            config.auth_info = serde_json::from_value(user.clone()).unwrap_or_default();
+            (config.auth_info.exec.is_some(), place(&config), auth(&config))
+        };
+        assert!(read().0);
+        assert_eq!(read(), read());
+    }
+}

@@ -1,0 +1,167 @@
+//! Credentials from a command that the kubeconfig names (client-go's "exec plugin"). Run here and not by kube, which runs it
+//! three times for one client, waits for it without a limit and never asks again for a certificate or a token without an end.
+
+use std::io::IsTerminal;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use kube::config::{ExecConfig, ExecInteractiveMode};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Deserialize;
+use serde_json::json;
+use timeline::Millis;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
+
+use super::Pace;
+
+/// Most of an answer that is read, in bytes.
+const MAX_ANSWER: u64 = 1 << 20;
+/// Most of what a command complains about that is logged, in bytes.
+const MAX_COMPLAINT: u64 = 4 << 10;
+
+/// What a command answered.
+pub(super) struct Credential {
+    pub token: Option<String>,
+    /// Certificate and key, PEM.
+    pub certificate: Option<(String, String)>,
+    /// When it ends, by our clock; some say nothing of that.
+    pub expires_at_millis: Option<Millis>,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// The kubeconfig names no command.
+    #[error("it names no command to fetch its credentials with")]
+    Missing,
+    /// It is not there, or may not be run.
+    #[error("the command {command} that fetches its credentials cannot be started: {why}")]
+    Start {
+        /// Its name.
+        command: String,
+        /// What the system says.
+        why: std::io::Error,
+    },
+    /// It ended with an error.
+    #[error("the command {command} that fetches its credentials failed ({status}); run it by hand to see why")]
+    Failed {
+        /// Its name.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// It did not end; it was ended.
+    #[error("the command {command} that fetches its credentials did not end within {} s", limit.as_secs_f64())]
+    Late {
+        /// Its name.
+        command: String,
+        /// The time it had.
+        limit: Duration,
+    },
+    /// What it wrote holds no credentials.
+    #[error("the command {command} that fetches its credentials answered none")]
+    Empty {
+        /// Its name.
+        command: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    status: Option<Status>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    expiration_timestamp: Option<String>,
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+}
+
+/// Ends a command and all that it started, when it is let go of before it has ended.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            let _ = kill_process_group(group, Signal::KILL); // it may have ended this moment
+        }
+    }
+}
+
+/// Runs the command. People may be asked only where `may_ask` says so and a terminal is there.
+pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result<Credential, PluginError> {
+    let name = exec.command.clone().ok_or(PluginError::Missing)?;
+    let asks = may_ask && exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal();
+    let limit = if asks { pace.credentials_by_hand } else { pace.credentials };
+    let start = |why| PluginError::Start { command: name.clone(), why };
+    let mut child = command(exec, &name, asks).spawn().map_err(start)?;
+    // A command that asks stays in our group, or it could not read from the terminal.
+    let id = child.id().filter(|_| !asks).and_then(|id| i32::try_from(id).ok());
+    let mut group = Group(id.and_then(Pid::from_raw));
+    let ended = tokio::time::timeout(limit, answer(&mut child)).await;
+    let (status, answered, complaint) =
+        ended.map_err(|_| PluginError::Late { command: name.clone(), limit })?.map_err(start)?;
+    group.0 = None;
+    if !status.success() {
+        tracing::warn!(command = name, %status, complaint, "the command that fetches credentials failed");
+        return Err(PluginError::Failed { command: name, status });
+    }
+    // Most answer JSON, some YAML, of which JSON is a part.
+    let answer: Option<Answer> = serde_saphyr::from_slice(&answered).ok(); // its error would quote the token
+    let status = answer.and_then(|answer| answer.status).ok_or(PluginError::Empty { command: name.clone() })?;
+    let certificate = status.client_certificate_data.zip(status.client_key_data);
+    if status.token.is_none() && certificate.is_none() {
+        return Err(PluginError::Empty { command: name });
+    }
+    let ends = status.expiration_timestamp.and_then(|at| at.parse::<jiff::Timestamp>().ok());
+    Ok(Credential { token: status.token, certificate, expires_at_millis: ends.map(jiff::Timestamp::as_millisecond) })
+}
+
+fn command(exec: &ExecConfig, name: &str, asks: bool) -> Command {
+    let mut command = Command::new(name);
+    command.args(exec.args.iter().flatten());
+    let pairs = exec.env.iter().flatten().filter_map(|pair| pair.get("name").zip(pair.get("value")));
+    command.envs(pairs);
+    let cluster = exec.provide_cluster_info.then_some(&exec.cluster);
+    let info = json!({
+        "apiVersion": exec.api_version,
+        "kind": "ExecCredential",
+        "spec": { "interactive": asks, "cluster": cluster },
+    });
+    command.env("KUBERNETES_EXEC_INFO", info.to_string());
+    for name in exec.drop_env.iter().flatten() {
+        command.env_remove(name);
+    }
+    command.stdout(Stdio::piped()).kill_on_drop(true);
+    if asks {
+        command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
+    } else {
+        command.stdin(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    }
+    command
+}
+
+async fn answer(child: &mut Child) -> std::io::Result<(ExitStatus, Vec<u8>, String)> {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let read = async {
+        let mut answered = Vec::new();
+        match stdout {
+            Some(stdout) => stdout.take(MAX_ANSWER).read_to_end(&mut answered).await.map(|_| answered),
+            None => Ok(answered),
+        }
+    };
+    let listen = async {
+        let mut complaint = Vec::new();
+        if let Some(mut stderr) = stderr {
+            (&mut stderr).take(MAX_COMPLAINT).read_to_end(&mut complaint).await?;
+            tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?; // or it would wait for somebody who reads
+        }
+        Ok(timeline::words::safe(&String::from_utf8_lossy(&complaint)))
+    };
+    let (status, answered, complaint) = tokio::try_join!(child.wait(), read, listen)?;
+    Ok((status, answered, complaint))
+}

@@ -1,0 +1,244 @@
+//! Credentials that are refused, end or never come: the kubeconfig is read again and its commands are asked again, and nobody is
+//! hammered meanwhile.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use server::cli::Clusters;
+use server::clusters;
+use server::config::Config;
+use server::hub::Handle;
+use server::source::credentials::Credentials;
+use server::source::kubeconfig::Contexts;
+use server::viewers::Viewers;
+use timeline::frame::ConnectionState;
+use timeline::{Retention, fact::Kind};
+
+use crate::support::{FakeApi, Verb, Watched, deployment, is_stale, pod, quick, replica_set, until_connection};
+use crate::until::until;
+
+/// A folder of its own with a kubeconfig, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("rollcast-credentials-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.0.join("config")
+    }
+
+    /// Writes the kubeconfig; whoever reads sees the old one or the new one.
+    fn write(&self, address: std::net::SocketAddr, user: &str) {
+        self.write_text(&format!(
+            r#"{{"apiVersion":"v1","kind":"Config","current-context":"fake",
+            "contexts":[{{"name":"fake","context":{{"cluster":"fake","user":"fake"}}}}],
+            "clusters":[{{"name":"fake","cluster":{{"server":"http://{address}"}}}}],
+            "users":[{{"name":"fake","user":{user}}}]}}"#
+        ));
+    }
+
+    fn write_text(&self, text: &str) {
+        let next = self.0.join("next");
+        std::fs::write(&next, text).unwrap();
+        std::fs::rename(next, self.kubeconfig()).unwrap();
+    }
+
+    /// A user whose token comes from a script, which also counts its runs.
+    fn user_of(&self, script: &str) -> String {
+        let path = self.0.join("command");
+        let folder = self.0.display();
+        std::fs::write(&path, format!("cd {folder}\necho run >> runs\nruns=$(wc -l < runs)\n{script}")).unwrap();
+        let path = path.display();
+        format!(
+            r#"{{"exec":{{"apiVersion":"client.authentication.k8s.io/v1","command":"sh","args":["{path}"],"interactiveMode":"Never"}}}}"#
+        )
+    }
+
+    fn runs(&self) -> usize {
+        std::fs::read_to_string(self.0.join("runs")).unwrap_or_default().lines().count()
+    }
+
+    async fn watch(&self) -> Watched {
+        let contexts = Contexts::read(Some(&self.kubeconfig())).unwrap();
+        let context = contexts.choose(None).unwrap();
+        let target = Credentials::new(contexts, context, "fake".into()).target(&quick()).await.unwrap();
+        Watched::with(target.access, &[], quick())
+    }
+}
+
+/// A script's answer.
+fn answer(status: &str) -> String {
+    format!(r#"printf '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{status}}}'"#)
+}
+
+fn token(token: &str) -> String {
+    format!(r#"{{"token":"{token}"}}"#)
+}
+
+async fn shop() -> FakeApi {
+    let api = FakeApi::start().await;
+    api.put(deployment(1, 1));
+    api.put(replica_set(2, 1, 1));
+    api.put(pod(10, 2, "web-a"));
+    api
+}
+
+async fn until_stale(watched: &Watched, words: &str) {
+    until_connection(&watched.hub, words, |now| is_stale(now, words)).await;
+}
+
+async fn until_live(hub: &Handle) {
+    until_connection(hub, "live", |now| now.state == ConnectionState::Live).await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_written_anew_is_taken_up() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("one");
+    folder.write(api.address, &token("one"));
+    let watched = folder.watch().await;
+    watched.until_pods(&["web-a"]).await;
+    api.take_only("two");
+    api.hang_up();
+    until_stale(&watched, "the credentials were refused").await;
+    folder.write(api.address, &token("two"));
+    api.put(pod(11, 2, "web-b"));
+    watched.until_pods(&["web-a", "web-b"]).await;
+    until_live(&watched.hub).await;
+}
+
+#[tokio::test]
+async fn a_command_is_asked_again_when_its_token_is_refused() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("run-1");
+    let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
+    folder.write(api.address, &folder.user_of(&script));
+    let watched = folder.watch().await;
+    watched.until_pods(&["web-a"]).await;
+    assert_eq!(folder.runs(), 1, "once for one client");
+    api.take_only("run-2");
+    api.hang_up();
+    api.put(pod(11, 2, "web-b"));
+    watched.until_pods(&["web-a", "web-b"]).await;
+    assert_eq!(folder.runs(), 2, "four watches and the probe were refused, and it was asked once");
+}
+
+#[tokio::test]
+async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
+    let (api, folder) = (shop().await, Folder::new());
+    let soon = jiff::Timestamp::from_second(server::clock::now_millis() / 1000 + 62).unwrap();
+    let script = answer(r#"{"token":"run-%s","expirationTimestamp":"%s"}"#)
+        + &format!(r#" "$runs" "$([ "$runs" = 1 ] && echo {soon} || echo 2100-01-01T00:00:00Z)""#);
+    folder.write(api.address, &folder.user_of(&script));
+    let contexts = Contexts::read(Some(&folder.kubeconfig())).unwrap();
+    let target = Credentials::new(contexts, Some("fake".into()), "fake".into()).target(&quick()).await.unwrap();
+    let pace = server::source::Pace { probe: Duration::from_millis(100), ..quick() };
+    let watched = Watched::with(target.access, &[], pace);
+    watched.until_pods(&["web-a"]).await;
+    until("the second run", async || folder.runs() == 2).await;
+    api.take_only("run-2");
+    api.hang_up();
+    api.put(pod(11, 2, "web-b"));
+    watched.until_pods(&["web-a", "web-b"]).await;
+    assert_eq!(folder.runs(), 2);
+}
+
+#[tokio::test]
+async fn a_command_that_answers_nothing_good_is_asked_less_and_less_often() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("another");
+    let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
+    folder.write(api.address, &folder.user_of(&script));
+    let watched = folder.watch().await;
+    until_stale(&watched, "the credentials were refused").await;
+    until("runs", async || folder.runs() >= 5).await;
+    let (begun, before, refusals) = (Instant::now(), folder.runs(), api.refusals());
+    until("two seconds", async || begun.elapsed() > Duration::from_secs(2)).await;
+    let (runs, refusals) = (folder.runs() - before, api.refusals() - refusals);
+    assert!((1..=6).contains(&runs), "{runs} runs in 2 s, where 400 ms lie between two");
+    // Four watches that wait 50 ms on average, each of which tries other credentials at once, and the probe.
+    assert!(refusals <= 4 * (60 + runs), "{refusals} refusals in 2 s");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_kubeconfig_is_said_and_tried_again() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("one");
+    folder.write(api.address, &token("one"));
+    let watched = folder.watch().await;
+    watched.until_pods(&["web-a"]).await;
+    folder.write_text(r#"{"apiVersion":"v1","kind":"Config","contexts":[],"clusters":[],"users":[]}"#);
+    api.take_only("two");
+    api.hang_up();
+    until_stale(&watched, r#"has no context "fake""#).await;
+    folder.write_text("][");
+    until_stale(&watched, "cannot read the kubeconfig").await;
+    std::fs::remove_file(folder.kubeconfig()).unwrap();
+    until_stale(&watched, "No such file").await;
+    folder.write(api.address, &token("two"));
+    until_live(&watched.hub).await;
+}
+
+#[tokio::test]
+async fn a_cluster_that_moved_is_found_where_the_kubeconfig_says_and_listed_again() {
+    let (api, folder) = (shop().await, Folder::new());
+    let (before, closed) =
+        (shop().await, tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap());
+    before.put(pod(11, 2, "web-b"));
+    folder.write(before.address, "{}");
+    let watched = folder.watch().await;
+    watched.until_pods(&["web-a", "web-b"]).await;
+    // Credentials are refused there, and the kubeconfig leads to nobody for a while.
+    before.take_only("none");
+    folder.write(closed, "{}");
+    before.hang_up();
+    until_stale(&watched, "refused").await;
+    folder.write(api.address, "{}");
+    watched.until_pods(&["web-a"]).await;
+    assert!(api.requests(Verb::List, "pods") >= 1, "positions of another place mean nothing");
+}
+
+/// Whether a process is there and no mere entry of one that has ended.
+fn runs(process: &str) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(process).join("stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+#[tokio::test]
+async fn a_command_that_hangs_is_ended_and_tried_again() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("good");
+    let script =
+        format!("if [ \"$runs\" -lt 3 ]; then sleep 1000 & echo $! >> hung; wait; fi\n{}", answer(&token("good")));
+    folder.write(api.address, &folder.user_of(&script));
+    let asked = Clusters { kubeconfig: Some(folder.kubeconfig()), context: Vec::new(), all_contexts: false };
+    let mut wanted = clusters::wanted(&asked, &[], &Config::default()).unwrap().remove(0);
+    wanted.pace = std::sync::Arc::new(server::source::Pace {
+        credentials: Duration::from_millis(500),
+        patience: Duration::from_millis(100),
+        again: Duration::from_millis(50),
+        ..quick()
+    });
+    let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default());
+    for words in ["does not end", "did not end within"] {
+        until_connection(&hub, words, |now| is_stale(now, words)).await;
+    }
+    until_live(&hub).await;
+    assert_eq!(folder.runs(), 3);
+    let hung = std::fs::read_to_string(folder.0.join("hung")).unwrap();
+    assert_eq!(hung.lines().count(), 2);
+    until("what it started has ended", async || !hung.lines().any(runs)).await;
+}
