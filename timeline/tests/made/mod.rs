@@ -143,7 +143,7 @@ impl Web {
         for kind in Kind::ALL {
             web.listed(kind, None);
         }
-        web.tell(Fact::Deployment(Box::new(deployment), Seen::InWatch));
+        web.tell(Fact::Deployment(Box::new(deployment), Seen::Added));
         let mut first = set(2, 1, replicas, 0);
         (first.desired_replicas, first.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
         web.add_set(2, first);
@@ -171,7 +171,7 @@ impl Web {
     /// The Deployment changes.
     pub fn deployment(&mut self, change: impl FnOnce(&mut DeploymentFact)) {
         change(&mut self.deployment);
-        self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::InWatch));
+        self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::Modified));
     }
 
     pub fn delete_deployment(&mut self) {
@@ -180,13 +180,13 @@ impl Web {
 
     pub fn add_set(&mut self, number: u128, set: ReplicaSetFact) {
         self.sets.insert(number, set.clone());
-        self.tell(Fact::ReplicaSet(Box::new(set), Seen::InWatch));
+        self.tell(Fact::ReplicaSet(Box::new(set), Seen::Added));
     }
 
     pub fn set(&mut self, number: u128, change: impl FnOnce(&mut ReplicaSetFact)) {
         let set = self.sets.get_mut(&number).unwrap();
         change(set);
-        let fact = Fact::ReplicaSet(Box::new(set.clone()), Seen::InWatch);
+        let fact = Fact::ReplicaSet(Box::new(set.clone()), Seen::Modified);
         self.tell(fact);
     }
 
@@ -201,7 +201,7 @@ impl Web {
         made.meta.created_at_millis = self.now;
         change(&mut made);
         self.pods.insert(number, made.clone());
-        self.tell(Fact::Pod(Box::new(made), Seen::InWatch));
+        self.tell(Fact::Pod(Box::new(made), Seen::Added));
     }
 
     pub fn add_ready_pod(&mut self, number: u128, set: u128) {
@@ -211,7 +211,7 @@ impl Web {
     pub fn pod(&mut self, number: u128, change: impl FnOnce(&mut PodFact)) {
         let pod = self.pods.get_mut(&number).unwrap();
         change(pod);
-        let fact = Fact::Pod(Box::new(pod.clone()), Seen::InWatch);
+        let fact = Fact::Pod(Box::new(pod.clone()), Seen::Modified);
         self.tell(fact);
     }
 
