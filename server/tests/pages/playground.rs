@@ -135,7 +135,6 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let (playground, kubeconfig) = started("speed").await;
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
     let wanted = clusters::wanted(&clusters, &[], &Config::default()).unwrap().remove(0);
-    std::fs::remove_file(kubeconfig).unwrap();
     let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default());
     tokio::spawn(playground.clone().keep_time(hub.clone()));
     let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Vec::new(), Some(playground));
@@ -149,6 +148,7 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
         until("the rollout is over", is_over).await;
     };
     rolled_out(1).await;
+    std::fs::remove_file(kubeconfig).unwrap();
     let before = hub.now_millis();
     assert_eq!(told(&rollcast, "action=speed&speed=20").await["texts"]["play-refused"], "");
     until("the pages know", async || hub.connection().borrow().speed_percent == 2000).await;
