@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod ordering;
 mod recorded;
 mod support;
 #[path = "../common/until.rs"]
