@@ -13,4 +13,5 @@ mod support;
 #[path = "../common/until.rs"]
 mod until;
 mod viewers;
+mod wait;
 mod watch;
