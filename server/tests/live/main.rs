@@ -8,6 +8,8 @@
 )]
 
 mod ordering;
+mod outages;
+mod program;
 mod recorded;
 mod support;
 #[path = "../common/until.rs"]

@@ -1,16 +1,12 @@
 //! `rollcast wait` as scripts run it: the program itself, against a cluster, over a server, and with a document at the end. What
 //! it ends with is in one table.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-
 use futures::future::join_all;
 use serde_json::{Value, json};
-use server::state::Rollcast;
 use timeline::frame::ConnectionState;
 use tokio::sync::Semaphore;
 
+use crate::program::{FOLLOWED, Running, kubeconfig, last, serve};
 use crate::support::{FakeApi, Fault, Verb, Watched, deployment};
 use crate::until::until;
 
@@ -61,8 +57,6 @@ type Wanted = (i32, &'static str);
 
 use Situation::{Complete, Deleted, Failed, Forbidden, Missing, Paused, Recreated, Stale, Starting};
 
-/// What the log says once what is known counts.
-const FOLLOWED: &str = "its state is known";
 const LATE: Wanted = (124, "nothing was seen");
 
 /// What is right. Against a cluster and over a server it is the same, except that a cluster that cannot be reached at all is
@@ -160,7 +154,7 @@ impl World {
             strike(&api, situation);
         }
         if way == Way::Cluster {
-            let arguments = vec!["--kubeconfig".to_owned(), kubeconfig(&api)];
+            let arguments = vec!["--kubeconfig".to_owned(), kubeconfig(&api, "here")];
             return Self { api, _watched: None, arguments };
         }
         let watched = Watched::start(&api, &[], |_| {});
@@ -192,84 +186,6 @@ async fn is_seen(watched: &Watched, situation: Situation) -> bool {
         Recreated => number == 5,
         Paused | Starting | Forbidden | Missing => true,
     }
-}
-
-async fn serve(watched: &Watched) -> std::net::SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
-    tokio::spawn(async move { axum::serve(listener, server::http::router(rollcast)).await });
-    address
-}
-
-fn kubeconfig(api: &FakeApi) -> String {
-    let path = std::env::temp_dir().join(format!("rollcast-wait-{}-{}", std::process::id(), api.address.port()));
-    let server = format!("http://{}", api.address);
-    let config = json!({ "apiVersion": "v1", "kind": "Config", "current-context": "here",
-        "contexts": [{ "name": "here", "context": { "cluster": "c", "user": "u" } }],
-        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": [{ "name": "u", "user": {} }] });
-    std::fs::write(&path, config.to_string()).unwrap();
-    path.display().to_string()
-}
-
-/// How the program ended.
-#[derive(Debug)]
-struct Ended {
-    code: Option<i32>,
-    out: String,
-    error: String,
-}
-
-impl Ended {
-    fn last_line(&self, way: Way) -> &str {
-        let text = if way == Way::Json || self.code == Some(2) { &self.error } else { &self.out };
-        text.trim_end().lines().next_back().unwrap_or_default()
-    }
-}
-
-/// A program that runs.
-struct Running {
-    lines: Arc<Mutex<String>>,
-    ended: tokio::task::JoinHandle<Ended>,
-}
-
-impl Running {
-    fn wait(arguments: &[String]) -> Self {
-        let lines = Arc::new(Mutex::new(String::new()));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        command.args(["wait", "web", "--namespace", "shop"]).args(arguments);
-        command
-            .env_remove("KUBECONFIG")
-            .env("ROLLCAST_LOG", "server::terminal=debug")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let told = lines.clone();
-        let ended = tokio::task::spawn_blocking(move || {
-            let mut child = command.spawn().unwrap();
-            let (out, error) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-            let also_told = told.clone();
-            let error = std::thread::spawn(move || noted(error, &also_told));
-            let out = noted(out, &told);
-            Ended { code: child.wait().unwrap().code(), out, error: error.join().unwrap() }
-        });
-        Self { lines, ended }
-    }
-
-    /// Waits until a line says that.
-    async fn until(&self, words: &str) {
-        until(words, async || self.lines.lock().unwrap().contains(words)).await;
-    }
-}
-
-/// Reads to the end, and notes each line where others see it.
-fn noted(from: impl Read, lines: &Mutex<String>) -> String {
-    let mut all = String::new();
-    for line in BufReader::new(from).lines() {
-        let line = line.unwrap() + "\n";
-        lines.lock().unwrap().push_str(&line);
-        all.push_str(&line);
-    }
-    all
 }
 
 async fn case(situation: Situation, moment: Moment, way: Way) -> Result<(), String> {
@@ -306,7 +222,8 @@ async fn case(situation: Situation, moment: Moment, way: Way) -> Result<(), Stri
         }
         _ => true,
     };
-    let is_right = ended.code == Some(code) && ended.last_line(way).contains(words) && is_json;
+    let last_line = if way == Way::Json || code == 2 { last(&ended.error) } else { last(&ended.out) };
+    let is_right = ended.code == Some(code) && last_line.contains(words) && is_json;
     is_right
         .then_some(())
         .ok_or_else(|| format!("{situation:?} {moment:?} {way:?}: wanted {code} {words:?}: {ended:?}"))
