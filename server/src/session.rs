@@ -40,7 +40,12 @@ pub async fn serve(socket: WebSocket, rollcast: Arc<Rollcast>) {
     if let Err(End::Broken) = reason {
         tracing::debug!("a viewer's connection broke");
     }
-    let _ = out.close().await;
+    close(&mut out).await;
+}
+
+/// Says goodbye, to one who may not listen any more: what was sent before has to be taken first.
+async fn close(out: &mut (impl Sink<Message> + Unpin)) {
+    let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // either way the connection is dropped
 }
 
 /// What a session listens to besides the viewer.
@@ -220,5 +225,44 @@ async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<()
     match tokio::time::timeout(SEND_LIMIT, out.send(Message::Binary(bytes))).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(End::Broken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use super::*;
+
+    /// A viewer whose connection takes nothing any more.
+    struct Full;
+
+    impl Sink<Message> for Full {
+        type Error = ();
+
+        fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            Poll::Pending
+        }
+
+        fn start_send(self: Pin<&mut Self>, _: Message) -> Result<(), ()> {
+            Err(())
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            Poll::Pending
+        }
+
+        fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_viewer_that_takes_nothing_is_let_go_of_in_time() {
+        let began = Instant::now();
+        assert!(send(&mut Full, Bytes::new()).await.is_err());
+        close(&mut Full).await;
+        assert!(began.elapsed() < 3 * SEND_LIMIT);
     }
 }

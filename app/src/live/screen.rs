@@ -211,7 +211,6 @@ impl DeploymentScreen {
 
     /// Draws everything anew; only what differs is touched.
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
-        let board = &self.0.board;
         let copy = &mut *self.0.copy.borrow_mut();
         (copy.drawn_at, copy.is_dirty) = (page_millis, false);
         let (model, said) = match moment.zip(copy.deployment) {
