@@ -193,8 +193,8 @@ async fn case(situation: Situation, moment: Moment, way: Way) -> Result<(), Stri
     let (code, words) = wanted(situation, moment, way);
     let timeout = match (moment, code) {
         (Moment::Late, _) => "0s",
-        (Moment::Before, 124) => "3s",
-        (_, 124) => "6s",
+        (Moment::Before, 124) => "5s",
+        (_, 124) => "10s",
         _ => "60s",
     };
     world.arguments.extend(["--timeout".to_owned(), timeout.to_owned()]);
