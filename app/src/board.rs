@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use timeline::frame::{Connection, ConnectionState, Moment, Said, Snapshot};
+use timeline::frame::{Connection, Moment, Said, Snapshot};
 use timeline::view::{Tone, View};
 use timeline::{Millis, Model, Uid};
 
@@ -158,7 +158,7 @@ impl Board {
     /// The time in the picture stands still: the page or the server has no word.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        matches!(self.connection.get().state, ConnectionState::Stale { .. })
+        self.connection.get().state.is_stale()
             || matches!(self.link.get(), LinkState::Waiting { .. } | LinkState::Lost { .. })
     }
 }

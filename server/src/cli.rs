@@ -34,6 +34,14 @@ pub enum Command {
     /// Show one rollout live in the terminal; q ends it. Prints lines where standard output is no terminal
     Trace(Trace),
     /// Wait until rollouts are complete: exit code 0 complete, 1 failed, 124 timed out, 2 cannot watch
+    ///
+    /// Only what is live decides: while a cluster or a server does not answer, nothing is complete, failed or missing.
+    ///
+    /// It waits for the Deployment that has the name when waiting begins, as kubectl rollout status does: once that one is deleted,
+    /// or replaced by another one of its name, it has failed.
+    ///
+    /// A server may learn of a change a moment after it was made. So with --server nothing is decided in the first second; a server
+    /// that is further behind than that may still tell of the rollout before.
     Wait(Wait),
     /// Say whether a cluster answers and what may be read; exit code 2 if something is missing
     Check(Check),
@@ -236,7 +244,8 @@ pub struct Trace {
 pub enum Output {
     /// What happens, a line each; the last line says how it ended and why
     Text,
-    /// The timeline document at the end; lines go to standard error
+    /// The timeline document at the end, of several Deployments a list; null for what does not come, nothing with exit code 2.
+    /// Lines go to standard error
     Json,
 }
 

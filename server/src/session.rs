@@ -9,12 +9,14 @@ use axum::extract::ws::{Message, WebSocket};
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::Millis;
-use timeline::frame::{self, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use timeline::frame::{
+    self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame,
+};
 use timeline::list::{Query, Sent, Window};
-use tokio::sync::{broadcast, watch as signal};
+use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use crate::hub::{Address, Handle};
+use crate::hub::{Address, First, Followed, Told};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 
@@ -38,14 +40,19 @@ pub async fn serve(socket: WebSocket, rollcast: Arc<Rollcast>) {
     if let Err(End::Broken) = reason {
         tracing::debug!("a viewer's connection broke");
     }
-    let _ = out.close().await;
+    close(&mut out).await;
+}
+
+/// Says goodbye, to one who may not listen any more: what was sent before has to be taken first.
+async fn close(out: &mut (impl Sink<Message> + Unpin)) {
+    let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // either way the connection is dropped
 }
 
 /// What a session listens to besides the viewer.
 enum Following {
     Nothing,
     List(Box<Listed>),
-    Deployment { hub: Handle, address: Address, frames: broadcast::Receiver<Bytes> },
+    Deployment(Box<Followed>),
 }
 
 /// A list that is followed.
@@ -77,7 +84,6 @@ async fn talk(
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
     let mut following = Following::Nothing;
-    let mut connection: Connected = None;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
     loop {
@@ -87,21 +93,24 @@ async fn talk(
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
-                        (following, connection) = follow(out, rollcast, following, scope, since).await?;
+                        following = follow(out, rollcast, following, scope, since).await?;
                     }
                     Some(Request::Moment(at_millis)) => moment(out, &following, at_millis).await?,
                 }
             }
-            frame = next(&mut following) => match frame {
-                Some(bytes) => send(out, bytes).await?,
-                None => {
-                    rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
-                    following = resume(out, following).await?;
+            told = next(&mut following) => match (told?, &mut following) {
+                (Told::Frame(bytes), _) => send(out, bytes).await?,
+                (Told::Connection(connection), Following::Deployment(followed)) => {
+                    let cluster = followed.hub().name().to_owned();
+                    send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                 }
+                (Told::Missed, Following::Deployment(followed)) => {
+                    rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
+                    let anew = followed.anew().await.map_err(|_| End::Broken)?;
+                    begin(out, anew).await?;
+                }
+                (Told::Connection(_) | Told::Missed, _) => {}
             },
-            (cluster, connection) = changed(&mut connection) => {
-                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-            }
             _ = heartbeat.tick() => {
                 let now_millis = now(&following);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
@@ -133,17 +142,12 @@ fn request(message: Message) -> Result<Option<Request>, End> {
 
 /// Tells what was said at another time.
 async fn moment(out: &mut (impl Sink<Message> + Unpin), following: &Following, at_millis: Millis) -> Result<(), End> {
-    if let Following::Deployment { hub, address, .. } = following {
-        let moment = hub.moment(address, at_millis).await.map_err(|_| End::Broken)?;
+    if let Following::Deployment(followed) = following {
+        let moment = followed.hub().moment(followed.address(), at_millis).await.map_err(|_| End::Broken)?;
         send_frame(out, &ServerFrame::Moment(Box::new(moment))).await?;
     }
     Ok(())
 }
-
-/// A cluster's name and how the server gets on with it.
-type Connected = Option<(String, signal::Receiver<frame::Connection>)>;
-
-type Followed = (Following, Connected);
 
 async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
@@ -151,9 +155,9 @@ async fn follow(
     before: Following,
     scope: Scope,
     since: Option<Position>,
-) -> Result<Followed, End> {
+) -> Result<Following, End> {
     match scope {
-        Scope::Nothing => Ok((Following::Nothing, None)),
+        Scope::Nothing => Ok(Following::Nothing),
         Scope::List { query, window } => {
             let window = window.limited();
             let mut listed = match before {
@@ -167,45 +171,30 @@ async fn follow(
             if let Some(bytes) = listed.news() {
                 send(out, bytes).await?;
             }
-            Ok((Following::List(listed), None))
+            Ok(Following::List(listed))
         }
         Scope::Deployment { cluster, namespace, name, uid } => {
-            let Some(hub) = rollcast.clusters.get(&cluster).cloned() else {
-                return Ok((Following::Nothing, None));
+            let Some(hub) = rollcast.clusters.get(&cluster) else {
+                let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
+                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                return Ok(Following::Nothing);
             };
-            let mut connection = hub.connection();
-            let now = connection.borrow_and_update().clone();
-            send_frame(out, &ServerFrame::Connection { cluster: cluster.clone(), connection: now }).await?;
-            let following = listen(out, hub, Address { namespace, name, uid }, since).await?;
-            Ok((following, Some((cluster, connection))))
+            let address = Address { namespace, name, uid };
+            let (first, followed) = hub.follow(address, since).await.map_err(|_| End::Broken)?;
+            begin(out, first).await?;
+            Ok(Following::Deployment(Box::new(followed)))
         }
     }
 }
 
-/// The viewer lagged: drops what it missed and sends everything anew.
-async fn resume(out: &mut (impl Sink<Message> + Unpin), following: Following) -> Result<Following, End> {
-    match following {
-        Following::Deployment { hub, address, .. } => listen(out, hub, address, None).await,
-        other => Ok(other),
-    }
+/// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
+async fn begin(out: &mut (impl Sink<Message> + Unpin), first: First) -> Result<(), End> {
+    send(out, first.frame).await?;
+    send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
 }
 
-/// Brings the viewer to where a Deployment stands, and listens for what comes after. The heartbeat tells the time: a shared
-/// snapshot may carry an older one.
-async fn listen(
-    out: &mut (impl Sink<Message> + Unpin),
-    hub: Handle,
-    address: Address,
-    since: Option<Position>,
-) -> Result<Following, End> {
-    let subscription = hub.subscribe(&address, since).await.map_err(|_| End::Broken)?;
-    send(out, subscription.first).await?;
-    send_frame(out, &ServerFrame::Heartbeat { now_millis: subscription.now_millis }).await?;
-    Ok(Following::Deployment { hub, address, frames: subscription.frames })
-}
-
-/// The next frame to pass on; `None` when some were missed.
-async fn next(following: &mut Following) -> Option<Bytes> {
+/// What to pass on next.
+async fn next(following: &mut Following) -> Result<Told, End> {
     match following {
         Following::Nothing => std::future::pending().await,
         Following::List(listed) => loop {
@@ -214,25 +203,16 @@ async fn next(following: &mut Following) -> Option<Bytes> {
                 return std::future::pending().await; // the program ends
             }
             if let Some(bytes) = listed.news() {
-                return Some(bytes);
+                return Ok(Told::Frame(bytes));
             }
         },
-        Following::Deployment { frames, .. } => frames.recv().await.ok(),
+        Following::Deployment(followed) => followed.next().await.map_err(|_| End::Broken),
     }
-}
-
-async fn changed(connected: &mut Connected) -> (String, frame::Connection) {
-    if let Some((cluster, connection)) = connected
-        && connection.changed().await.is_ok()
-    {
-        return (cluster.clone(), connection.borrow_and_update().clone());
-    }
-    std::future::pending().await
 }
 
 fn now(following: &Following) -> Millis {
     match following {
-        Following::Deployment { hub, .. } => hub.now_millis(),
+        Following::Deployment(followed) => followed.hub().now_millis(),
         _ => crate::clock::now_millis(),
     }
 }
@@ -245,5 +225,44 @@ async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<()
     match tokio::time::timeout(SEND_LIMIT, out.send(Message::Binary(bytes))).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(End::Broken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use super::*;
+
+    /// A viewer whose connection takes nothing any more.
+    struct Full;
+
+    impl Sink<Message> for Full {
+        type Error = ();
+
+        fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            Poll::Pending
+        }
+
+        fn start_send(self: Pin<&mut Self>, _: Message) -> Result<(), ()> {
+            Err(())
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            Poll::Pending
+        }
+
+        fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_viewer_that_takes_nothing_is_let_go_of_in_time() {
+        let began = Instant::now();
+        assert!(send(&mut Full, Bytes::new()).await.is_err());
+        close(&mut Full).await;
+        assert!(began.elapsed() < 3 * SEND_LIMIT);
     }
 }

@@ -10,6 +10,8 @@
 //!    ◄──────────────────────────────────── List{…} …                    of a list: what changed in the lines in view
 //!    ◄──────────────────────────────────── Heartbeat every 20 s, Connection whenever it changes
 //! ```
+//! A Connection comes after everything that was known when it became so: who hears that a cluster is live has heard what it
+//! holds.
 
 use serde::{Deserialize, Serialize};
 
@@ -242,6 +244,22 @@ pub enum ConnectionState {
         /// Name of the recording.
         name: String,
     },
+    /// The server watches no cluster of that name.
+    Unknown,
+}
+
+impl ConnectionState {
+    /// What is told of the cluster is how it is now.
+    #[must_use]
+    pub const fn is_live(&self) -> bool {
+        matches!(self, Self::Live | Self::Replay { .. })
+    }
+
+    /// What is told of the cluster is from earlier, and its time stands still.
+    #[must_use]
+    pub const fn is_stale(&self) -> bool {
+        matches!(self, Self::Stale { .. } | Self::Unknown)
+    }
 }
 
 /// A permission that is missing.

@@ -101,6 +101,12 @@ pub fn sentence_end(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', '…']) { text } else { format!("{text}.") }
 }
 
+/// What is said where somebody asks for a cluster that the server does not have.
+#[must_use]
+pub fn not_watched(cluster: &str) -> String {
+    format!("This server does not watch a cluster named {}.", safe(cluster))
+}
+
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -22,6 +22,7 @@ pub fn state_words(connection: &Connection) -> String {
         ConnectionState::Live => at_speed("Live"),
         ConnectionState::Stale { since_millis, .. } => format!("Stale since {} UTC", clock(*since_millis)),
         ConnectionState::Replay { .. } => at_speed("Recording"),
+        ConnectionState::Unknown => "Not watched".to_owned(),
     }
 }
 
@@ -194,6 +195,11 @@ fn trouble(board: &Board) -> Option<String> {
             clock(*since_millis),
             timeline::words::safe(why.trim_end_matches('.'))
         )),
-        _ => None,
+        ConnectionState::Unknown => Some(format!(
+            "{} What you see is from {} UTC.",
+            timeline::words::not_watched(&board.place.cluster),
+            clock(second * 1000)
+        )),
+        ConnectionState::Connecting | ConnectionState::Live | ConnectionState::Replay { .. } => None,
     })
 }

@@ -1,4 +1,5 @@
-//! The client: one link, one queue of frames, drained once per animation frame into whatever the page shows.
+//! The client: one link, one queue of frames, drained once per animation frame into whatever the page shows; in a hidden tab,
+//! where no animation frames come, as soon as they arrive.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -28,9 +29,9 @@ pub trait Screen {
     }
     /// How the link is.
     fn link(&self, state: LinkState, page_millis: f64);
-    /// Frames that arrived since the last animation frame.
+    /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask;
-    /// An animation frame.
+    /// An animation frame; none comes while the tab is hidden.
     fn animate(&self, page_millis: f64) -> Ask;
     /// Where the page's copy stands.
     fn position(&self) -> Option<Position>;
@@ -77,7 +78,7 @@ pub fn start(screen: Box<dyn Screen>, scope: Scope, build: String, is_main: bool
     client.every(TICK_MILLIS, |client| {
         client.happened(LinkEvent::Tick);
         if is_hidden() {
-            client.drain(); // no animation frames while hidden; the queue must not grow
+            client.drain(); // what came before it was hidden
         }
     });
     for event in ["online", "pageshow", "focus"] {
@@ -122,7 +123,12 @@ impl Client {
                     {
                         client.reload_for(&build);
                     }
-                    Ok(Some(frame)) => client.queue.borrow_mut().push(frame),
+                    Ok(Some(frame)) => {
+                        client.queue.borrow_mut().push(frame);
+                        if is_hidden() {
+                            client.drain(); // timers may run once a minute only
+                        }
+                    }
                     Ok(None) => {}
                     // The server speaks another language now.
                     Err(_) => client.reload_for("unreadable"),

@@ -1,7 +1,7 @@
 //! The page's clock: the server's time, carried on by the browser's own ticking. Pure: the browser's time is an argument.
 
 use timeline::Millis;
-use timeline::frame::{Connection, ConnectionState};
+use timeline::frame::Connection;
 
 /// The server's time may seem to be this much behind before the page believes it: as late as a frame may come. Times the speed.
 const JITTER_MILLIS: f64 = 400.0;
@@ -39,7 +39,7 @@ impl Clock {
             self.at_page_millis = page_millis;
             self.speed = speed;
         }
-        let runs = has_link && !matches!(connection.state, ConnectionState::Stale { .. });
+        let runs = has_link && !connection.state.is_stale();
         self.stopped_at = if runs { None } else { self.stopped_at.or(Some(self.running(page_millis))) };
     }
 
@@ -56,6 +56,8 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use timeline::frame::ConnectionState;
+
     use super::*;
 
     #[test]

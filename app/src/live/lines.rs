@@ -100,6 +100,11 @@ impl Screen for Lines {
                 state.is_dirty = true;
             }
         }
+        let (board, overall) = (&self.0.board, &state.known.copy.overall);
+        if !board.overall.with_untracked(|known| known.is_like(overall)) {
+            board.overall.set(overall.clone());
+            entitle(&list::title(overall, &board.query.read_untracked()));
+        }
         Ask::Nothing
     }
 
@@ -112,12 +117,6 @@ impl Screen for Lines {
         }
         if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
             (state.is_dirty, state.made_at_px) = (false, scrolled);
-            let before = self.0.board.overall.with_untracked(|known| known.is_like(&state.known.copy.overall));
-            if !before {
-                self.0.board.overall.set(state.known.copy.overall.clone());
-                let board = &self.0.board;
-                entitle(&list::title(&state.known.copy.overall, &board.query.read_untracked()));
-            }
             state.show(scrolled, page_millis);
         }
         state.ask(&self.0.board, scrolled)

@@ -16,6 +16,7 @@ mod paint;
 mod panel;
 #[cfg(feature = "hydrate")]
 pub(crate) mod patch;
+pub mod question;
 #[cfg(feature = "hydrate")]
 pub(crate) mod screen;
 #[cfg(feature = "hydrate")]

@@ -21,6 +21,7 @@ use super::client::{Ask, Screen, page_millis};
 use super::clock::Clock;
 use super::link::LinkState;
 use super::panel::Panel;
+use super::question::Question;
 use super::{element, entitle};
 use crate::board::{Board, said_then, set_if_new};
 use crate::motion::Motion;
@@ -92,9 +93,7 @@ struct Copy {
     lines: usize,
     /// What was said at the moment shown, or at the last one that was told.
     then: Option<Moment>,
-    /// What was asked for, and when.
-    asked: Option<(Millis, f64)>,
-    is_waiting: bool,
+    question: Question,
     /// What to follow from here on.
     aim: Option<Scope>,
 }
@@ -125,9 +124,8 @@ impl DeploymentScreen {
             playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,
             lines: snapshot.said.story.len(),
-            asked: moment.as_ref().map(|moment| (moment.at_millis, 0.0)),
+            question: moment.as_ref().map(|moment| Question::known(moment.at_millis)).unwrap_or_default(),
             then: moment,
-            is_waiting: false,
             aim: None,
             model: snapshot.model,
             said: snapshot.said,
@@ -162,6 +160,7 @@ impl DeploymentScreen {
         let mut copy = self.0.copy.borrow_mut();
         let is_other_life = copy.position.is_none_or(|position| position.epoch != snapshot.epoch);
         if is_other_life {
+            copy.question.forget(); // another life tells other words of the same moment
             copy.clock = Clock::new(snapshot.now_millis, page_millis);
         } else {
             copy.clock.hear(snapshot.now_millis, page_millis);
@@ -200,9 +199,18 @@ impl DeploymentScreen {
         &self.0.panel
     }
 
+    /// Tells what is said now, and at the moment shown.
+    fn tell_words(&self, now: &Said, shown: &Said) {
+        let board = &self.0.board;
+        set_if_new(&board.current, now.view.as_ref().and_then(|view| view.revision));
+        if set_if_new(&board.view, shown.view.clone()) && self.0.prefix.is_empty() {
+            let badge = shown.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
+            entitle(&title(badge, &board.place.namespace, &board.place.name));
+        }
+    }
+
     /// Draws everything anew; only what differs is touched.
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
-        let board = &self.0.board;
         let copy = &mut *self.0.copy.borrow_mut();
         (copy.drawn_at, copy.is_dirty) = (page_millis, false);
         let (model, said) = match moment.zip(copy.deployment) {
@@ -217,11 +225,7 @@ impl DeploymentScreen {
                 (Cow::Owned(copy.model.as_of(uid, at)), said)
             }
         };
-        set_if_new(&board.current, copy.said.view.as_ref().and_then(|view| view.revision));
-        if set_if_new(&board.view, said.view.clone()) && self.0.prefix.is_empty() {
-            let badge = said.view.as_ref().map_or("Not found", |view| view.verdict.badge.as_str());
-            entitle(&title(badge, &board.place.namespace, &board.place.name));
-        }
+        self.tell_words(&copy.said, &said);
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = copy.is_crowded && !copy.is_printing && !copy.is_on_paper;
         let frame = Frame { now_millis, is_painted, ..copy.frame };
@@ -282,8 +286,13 @@ impl Screen for DeploymentScreen {
         if std::mem::discriminant(&known) != std::mem::discriminant(&state) || !state.is_live() {
             set_if_new(&board.link, state);
         }
+        let mut copy = self.0.copy.borrow_mut();
         // The first connection is not a loss: what the server rendered is fresh.
-        self.0.copy.borrow_mut().is_linked = matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. });
+        copy.is_linked = matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. });
+        if !copy.is_linked {
+            copy.question.forget(); // no answer comes over a link that broke
+        }
+        drop(copy);
         self.set_pace(page_millis);
     }
 
@@ -307,13 +316,21 @@ impl Screen for DeploymentScreen {
                 }
                 ServerFrame::Moment(moment) => {
                     let mut copy = self.0.copy.borrow_mut();
-                    (copy.then, copy.is_waiting) = (Some(*moment), false);
+                    copy.question.answer(moment.at_millis);
+                    copy.then = Some(*moment);
                 }
                 ServerFrame::Heartbeat { now_millis } => self.0.copy.borrow_mut().clock.hear(now_millis, page_millis),
                 ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
             }
         }
-        self.0.copy.borrow_mut().is_dirty = true;
+        let mut copy = self.0.copy.borrow_mut();
+        copy.is_dirty = true;
+        if copy.playback == Playback::Live {
+            // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of
+            // are all that is seen of it.
+            self.tell_words(&copy.said, &copy.said);
+        }
+        drop(copy);
         self.0.panel.look_again(true, page_millis);
         ask
     }

@@ -19,7 +19,7 @@ use crate::board::set_if_new;
 use crate::list;
 use crate::pages::{PREFIXES, TileBoard, WallBoard};
 use crate::payload::WallPayload;
-use crate::wall::stage::{self, Key, Stage};
+use crate::wall::stage::{self, Key, Seats};
 use crate::wall::{self, LINES, Look};
 
 /// The stage is looked at this often.
@@ -37,9 +37,7 @@ struct Wall {
 
 struct State {
     known: Known,
-    stage: Stage,
-    /// Who is on each seat as it is shown.
-    shown: [Option<Key>; stage::SEATS],
+    seats: Seats,
     looked_at: f64,
     is_dirty: bool,
 }
@@ -55,13 +53,7 @@ pub(crate) fn start(board: WallBoard, payload: WallPayload) {
     let screens = PREFIXES.iter().zip(&board.tiles).map(screen).collect();
     let query = payload.list.query.clone();
     let copy = payload.list.copy();
-    let state = State {
-        known: Known::of(copy),
-        stage: Stage::default(),
-        shown: Default::default(),
-        looked_at: f64::NEG_INFINITY,
-        is_dirty: true,
-    };
+    let state = State { known: Known::of(copy), seats: Seats::default(), looked_at: f64::NEG_INFINITY, is_dirty: true };
     let rotate_millis = f64::from(payload.rotate_seconds) * 1_000.0;
     set_if_new(&board.heard_millis, now_millis());
     let wall = Wall { board, screens, rotate_millis, query: query.clone(), state: RefCell::new(state) };
@@ -105,10 +97,15 @@ impl Screen for Rc<Wall> {
                 let before = names(&state.known.copy);
                 state.known.hear(*news, page_millis);
                 if before != names(&state.known.copy) {
-                    state.stage = Stage::default(); // numbers of clusters mean others now
+                    state.seats = Seats::default(); // numbers of clusters mean others now
                 }
                 state.is_dirty = true;
             }
+        }
+        let overall = &state.known.copy.overall;
+        if !self.board.overall.with_untracked(|known| known.is_like(overall)) {
+            self.board.overall.set(overall.clone());
+            entitle(&list::title(overall, &self.query));
         }
         Ask::Nothing
     }
@@ -131,8 +128,7 @@ impl Wall {
     fn direct(&self, state: &mut State, page_millis: f64) {
         let active = |group| wall::of_group(&state.known.copy, group).map(move |entry: &Entry| (entry.key(), group));
         let all: Vec<(Key, Group)> = active(Group::Stuck).chain(active(Group::Moving)).collect();
-        state.stage = stage::directed(state.stage, &all, page_millis);
-        let on_stage = state.stage.map(|seat| seat.map(|seated| seated.key));
+        let on_stage = state.seats.direct(&all, page_millis);
         let is_calm = on_stage.iter().all(Option::is_none);
         let past: Vec<Key> = wall::of_group(&state.known.copy, Group::Finished).map(Entry::key).take(PAST).collect();
         let wanted: Vec<(Option<Key>, Look)> = if is_calm {
@@ -142,26 +138,21 @@ impl Wall {
             let look = |key: &Option<Key>| if key.is_some() { Look::OnStage } else { Look::Free };
             on_stage.iter().map(|key| (*key, look(key))).collect()
         };
-        let seats = state.shown.iter_mut().zip(wanted).zip(&self.board.tiles).zip(&self.screens);
-        for (((shown, (key, look)), tile), screen) in seats {
-            if *shown != key {
-                *shown = key;
-                seat(screen, tile, &state.known.copy, key);
+        let seats = wanted.iter().enumerate().zip(&self.board.tiles).zip(&self.screens);
+        for (((number, (key, look)), tile), screen) in seats {
+            if state.seats.aim(number, *key) {
+                seat(screen, tile, &state.known.copy, *key);
             }
-            set_if_new(&tile.look, look);
+            set_if_new(&tile.look, *look);
         }
         let ages = state.known.ages(page_millis);
-        let seated: Vec<Key> = state.shown.iter().copied().flatten().collect();
+        let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
         let turn = (page_millis / self.rotate_millis) as u64;
         let board = &self.board;
         set_if_new(&board.strip, wall::strip(&state.known.copy, &seated, &ages, turn));
         set_if_new(&board.calm, if is_calm { wall::calm(&state.known.copy, &ages) } else { String::new() });
         let time = clock(now_millis());
         set_if_new(&board.clock, format!("{} UTC", time.get(..5).unwrap_or(&time)));
-        if !board.overall.with_untracked(|known| known.is_like(&state.known.copy.overall)) {
-            board.overall.set(state.known.copy.overall.clone());
-            entitle(&list::title(&state.known.copy.overall, &self.query));
-        }
     }
 }
 

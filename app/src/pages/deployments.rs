@@ -29,7 +29,7 @@ impl ListBoard {
     }
 }
 
-/// Id of something that belongs to a cluster or a group. The clusters are those of the server's start.
+/// Id of something that belongs to a cluster or a group. A server that was started again may watch other clusters in their places.
 fn id(name: &str, index: usize) -> String {
     format!("{name}-{index}")
 }
@@ -64,11 +64,18 @@ fn slots(board: &ListBoard) -> Slots {
         slots.text(&id("state", index), move || words().as_ref().map(state_words).unwrap_or_default());
         slots.attribute(&id("cluster", index), "class", move || {
             match connection().map(|connection| connection.state) {
-                Some(ConnectionState::Live | ConnectionState::Replay { .. }) => "chip live".to_owned(),
+                Some(state) if state.is_live() => "chip live".to_owned(),
                 Some(ConnectionState::Connecting) => "chip past".to_owned(),
-                _ => "chip stale".to_owned(),
+                Some(_) => "chip stale".to_owned(),
+                None => "unused".to_owned(),
             }
         });
+        let of = board.clone();
+        let name =
+            move || of.overall.read().clusters.get(index).map(|cluster| cluster.name.clone()).unwrap_or_default();
+        let address = name.clone();
+        slots.text(&id("name", index), move || safe(&name()));
+        slots.attribute(&id("cluster", index), "href", move || address::cluster(&address()));
     }
     slots
 }
@@ -116,10 +123,12 @@ pub(super) fn page(payload: &ListPayload) -> impl IntoView + use<> {
     let part = list::lines_from(&copy.overall, window.from, window.to);
     let rows: Vec<Row> = list::rows(&copy, &part, &ages).iter().map(crate::rows::Plan::row).collect();
     let cluster = |(index, cluster): (usize, &timeline::list::ClusterState)| {
-        let state = slots.now(&id("state", index));
+        let (chip, name, state) = (id("cluster", index), id("name", index), id("state", index));
+        let (name_now, state_now) = (slots.now(&name), slots.now(&state));
+        let (class, href) = (slots.attribute_now(&chip, "class"), slots.attribute_now(&chip, "href"));
         view! {
-            <a id=id("cluster", index) class=slots.attribute_now(&id("cluster", index), "class") href=address::cluster(&cluster.name) data-testid="cluster">
-                <i class=format!("accent accent-{}", cluster.accent)></i>{safe(&cluster.name)}" "<span class="muted" id=id("state", index)>{state}</span>
+            <a id=chip class=class href=href data-testid="cluster">
+                <i class=format!("accent accent-{}", cluster.accent)></i><span id=name>{name_now}</span>" "<span class="muted" id=state>{state_now}</span>
             </a>
         }
     };

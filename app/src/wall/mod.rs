@@ -64,9 +64,7 @@ pub fn calm(copy: &Copy, ages: &Ages) -> String {
         let revision = entry.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
         format!(" Last: {}{revision}, {} ago.", safe(&entry.summary.name), ages.of(entry))
     });
-    let is_seen = |cluster: &&ClusterState| {
-        matches!(cluster.connection.state, ConnectionState::Live | ConnectionState::Replay { .. })
-    };
+    let is_seen = |cluster: &&ClusterState| cluster.connection.state.is_live();
     let unseen = copy.overall.clusters.len() - copy.overall.clusters.iter().filter(is_seen).count();
     let unseen = match unseen {
         0 => String::new(),
@@ -118,6 +116,9 @@ pub fn stale(overall: &Overall, is_linked: bool, heard_millis: i64) -> String {
         return format!("No word from Rollcast since {} UTC. What you see is from then.", clock(heard_millis));
     }
     let mut words = String::new();
+    if !overall.trouble.is_empty() {
+        words.push_str(&format!("{} ", overall.trouble));
+    }
     for cluster in &overall.clusters {
         if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
             words.push_str(&format!("No word from {} since {} UTC. ", safe(&cluster.name), clock(since_millis)));

@@ -64,6 +64,27 @@ pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
     stage
 }
 
+/// The stage, and whom each seat follows. A new one knows nobody: every seat is aimed anew.
+#[derive(Debug, Default)]
+pub struct Seats {
+    stage: Stage,
+    /// Whom each seat was told to follow, if it was told.
+    aimed: [Option<Option<Key>>; SEATS],
+}
+
+impl Seats {
+    /// The stage a moment later: who sits where.
+    pub fn direct(&mut self, active: &[(Key, Group)], now: f64) -> [Option<Key>; SEATS] {
+        self.stage = directed(self.stage, active, now);
+        self.stage.map(|seat| seat.map(|seated| seated.key))
+    }
+
+    /// From here on a seat follows somebody, or nobody; true when it must be told so.
+    pub fn aim(&mut self, seat: usize, key: Option<Key>) -> bool {
+        self.aimed.get_mut(seat).is_some_and(|aimed| aimed.replace(key) != Some(key))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +124,18 @@ mod tests {
         // It goes on again: it stays.
         let again = directed(stage, &active(&[(2, MOVING), (1, STUCK)]), 5_000.0);
         assert_eq!(again[0].map(|seated| seated.over_since), Some(None));
+    }
+
+    #[test]
+    fn whoever_keeps_a_seat_is_aimed_once_and_anew_when_numbers_mean_others() {
+        let mut seats = Seats::default();
+        assert_eq!(seats.direct(&active(&[(1, STUCK)]), 0.0).map(|key| key.is_some()), [true, false, false, false]);
+        assert!(seats.aim(0, Some(key(1))) && seats.aim(1, None));
+        assert!(!seats.aim(0, Some(key(1))) && !seats.aim(1, None));
+        assert!(seats.aim(1, Some(key(2))));
+        // The clusters of the server are others, and the same Deployment has the same number in one of them.
+        seats = Seats::default();
+        assert!(seats.aim(0, Some(key(1))) && seats.aim(1, None));
     }
 
     #[test]

@@ -7,8 +7,10 @@
 //!                     │ at once when idle, else 50 ms│ ──watch "connection"──► sessions
 //!                     └──────────────────────────────┘
 //! ```
+//! A connection is told after everything that was known by then was published, and passed on in that order (`Followed`).
 
 mod connection;
+mod follow;
 mod task;
 mod topic;
 
@@ -24,6 +26,7 @@ use timeline::view::Summary;
 use timeline::{Fact, History, Millis, Model, Retention, Timeline, Uid};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
+pub use self::follow::{First, Followed, Told};
 use crate::clock::{Clock, OwnClock};
 use crate::source::{self, Counters, SourceEvent};
 

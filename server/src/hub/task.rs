@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
 
 use super::connection::Watches;
-use super::topic::{Scene, Topic};
+use super::topic::{Haste, Scene, Topic};
 use super::{Address, Command, HubCounters, List, Listed, Reader, Subscription};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
@@ -127,10 +127,10 @@ impl Hub {
                     self.take(now_millis, changes);
                     self.history.forget(now_millis - self.retention.age_millis);
                 }
-                _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(),
+                _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(Haste::None),
             }
             if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
-                self.publish();
+                self.publish(Haste::None);
             }
             if self.is_list_due() && self.list_sent.elapsed() >= LIST_EVERY {
                 self.publish_list();
@@ -226,22 +226,23 @@ impl Hub {
         self.is_list_old |= self.listed.remove(&uid).is_some();
     }
 
-    fn publish(&mut self) {
+    fn publish(&mut self, haste: Haste) {
         self.is_dirty = false;
         self.published = Instant::now();
         let mut topics = std::mem::take(&mut self.topics);
         topics.retain(|_, topic| !topic.is_deserted());
         for (address, topic) in &mut topics {
-            self.publish_topic(topic, address);
+            self.publish_topic(topic, address, haste);
         }
         self.topics = topics;
     }
 
-    fn publish_topic(&self, topic: &mut Topic, address: &Address) {
+    fn publish_topic(&self, topic: &mut Topic, address: &Address, haste: Haste) {
         let encoded = topic.publish(Scene {
             seq: self.timeline.seq(),
+            haste,
             now_millis: self.clock.now_millis(),
-            is_ticking: !matches!(self.signals.connection.borrow().state, ConnectionState::Stale { .. }),
+            is_ticking: !self.signals.connection.borrow().state.is_stale(),
             snapshot: || self.snapshot(address),
             said: || self.said(address.find(self.timeline.model()).map(|d| d.uid)),
         });
@@ -306,17 +307,22 @@ impl Hub {
         self.outdated.extend(busy.map(|summary| summary.uid));
     }
 
-    fn tell_connection(&self) {
+    /// Tells how the server gets on with the cluster, after everything that was known by then: who hears that it is live
+    /// must know what it holds.
+    fn tell_connection(&mut self) {
         let connection = match &self.replay {
             Some(state) => Connection { state: state.clone(), ..Connection::default() },
             None => self.watches.connection(),
         };
         let connection = Connection { speed_percent: self.clock.percent(), ..connection };
-        self.signals.connection.send_if_modified(|known| {
-            let changed = *known != connection;
-            *known = connection;
-            changed
-        });
+        if *self.signals.connection.borrow() == connection {
+            return;
+        }
+        self.publish(Haste::Now);
+        if self.is_list_due() {
+            self.publish_list();
+        }
+        self.signals.connection.send_replace(connection);
     }
 
     fn command(&mut self, command: Command) {
@@ -382,10 +388,17 @@ impl Hub {
     }
 
     fn subscribe(&mut self, address: Address, since: Option<Position>) -> Subscription {
-        self.publish(); // so that what the topic sent and what the snapshot holds is the same
+        self.publish(Haste::None); // so that what the topic sent and what the snapshot holds is the same
         let deployment = address.find(self.timeline.model()).map(|d| d.uid);
         let seq = self.timeline.seq();
-        let mut topic = self.topics.remove(&address).unwrap_or_else(|| Topic::new(deployment, seq));
+        let mut topic = match self.topics.remove(&address) {
+            Some(mut topic) => {
+                // Who comes now is not told what was said a moment ago.
+                self.publish_topic(&mut topic, &address, Haste::Now);
+                topic
+            }
+            None => Topic::new(deployment, seq),
+        };
         let touched = deployment.and_then(|uid| self.touched.get(&uid)).copied().unwrap_or(0);
         let fits = since
             .is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);

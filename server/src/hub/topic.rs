@@ -30,12 +30,25 @@ pub(super) struct Topic {
     said: Said,
     said_at: Option<Instant>,
     is_said_old: bool,
+    /// The verdict is another one: that is told together with what changed it.
+    is_verdict_new: bool,
+}
+
+/// Whether what is said may wait for its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// It may.
+    None,
+    /// What is old is said anew now: something is told next that builds on it.
+    Now,
 }
 
 /// What a topic needs of the hub to send.
 pub(super) struct Scene<S, T> {
     /// Number of the last change.
     pub seq: u64,
+    /// Whether what is said may wait.
+    pub haste: Haste,
     /// The hub's clock.
     pub now_millis: Millis,
     /// Time passes for sentences: the cluster answers.
@@ -58,6 +71,7 @@ impl Topic {
             said: Said::default(),
             said_at: None,
             is_said_old: true,
+            is_verdict_new: false,
         }
     }
 
@@ -72,6 +86,7 @@ impl Topic {
     /// Takes a change; what does not travel may still alter what is said.
     pub(super) fn push(&mut self, change: &Change) {
         self.is_said_old = true;
+        self.is_verdict_new |= matches!(change, Change::Verdict(..));
         if change.travels() {
             self.pending.push(change.clone());
         }
@@ -84,7 +99,7 @@ impl Topic {
 
     /// Sends what has gathered. Returns the frames encoded.
     pub(super) fn publish(&mut self, scene: Scene<impl FnOnce() -> Snapshot, impl FnOnce() -> Said>) -> u64 {
-        let Scene { seq, now_millis, is_ticking, snapshot, said } = scene;
+        let Scene { seq, haste, now_millis, is_ticking, snapshot, said } = scene;
         let frame = if self.anew {
             self.pending.clear();
             let snapshot = snapshot();
@@ -92,7 +107,7 @@ impl Topic {
             ServerFrame::Snapshot(Box::new(snapshot))
         } else {
             self.is_said_old |= !self.pending.is_empty();
-            let news = if self.is_due(is_ticking) { self.tell(said()) } else { None };
+            let news = if self.is_due(haste, is_ticking) { self.tell(said()) } else { None };
             if self.pending.is_empty() && news.is_none() {
                 return 0;
             }
@@ -136,16 +151,17 @@ impl Topic {
         encode(&ServerFrame::Delta(Delta { from, to: self.sent.max(from), now_millis, changes: Vec::new(), news }))
     }
 
-    fn is_due(&self, is_ticking: bool) -> bool {
+    fn is_due(&self, haste: Haste, is_ticking: bool) -> bool {
         let elapsed = self.said_at.map_or(Duration::MAX, |at| at.elapsed());
-        (self.is_said_old && elapsed >= SAY_EVERY) || (is_ticking && elapsed >= SAY_AGAIN)
+        let may_not_wait = haste == Haste::Now || self.is_verdict_new || elapsed >= SAY_EVERY;
+        (self.is_said_old && may_not_wait) || (is_ticking && elapsed >= SAY_AGAIN)
     }
 
     fn tell(&mut self, said: Said) -> Option<News> {
         let news = said.news_since(&self.said);
         self.said = said;
         self.said_at = Some(Instant::now());
-        self.is_said_old = false;
+        (self.is_said_old, self.is_verdict_new) = (false, false);
         news
     }
 }

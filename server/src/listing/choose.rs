@@ -47,6 +47,11 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
         overall.trouble = format!("{error}.");
         Labels::default()
     });
+    if let Some(name) = &query.cluster
+        && !sources.iter().any(|source| source.state.name == *name)
+    {
+        overall.trouble = format!("{} {}", timeline::words::not_watched(name), overall.trouble).trim_end().to_owned();
+    }
     let wanted = query.text.to_lowercase();
     let words: Vec<&str> = wanted.split_whitespace().collect();
     let mut found = Vec::new();
@@ -189,6 +194,14 @@ mod tests {
         let (all, heads) = names(&Query { by: By::Place, ..Query::default() });
         assert_eq!(all, ["done", "calm-z", "zero", "busy-old", "stuck", "busy-new", "calm-a"]);
         assert_eq!(heads, [3, 1, 3]);
+    }
+
+    #[test]
+    fn a_cluster_that_is_not_watched_is_told_as_such() {
+        let sources = [source("a", Vec::new())];
+        let of = |cluster: &str| choose(&sources, &Query { cluster: Some(cluster.into()), ..Query::default() });
+        assert_eq!(of("a").overall.trouble, "");
+        assert_eq!(of("renamed").overall.trouble, "This server does not watch a cluster named renamed.");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! The timeline document of a Deployment, from the hub here or over a server's API.
 
+use std::time::Duration;
+
+use anyhow::Context;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -8,9 +11,18 @@ use super::Origin;
 
 /// Largest document that is taken, in bytes.
 const LARGEST: usize = 256 << 20;
+/// A document must be there within this time.
+const LIMIT: Duration = Duration::from_secs(5);
 
-/// Fetches the document as JSON.
+/// Fetches the document as JSON, within a limited time.
 pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String> {
+    match tokio::time::timeout(LIMIT, ask(origin, name)).await {
+        Ok(document) => document,
+        Err(_) => anyhow::bail!("it did not come within {} s", LIMIT.as_secs()),
+    }
+}
+
+async fn ask(origin: &Origin, name: &str) -> anyhow::Result<String> {
     match origin {
         Origin::Cluster { hub, namespace } => {
             let (namespace, name) = (namespace.clone(), name.to_owned());
@@ -28,7 +40,9 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
             let body = http_body_util::Limited::new(response.into_body(), LARGEST).collect().await;
             let body = body.map_err(|error| anyhow::anyhow!("{error}"))?.to_bytes();
             anyhow::ensure!(status.is_success(), "{address} answers {status}");
-            Ok(String::from_utf8(body.to_vec())?)
+            let document = String::from_utf8(body.to_vec())?;
+            serde_json::from_str::<serde::de::IgnoredAny>(&document).context("what came is no document")?;
+            Ok(document)
         }
     }
 }

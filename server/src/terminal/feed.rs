@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use timeline::frame::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::frame::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::list::{self, MOST_LINES, Query, Window};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -11,13 +11,15 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::Origin;
-use crate::hub::{Address, Handle, HubEnded};
+use crate::hub::{Address, Handle, HubEnded, Told};
 use crate::source::backoff::Backoff;
 
 /// A connection that says nothing for this long is dead: two heartbeats and some.
 const SILENCE: Duration = Duration::from_secs(45);
-/// A server must answer within this time.
+/// A server must answer within this time, and take what is said to it.
 const OPENING: Duration = Duration::from_secs(10);
+/// What is said of one that does not.
+const SILENT: &str = "it does not answer";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Tries in a row before the server counts as unreachable, when there was never a connection.
@@ -95,50 +97,23 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
 
 type Out = mpsc::Sender<Result<Heard, FeedError>>;
 
-/// Passes frames on until the follower has left. Nothing is said before the cluster was listed once: what is not known yet
-/// is not missing.
+/// Passes frames on until the follower has left.
 async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
-    let mut connection = hub.connection();
     let address = Address { namespace: namespace.to_owned(), name: name.to_owned(), uid: None };
+    let (first, mut followed) = hub.follow(address, None).await?;
+    let mut frame = frame::decode_server(&first.frame)?;
     loop {
-        let now = connection.borrow_and_update().clone();
-        let is_listed = !matches!(now.state, ConnectionState::Connecting | ConnectionState::Stale { .. });
-        if is_listed {
-            break;
-        }
-        let frame = ServerFrame::Connection { cluster: hub.name().to_owned(), connection: now };
         if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
             return Ok(());
         }
-        connection.changed().await.map_err(|_| HubEnded)?;
-    }
-    connection.mark_changed(); // how it is now is told after what there is
-    let mut subscription = hub.subscribe(&address, None).await?;
-    let mut next = subscription.first;
-    loop {
-        let frame = Box::new(frame::decode_server(&next)?);
-        if out.send(Ok(Heard::Frame(frame))).await.is_err() {
-            return Ok(());
-        }
-        next = loop {
-            tokio::select! {
-                frame = subscription.frames.recv() => match frame {
-                    Ok(bytes) => break bytes,
-                    Err(_) => {
-                        // Some were missed: begin anew.
-                        subscription = hub.subscribe(&address, None).await?;
-                        break subscription.first;
-                    }
-                },
-                changed = connection.changed() => {
-                    changed.map_err(|_| HubEnded)?;
-                    let connection = connection.borrow_and_update().clone();
-                    let frame = ServerFrame::Connection { cluster: hub.name().to_owned(), connection };
-                    if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
-                        return Ok(());
-                    }
-                }
-            }
+        let told = tokio::select! {
+            told = followed.next() => told?,
+            () = out.closed() => return Ok(()),
+        };
+        frame = match told {
+            Told::Frame(bytes) => frame::decode_server(&bytes)?,
+            Told::Connection(connection) => ServerFrame::Connection { cluster: hub.name().to_owned(), connection },
+            Told::Missed => frame::decode_server(&followed.anew().await?.frame)?,
         };
     }
 }
@@ -152,7 +127,7 @@ async fn follow_server(address: String, scope: Scope, out: &Out) -> Result<(), F
             Ok(mut socket) => {
                 was_open = true;
                 backoff.reset();
-                match pass_on(&mut socket, &scope, out).await {
+                match pass_on(&mut socket, out).await {
                     Passed::Left => return Ok(()),
                     Passed::OtherVersion(theirs) => return Err(FeedError::Version { address, theirs }),
                     Passed::Broken(why) => why,
@@ -181,35 +156,20 @@ enum Passed {
 }
 
 /// Passes on what one connection brings.
-async fn pass_on(socket: &mut Socket, scope: &Scope, out: &Out) -> Passed {
-    let mut is_listed = None;
-    // That a cluster was listed is told after what the list held.
-    let mut held: Option<ServerFrame> = None;
+async fn pass_on(socket: &mut Socket, out: &Out) -> Passed {
     loop {
-        let frame = match receive(socket).await {
-            Ok(frame) => frame,
-            Err(why) => return Passed::Broken(why),
+        let frame = tokio::select! {
+            frame = receive(socket) => frame,
+            () = out.closed() => return Passed::Left,
         };
-        match &frame {
-            ServerFrame::Hello { protocol, .. } if *protocol != PROTOCOL => return Passed::OtherVersion(*protocol),
-            ServerFrame::Connection { connection, .. } => {
-                let was_listed = is_listed.replace(connection.state != ConnectionState::Connecting);
-                if was_listed == Some(false) && is_listed == Some(true) {
-                    held = Some(frame);
-                    if let Err(why) = say(socket, &ViewerFrame::Subscribe { scope: scope.clone(), since: None }).await {
-                        return Passed::Broken(why);
-                    }
-                    continue;
+        match frame {
+            Ok(ServerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => return Passed::OtherVersion(protocol),
+            Ok(frame) => {
+                if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
+                    return Passed::Left;
                 }
             }
-            _ => {}
-        }
-        let is_snapshot = matches!(frame, ServerFrame::Snapshot(_));
-        let after = held.take_if(|_| is_snapshot);
-        for frame in std::iter::once(frame).chain(after) {
-            if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
-                return Passed::Left;
-            }
+            Err(why) => return Passed::Broken(why),
         }
     }
 }
@@ -217,6 +177,14 @@ async fn pass_on(socket: &mut Socket, scope: &Scope, out: &Out) -> Passed {
 /// The cluster to follow on a server, the named one or the only one; and the Deployments of it, by namespace and name, as
 /// far as one list tells them.
 pub(super) async fn cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result<(String, Vec<(String, String)>)> {
+    // Heartbeats alone do not prolong it.
+    tokio::time::timeout(OPENING, asked_cluster_of(address, wanted)).await.unwrap_or_else(|_| {
+        let (address, why) = (address.to_owned(), SILENT.to_owned());
+        Err(FeedError::Unreachable { address, why }.into())
+    })
+}
+
+async fn asked_cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let unreachable = |why| FeedError::Unreachable { address: address.to_owned(), why };
     let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
     let scope = Scope::List { query, window: Window { from: 0, to: MOST_LINES } };
@@ -254,7 +222,7 @@ async fn subscribe(address: &str, scope: Scope) -> Result<Socket, String> {
         other => return Err(format!("the address must begin with http:// or https://, not {other}://")),
     };
     let opening = tokio_tungstenite::connect_async(format!("{scheme}://{rest}/api/v1/stream"));
-    let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| "it does not answer".to_owned())?;
+    let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| SILENT.to_owned())?;
     let (mut socket, _) = opened.map_err(|error| error.to_string())?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
     for frame in [hello, ViewerFrame::Subscribe { scope, since: None }] {
@@ -265,7 +233,8 @@ async fn subscribe(address: &str, scope: Scope) -> Result<Socket, String> {
 
 async fn say(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
     let bytes = frame::encode(frame).map_err(|error| error.to_string())?;
-    socket.send(Message::Binary(bytes.into())).await.map_err(|error| error.to_string())
+    let sent = tokio::time::timeout(OPENING, socket.send(Message::Binary(bytes.into()))).await;
+    sent.map_err(|_| SILENT.to_owned())?.map_err(|error| error.to_string())
 }
 
 async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {

@@ -1,12 +1,16 @@
 //! The follower: a copy of one Deployment's timeline and of what is said of it, kept by frames. Pure.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use timeline::frame::{Connection, ConnectionState, Said, ServerFrame};
+use timeline::frame::{Connection, ConnectionState, Delta, Said, ServerFrame, Snapshot};
 use timeline::model::Deployment;
 use timeline::{Millis, Model, Uid};
 
 use super::feed::Heard;
+
+/// A server may know of a change this much later than whoever made it, and a watch that goes on where it broke brings what
+/// it missed within this time: what a connection says that has been live for less is not yet the last word.
+pub(super) const MAY_LAG: Duration = Duration::from_secs(1);
 
 /// What is known of one Deployment.
 #[derive(Default)]
@@ -21,48 +25,87 @@ pub(super) struct Follower {
     pub connection: Option<Connection>,
     /// Why there is no connection to the server.
     pub lost: Option<String>,
-    /// Whether a snapshot came.
+    /// Whether a snapshot ever came.
     pub has_snapshot: bool,
-    seq: u64,
+    /// Whether what is known came over the connection that there is now.
+    is_current: bool,
+    /// What is heard first may be older than what whoever asks did a moment ago.
+    may_lag: bool,
+    /// Since when what is known is how it is.
+    live_since: Option<Instant>,
+    position: Option<(u64, u64)>,
     clock: Option<(Millis, Instant)>,
 }
 
 impl Follower {
+    /// Of a server, whose copy may lag; or of a cluster that is listed here and now.
+    pub(super) fn new(of_server: bool) -> Self {
+        Self { may_lag: of_server, ..Self::default() }
+    }
+
     /// Takes what a feed delivers. `false`: frames are missing, and only a new feed can help.
     pub(super) fn hear(&mut self, heard: Heard, arrived: Instant) -> bool {
-        let frame = match heard {
-            Heard::Frame(frame) => *frame,
+        let fits = match heard {
+            Heard::Frame(frame) => {
+                self.lost = None;
+                self.frame(*frame, arrived)
+            }
             Heard::Lost(why) => {
+                self.begin_anew();
                 self.lost = Some(why);
-                return true;
+                true
             }
         };
-        self.lost = None;
+        if !fits {
+            self.begin_anew();
+        }
+        match (self.is_live(), self.live_since) {
+            (true, None) => self.live_since = Some(arrived),
+            (false, Some(_)) => (self.live_since, self.may_lag) = (None, true),
+            _ => {}
+        }
+        fits
+    }
+
+    fn frame(&mut self, frame: ServerFrame, arrived: Instant) -> bool {
         match frame {
-            ServerFrame::Snapshot(snapshot) => {
-                self.clock = Some((snapshot.now_millis, arrived));
-                self.has_snapshot = true;
-                self.seq = snapshot.seq;
-                self.deployment = snapshot.deployment;
-                self.model = snapshot.model;
-                self.said = snapshot.said;
-            }
-            ServerFrame::Delta(delta) => {
-                if delta.from > self.seq {
-                    return false;
-                }
-                self.clock = Some((delta.now_millis, arrived));
-                self.seq = delta.to.max(self.seq);
-                delta.changes.iter().for_each(|change| self.model.apply_change(change));
-                if let Some(news) = delta.news {
-                    self.said.hear(news);
-                }
-            }
+            ServerFrame::Snapshot(snapshot) => self.snapshot(*snapshot, arrived),
+            ServerFrame::Delta(delta) => return self.delta(delta, arrived),
             ServerFrame::Connection { connection, .. } => self.connection = Some(connection),
             ServerFrame::Heartbeat { now_millis } => self.clock = Some((now_millis, arrived)),
             ServerFrame::Hello { .. } | ServerFrame::List(_) | ServerFrame::Moment(_) => {}
         }
         true
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot, arrived: Instant) {
+        if self.position.is_some_and(|(epoch, _)| epoch != snapshot.epoch) {
+            self.live_since = None; // another life: what it knows begins now
+        }
+        self.clock = Some((snapshot.now_millis, arrived));
+        (self.has_snapshot, self.is_current) = (true, true);
+        self.position = Some((snapshot.epoch, snapshot.seq));
+        self.deployment = snapshot.deployment;
+        self.model = snapshot.model;
+        self.said = snapshot.said;
+    }
+
+    fn delta(&mut self, delta: Delta, arrived: Instant) -> bool {
+        let Some((_, seq)) = self.position.as_mut().filter(|(_, seq)| delta.from <= *seq) else {
+            return false;
+        };
+        *seq = delta.to.max(*seq);
+        self.clock = Some((delta.now_millis, arrived));
+        delta.changes.iter().for_each(|change| self.model.apply_change(change));
+        if let Some(news) = delta.news {
+            self.said.hear(news);
+        }
+        true
+    }
+
+    /// What is known came over a connection that is no more.
+    fn begin_anew(&mut self) {
+        (self.connection, self.is_current) = (None, false);
     }
 
     /// The Deployment's part of the timeline.
@@ -83,16 +126,29 @@ impl Follower {
         millis + Millis::try_from(passed).unwrap_or(0)
     }
 
-    /// The cluster was listed: what is not there does not exist.
-    pub(super) fn is_listed(&self) -> bool {
-        let state = self.connection.as_ref().map(|connection| &connection.state);
-        self.has_snapshot && state.is_some_and(|state| *state != ConnectionState::Connecting)
+    /// What is known is how the cluster is: what is not there does not exist.
+    pub(super) fn is_live(&self) -> bool {
+        self.is_current && self.lost.is_none() && self.state().is_some_and(ConnectionState::is_live)
+    }
+
+    /// The first lists are not complete.
+    pub(super) fn is_connecting(&self) -> bool {
+        self.lost.is_none() && matches!(self.state(), None | Some(ConnectionState::Connecting))
+    }
+
+    /// When what is said is the last word: it is live, and for long enough. `None` while it is not live.
+    pub(super) fn settled_at(&self) -> Option<Instant> {
+        let lag = if self.may_lag { MAY_LAG } else { Duration::ZERO };
+        self.live_since.map(|since| since + lag)
+    }
+
+    fn state(&self) -> Option<&ConnectionState> {
+        self.connection.as_ref().map(|connection| &connection.state)
     }
 
     /// Time passes: the cluster is not silent.
     fn is_ticking(&self) -> bool {
-        let state = self.connection.as_ref().map(|connection| &connection.state);
-        !matches!(state, Some(ConnectionState::Stale { .. }))
+        !self.state().is_some_and(ConnectionState::is_stale)
     }
 
     /// The connection in words: "Live", "No word since 14:02:05: …".
@@ -111,6 +167,7 @@ impl Follower {
             }
             ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name}, held"),
             ConnectionState::Replay { name } => format!("Recording {name}"),
+            ConnectionState::Unknown => "The server does not watch a cluster of that name".to_owned(),
         };
         for forbidden in &connection.forbidden {
             words.push_str(&format!(" · may not {} {}", forbidden.verb, forbidden.resource));

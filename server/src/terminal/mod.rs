@@ -8,6 +8,7 @@
 //! Both sources give the frames that pages get, so the terminal says what the page says. Text from a cluster reaches the
 //! terminal only through [`plain`].
 
+mod decide;
 mod document;
 mod feed;
 mod follower;
@@ -91,6 +92,11 @@ impl Origin {
         match self {
             Self::Cluster { namespace, .. } | Self::Server { namespace, .. } => namespace,
         }
+    }
+
+    /// A running Rollcast watches the cluster, not this program.
+    const fn is_server(&self) -> bool {
+        matches!(self, Self::Server { .. })
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn picture(
     let mut lines = vec![header(follower, place)];
     let Some(deployment) = follower.deployment() else {
         lines.push(Line::raw(""));
-        lines.push(Line::raw(if follower.is_listed() {
+        lines.push(Line::raw(if follower.is_live() {
             "There is no such Deployment yet. It is shown as soon as it appears.".to_owned()
         } else {
             "Waiting for the first word.".to_owned()

@@ -47,7 +47,7 @@ async fn draw(
     name: &str,
     place: &str,
 ) -> anyhow::Result<Follower> {
-    let mut follower = Follower::default();
+    let mut follower = Follower::new(origin.is_server());
     let mut keys = keys();
     let mut redraw = tokio::time::interval(REDRAW_EVERY);
     loop {
@@ -90,7 +90,7 @@ fn keys() -> mpsc::Receiver<()> {
 }
 
 async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyhow::Result<()> {
-    let mut follower = Follower::default();
+    let mut follower = Follower::new(origin.is_server());
     let mut told = Told::default();
     let mut out = std::io::stdout();
     writeln!(out, "{}", plain(place))?;
@@ -117,15 +117,21 @@ pub(super) struct Told {
     was_missing: bool,
 }
 
-/// Writes what is new, a line each.
+/// Writes what is new, a line each. What was seen is told only together with whether it is so now.
 pub(super) fn tell(told: &mut Told, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
+    if follower.connection.is_none() && follower.lost.is_none() {
+        return Ok(());
+    }
     let now = follower.now_millis(Instant::now());
     let connection = follower.connection_words();
-    if follower.connection.is_some() && told.connection != connection {
+    if told.connection != connection {
         writeln!(out, "{}  {connection}", clock(now))?;
         told.connection = connection;
     }
-    if follower.is_listed() && follower.deployment.is_none() && !told.was_missing {
+    if follower.is_connecting() {
+        return out.flush(); // parts of lists are no story
+    }
+    if follower.is_live() && follower.deployment.is_none() && !told.was_missing {
         told.was_missing = true;
         writeln!(out, "{}  There is no such Deployment yet.", clock(now))?;
     }
@@ -140,7 +146,8 @@ pub(super) fn tell(told: &mut Told, follower: &Follower, out: &mut impl Write) -
     if let Some(view) = &follower.said.view {
         let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));
         if told.verdict != verdict {
-            writeln!(out, "{}  {verdict} {}", clock(now), plain(&view.verdict.why))?;
+            let last = if follower.is_live() { "" } else { "Last seen: " };
+            writeln!(out, "{}  {last}{verdict} {}", clock(now), plain(&view.verdict.why))?;
             told.verdict = verdict;
         }
     }

@@ -1,31 +1,24 @@
 //! `rollcast wait`: ends when rollouts are complete, and says why they are not. For scripts and CI.
 
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use futures::future::join_all;
 use futures::stream::FuturesUnordered;
-use timeline::frame::ConnectionState;
-use timeline::verdict::KubectlVerdict;
 use timeline::view::View;
 use timeline::words::duration;
 
+pub use super::decide::Ended;
+use super::decide::{Decision, Waiting};
 use super::feed;
 use super::follower::Follower;
 use super::trace::{Told, tell};
 use super::{Origin, document, plain};
 use crate::cli;
 
-/// How waiting ended. The numbers are the exit codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ended {
-    /// Everything is complete.
-    Complete = 0,
-    /// A rollout failed.
-    Failed = 1,
-    /// It took too long.
-    TimedOut = 124,
-}
+/// Nobody waits longer; clocks cannot count for ever.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// How one Deployment ended, in a line.
 struct Outcome {
@@ -33,23 +26,48 @@ struct Outcome {
     line: String,
 }
 
+/// What is the same for all Deployments that are waited for.
+struct Wait {
+    fail_fast: bool,
+    is_json: bool,
+    started: Instant,
+    deadline: tokio::time::Instant,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// When a Deployment cannot be followed, or there is none of that name.
 pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
-    let origin = Origin::open(&arguments.from).await?;
-    let is_json = arguments.output == cli::Output::Json;
     let started = Instant::now();
-    let deadline = tokio::time::Instant::now() + arguments.timeout;
+    let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
+    let is_json = arguments.output == cli::Output::Json;
+    let wait = Wait { fail_fast: arguments.fail_fast, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
-    let mut waiting: FuturesUnordered<_> =
-        names.iter().map(|name| one(&origin, name, arguments.fail_fast, is_json, started, deadline)).collect();
+    let from = &arguments.from;
+    // Asking what there is counts, too: a server may not answer, and a command that fetches credentials may not end.
+    let Ok(origin) = tokio::time::timeout_at(deadline, Origin::open(from)).await else {
+        if is_json {
+            print(&vec!["null".to_owned(); names.len()])?;
+        }
+        let silent = match &from.server {
+            Some(address) => format!("{} does not answer", plain(address)),
+            None => "the credentials for the cluster did not come".to_owned(),
+        };
+        wait.tell(&format!(
+            "{} {}: nothing was seen: {silent}.",
+            wait.word(Ended::TimedOut),
+            plain(&names.join(", "))
+        ))?;
+        return Ok(Ended::TimedOut);
+    };
+    let origin = origin?;
+    let mut waiting: FuturesUnordered<_> = names.iter().map(|name| one(&origin, name, &wait)).collect();
     let mut worst = Outcome { ended: Ended::Complete, line: String::new() };
     while let Some(outcome) = waiting.next().await {
         let outcome = outcome?;
         if !worst.line.is_empty() {
-            progress(is_json, &worst.line)?;
+            wait.tell(&worst.line)?;
         }
         let is_worse = outcome.ended > worst.ended || worst.ended == Ended::Complete;
         worst = if is_worse { outcome } else { worst };
@@ -59,37 +77,61 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     }
     drop(waiting);
     if is_json {
-        let mut documents = Vec::new();
-        for name in &names {
-            documents.push(document::fetch(&origin, name).await?);
-        }
-        match documents.as_slice() {
-            [one] => println!("{one}"),
-            several => println!("[\n{}\n]", several.join(",\n")),
-        }
+        print(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
     }
-    progress(is_json, &worst.line)?; // the last line says why
+    wait.tell(&worst.line)?; // the last line says why
     Ok(worst.ended)
 }
 
-/// Lines for people: on standard output, or beside it when that carries JSON.
-fn progress(is_json: bool, line: &str) -> std::io::Result<()> {
-    if is_json { writeln!(std::io::stderr(), "{line}") } else { writeln!(std::io::stdout(), "{line}") }
+impl Wait {
+    /// Lines for people: on standard output, or beside it when that carries JSON.
+    fn tell(&self, line: &str) -> std::io::Result<()> {
+        if self.is_json { writeln!(std::io::stderr(), "{line}") } else { writeln!(std::io::stdout(), "{line}") }
+    }
+
+    /// "failed after 4.1 s:".
+    fn word(&self, ended: Ended) -> String {
+        let took = duration(i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
+        let word = match ended {
+            Ended::Complete => "complete",
+            Ended::Failed => "failed",
+            Ended::TimedOut => "timed out",
+        };
+        format!("{word} after {took}:")
+    }
 }
 
-async fn one(
-    origin: &Origin,
-    name: &str,
-    fail_fast: bool,
-    is_json: bool,
-    started: Instant,
-    deadline: tokio::time::Instant,
-) -> anyhow::Result<Outcome> {
+/// The document, or `null` and why: how waiting ended is told in any case.
+async fn document(origin: &Origin, name: &str) -> String {
+    match document::fetch(origin, name).await {
+        Ok(document) => document,
+        Err(why) => {
+            let line = format!("no document of {}/{name}: {why:#}", origin.namespace());
+            let _ = writeln!(std::io::stderr(), "{}", plain(&line)); // nobody may read it
+            "null".to_owned()
+        }
+    }
+}
+
+/// Prints documents: one as it is, several as a list.
+fn print(documents: &[String]) -> std::io::Result<()> {
+    match documents {
+        [one] => writeln!(std::io::stdout(), "{one}"),
+        several => writeln!(std::io::stdout(), "[\n{}\n]", several.join(",\n")),
+    }
+}
+
+/// Waits for one.
+async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome> {
     let place = plain(&format!("{}/{name}", origin.namespace()));
     let mut feed = feed::open(origin, name);
-    let mut follower = Follower::default();
+    let mut follower = Follower::new(origin.is_server());
+    let mut waiting = Waiting::new(origin.namespace(), wait.fail_fast, !origin.is_server());
     let mut told = Told::default();
+    let mut was_settled = false;
     loop {
+        let settled_at = follower.settled_at().filter(|at| *at > Instant::now());
+        let mut is_deadline = false;
         tokio::select! {
             heard = feed.recv() => {
                 let Some(heard) = heard else { anyhow::bail!("{place}: the feed ended") };
@@ -98,58 +140,44 @@ async fn one(
                     continue;
                 }
             }
-            () = tokio::time::sleep_until(deadline) => {
-                return Ok(outcome(Ended::TimedOut, &place, &follower, started));
-            }
+            () = until(settled_at) => {}
+            () = tokio::time::sleep_until(wait.deadline) => is_deadline = true,
         }
-        if is_json {
+        if wait.is_json {
             tell(&mut told, &follower, &mut std::io::stderr())?;
         } else {
             tell(&mut told, &follower, &mut std::io::stdout())?;
         }
-        if let Some(why) = blind(&follower) {
-            anyhow::bail!("cannot watch {place} in {}: {why}", plain(origin.cluster()));
+        if follower.settled_at().is_some_and(|at| at <= Instant::now()) && !was_settled {
+            was_settled = true;
+            tracing::debug!(k8s.namespace = origin.namespace(), k8s.name = name, "its state is known");
         }
-        if is_missing(&follower) {
-            anyhow::bail!(
+        let ended = match waiting.decide(&follower, Instant::now(), is_deadline) {
+            Some(Decision::Ended(ended)) => ended,
+            Some(Decision::Gone) => Ended::Failed,
+            Some(Decision::Blind(why)) => {
+                anyhow::bail!("cannot watch {place} in {}: {why}", plain(origin.cluster()));
+            }
+            Some(Decision::Missing) => anyhow::bail!(
                 "there is no Deployment {} in namespace {}.{}",
                 plain(name),
                 plain(origin.namespace()),
                 nearest(origin, name).await
-            );
-        }
-        let view = follower.said.view.as_ref().filter(|_| follower.is_listed());
-        if let Some(ended) = view.and_then(|view| decide(view, fail_fast)) {
-            return Ok(outcome(ended, &place, &follower, started));
-        }
+            ),
+            None if is_deadline => Ended::TimedOut,
+            None => continue,
+        };
+        let line = format!("{} {place}: {}", wait.word(ended), why(ended, &waiting, &follower));
+        return Ok(Outcome { ended, line });
     }
 }
 
-/// Whether it is over.
-fn decide(view: &View, fail_fast: bool) -> Option<Ended> {
-    match view.verdict.kubectl {
-        KubectlVerdict::Complete => Some(Ended::Complete),
-        KubectlVerdict::DeadlineExceeded | KubectlVerdict::Gone => Some(Ended::Failed),
-        _ => (fail_fast && view.reasons.iter().any(|reason| reason.is_fatal)).then_some(Ended::Failed),
+/// Waits until then; for ever without a time.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
-}
-
-/// Nothing can be seen: the cluster never answered, or Deployments may not be read.
-fn blind(follower: &Follower) -> Option<String> {
-    let connection = follower.connection.as_ref()?;
-    let forbidden = connection.forbidden.iter().find(|forbidden| forbidden.resource.starts_with("deployments"));
-    if let Some(forbidden) = forbidden {
-        return Some(format!("may not {} {}", forbidden.verb, forbidden.resource));
-    }
-    match &connection.state {
-        ConnectionState::Stale { why, .. } if follower.deployment.is_none() => Some(plain(why)),
-        _ => None,
-    }
-}
-
-/// Everything was listed and it is not there.
-fn is_missing(follower: &Follower) -> bool {
-    follower.is_listed() && follower.deployment.is_none()
 }
 
 /// Names that are there, for somebody who mistyped.
@@ -178,37 +206,43 @@ fn common(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
-fn outcome(ended: Ended, place: &str, follower: &Follower, started: Instant) -> Outcome {
-    let took = duration(i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX));
-    let word = match ended {
-        Ended::Complete => "complete",
-        Ended::Failed => "failed",
-        Ended::TimedOut => "timed out",
-    };
-    let Some(view) = &follower.said.view else {
-        let seen = if follower.has_snapshot { "the Deployment was not seen" } else { "nothing was seen" };
-        return Outcome {
-            ended,
-            line: format!("{word} after {took}: {place}: {seen}. {}", follower.connection_words()),
-        };
-    };
-    let mut line = format!("{word} after {took}: {place}: {}", plain(&view.verdict.sentence));
-    if ended != Ended::Complete {
-        if !view.verdict.why.is_empty() {
-            line.push(' ');
-            line.push_str(&plain(&view.verdict.why));
+/// What is said of how it ended: the verdict, why, and evidence.
+fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
+    let view = follower.said.view.as_ref();
+    match (ended, view) {
+        (Ended::TimedOut, _) if !follower.is_live() => {
+            let seen = match view {
+                Some(view) => format!("Last seen: {}", plain(&view.verdict.sentence)),
+                None if follower.has_snapshot => "The Deployment was not seen.".to_owned(),
+                None => "Nothing was seen.".to_owned(),
+            };
+            format!("{}. {seen}", follower.connection_words().trim_end_matches('.'))
         }
-        if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
-            let since =
-                evidence.since_millis.map(|since| format!(" since {}", super::clock(since))).unwrap_or_default();
-            let reason =
-                if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
-            let message: String = timeline::words::safe(&evidence.message);
-            let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-            line.push_str(&format!(" Evidence: {}{reason}{since}{message}", plain(&evidence.object)));
+        (Ended::Failed, None) => "it was deleted.".to_owned(),
+        (Ended::Failed, Some(_)) if waiting.is_other(follower) => {
+            "it was deleted; another Deployment has its name now.".to_owned()
         }
+        (_, None) => follower.connection_words(),
+        (Ended::Complete, Some(view)) => plain(&view.verdict.sentence),
+        (_, Some(view)) => format!("{}{}", plain(&view.verdict.sentence), evidence(view)),
     }
-    Outcome { ended, line }
+}
+
+/// Why it is not complete, and what shows it.
+fn evidence(view: &View) -> String {
+    let mut words = String::new();
+    if !view.verdict.why.is_empty() {
+        words.push(' ');
+        words.push_str(&plain(&view.verdict.why));
+    }
+    if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
+        let since = evidence.since_millis.map(|since| format!(" since {}", super::clock(since))).unwrap_or_default();
+        let reason = if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
+        let message: String = timeline::words::safe(&evidence.message);
+        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+        words.push_str(&format!(" Evidence: {}{reason}{since}{message}", plain(&evidence.object)));
+    }
+    words
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@
 
 mod credentials;
 mod gaps;
+mod ordering;
+mod outages;
+mod program;
 mod recorded;
 mod requests;
 mod silence;
@@ -17,4 +20,5 @@ mod support;
 #[path = "../common/until.rs"]
 mod until;
 mod viewers;
+mod wait;
 mod watch;

@@ -84,7 +84,7 @@ fn has(name: &'static str) -> impl Fn(&Model) -> bool {
 }
 
 /// The Deployment that the tests follow.
-fn web() -> Address {
+pub fn web() -> Address {
     Address { namespace: "shop".into(), name: "web".into(), uid: None }
 }
 

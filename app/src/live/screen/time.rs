@@ -12,9 +12,6 @@ use crate::address;
 use crate::board::Place;
 use crate::board::{Time, set_if_new};
 
-/// What was said at a moment is asked for at most this often; an answer that does not come is given up after that.
-const ASK_MILLIS: f64 = 120.0;
-const ANSWER_MILLIS: f64 = 2_000.0;
 /// Farthest zoom in and out of the window that fits.
 const MOST_ZOOM: f64 = 64.0;
 /// Steps of the slider.
@@ -149,18 +146,11 @@ impl DeploymentScreen {
         }
     }
 
-    /// Asks what was said at a moment, one question at a time.
+    /// Asks what was said at a moment, as long as somebody can answer.
     pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Ask {
         let mut copy = self.0.copy.borrow_mut();
-        let (asked, asked_at) = copy.asked.unwrap_or((0, f64::NEG_INFINITY));
-        let is_free = page_millis - asked_at > if copy.is_waiting { ANSWER_MILLIS } else { ASK_MILLIS };
-        match moment.filter(|at| *at != asked && is_free) {
-            None => Ask::Nothing,
-            Some(at) => {
-                (copy.asked, copy.is_waiting) = (Some((at, page_millis)), true);
-                Ask::Moment(at)
-            }
-        }
+        let shown = moment.filter(|_| copy.is_linked);
+        shown.and_then(|at| copy.question.ask(at, page_millis)).map_or(Ask::Nothing, Ask::Moment)
     }
 
     /// A link to what is shown.

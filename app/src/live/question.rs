@@ -1,0 +1,93 @@
+//! What was said at a moment is asked of the server, one question at a time. Pure: the browser's time is an argument.
+//!
+//! ```text
+//!   nothing asked ──a moment is shown──► asked ──its answer──► answered ──another moment──► asked
+//!         ▲                                │  no answer in time: the moment that is shown then is asked
+//!         └── the link broke, or the server began another life ──┘
+//! ```
+
+use timeline::Millis;
+
+/// A moment is asked for at most this often; an answer that does not come is given up after that.
+const ASK_MILLIS: f64 = 120.0;
+const ANSWER_MILLIS: f64 = 2_000.0;
+
+/// The last question.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Question {
+    /// The moment that was asked for, and when.
+    asked: Option<(Millis, f64)>,
+    is_answered: bool,
+}
+
+impl Question {
+    /// What was said at that moment is known from the start.
+    #[must_use]
+    pub const fn known(at_millis: Millis) -> Self {
+        Self { asked: Some((at_millis, f64::NEG_INFINITY)), is_answered: true }
+    }
+
+    /// What was asked is not answered any more, or was answered by somebody else.
+    pub const fn forget(&mut self) {
+        self.asked = None;
+    }
+
+    /// What was said at that moment is known now. A late answer to an earlier question is none to this one.
+    pub fn answer(&mut self, at_millis: Millis) {
+        self.is_answered |= self.asked.is_some_and(|(asked, _)| asked == at_millis);
+    }
+
+    /// The moment to ask for now, when this one is shown.
+    pub fn ask(&mut self, shown: Millis, page_millis: f64) -> Option<Millis> {
+        if let Some((asked, asked_at)) = self.asked {
+            let wait = if self.is_answered { ASK_MILLIS } else { ANSWER_MILLIS };
+            if page_millis - asked_at <= wait || (self.is_answered && asked == shown) {
+                return None;
+            }
+        }
+        *self = Self { asked: Some((shown, page_millis)), is_answered: false };
+        Some(shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_asked_once_and_the_next_one_after_its_answer() {
+        let mut question = Question::default();
+        assert_eq!(question.ask(7, 0.0), Some(7));
+        assert_eq!(question.ask(8, 500.0), None, "one at a time");
+        question.answer(7);
+        assert_eq!(question.ask(7, 10_000.0), None, "it is known");
+        assert_eq!(question.ask(8, 10_000.0), Some(8));
+    }
+
+    #[test]
+    fn a_moment_without_an_answer_is_asked_again() {
+        let mut question = Question::default();
+        assert_eq!(question.ask(7, 0.0), Some(7));
+        assert_eq!(question.ask(7, 1_999.0), None);
+        assert_eq!(question.ask(7, 2_001.0), Some(7));
+    }
+
+    #[test]
+    fn after_a_break_of_the_link_the_paused_moment_is_asked_again() {
+        let mut question = Question::known(7);
+        assert_eq!(question.ask(7, 0.0), None);
+        question.forget();
+        assert_eq!(question.ask(7, 1.0), Some(7));
+        question.forget(); // before the answer came
+        assert_eq!(question.ask(7, 2.0), Some(7));
+    }
+
+    #[test]
+    fn a_late_answer_is_none_to_what_was_asked_since() {
+        let mut question = Question::default();
+        assert_eq!(question.ask(7, 0.0), Some(7));
+        assert_eq!(question.ask(8, 3_000.0), Some(8));
+        question.answer(7);
+        assert_eq!(question.ask(8, 6_000.0), Some(8));
+    }
+}

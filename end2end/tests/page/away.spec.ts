@@ -1,0 +1,144 @@
+/// Tabs that nobody looks at, clusters that are not there any more, answers that do not come.
+
+import { copyFileSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
+import { Server } from "../../fixtures/server.ts";
+
+/// As in a tab in the background: no animation frames, and timers only now and then.
+const hide = (page: Page) =>
+  page.addInitScript(() => {
+    Object.defineProperty(document, "hidden", { get: () => true });
+    window.requestAnimationFrame = () => 0;
+    const usual = window.setInterval.bind(window);
+    window.setInterval = ((run: () => void) => usual(run, 60_000)) as typeof window.setInterval;
+  });
+
+test("a tab in the background tells in its title and its icon how a rollout ends, and notifies", async ({ page, serve }) => {
+  await hide(page);
+  await page.addInitScript(() => {
+    const told: string[] = [];
+    class Told {
+      static permission = "granted";
+      static requestPermission = () => Promise.resolve("granted");
+      constructor(title: string) {
+        told.push(title);
+      }
+    }
+    Object.assign(window, { Notification: Told, told });
+  });
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await expect(page).toHaveTitle(/^Rolling out: /, { timeout: 30_000 });
+  await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon-busy[.]svg/);
+  await expect(page).toHaveTitle(/^Complete: /, { timeout: 30_000 });
+  await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
+  expect((await page.evaluate(() => (window as unknown as { told: string[] }).told)).at(-1)).toMatch(/^Complete: /);
+});
+
+for (const path of ["/", "/wall"])
+  test(`a list in the background tells in its title what goes on: ${path}`, async ({ page, serve }) => {
+    await hide(page);
+    const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
+    await page.goto(server.address + path);
+    await expect(page).toHaveTitle(/^1 under way/, { timeout: 30_000 });
+    await expect(page).toHaveTitle(/^Nothing in progress/, { timeout: 30_000 });
+  });
+
+/// The same recording under two names: a server that is started again watches another cluster of the same Deployments.
+function renamed(name: string): { before: string[]; after: string[] } {
+  const folder = mkdtempSync(join(tmpdir(), "rollcast-"));
+  const replay = (as: string) => {
+    copyFileSync(recording(name), join(folder, `${as}.jsonl`));
+    return ["replay", join(folder, `${as}.jsonl`), "--hold-at", "14"];
+  };
+  return { before: replay("first"), after: replay("second") };
+}
+
+const port = (server: Server) => Number(new URL(server.address).port);
+
+test("a page of a cluster that is not watched any more says so, and keeps its picture", async ({ page, serve, complaints }) => {
+  const { before, after } = renamed("quota");
+  const server = await serve(() => Server.start(before));
+  const rollout = new RolloutPage(page);
+  await page.goto(`${server.address}/`);
+  await page.getByTestId("rollout").first().click();
+  await isLive(page, /Recording/);
+  const verdict = await rollout.verdict.textContent();
+  await server.kill();
+  await serve(() => Server.start(after, port(server)));
+  await expect(rollout.banner).toHaveText(/^This server does not watch a cluster named first[.] What you see is from \d\d:/);
+  await expect(rollout.live).toHaveText("Not watched");
+  await expect(rollout.verdict).toHaveText(verdict!);
+  complaints.length = 0; // the browser notes each try that failed
+});
+
+test("lists name the clusters that there are after a restart, and say which one is not watched", async ({ page, serve, complaints }) => {
+  const { before, after } = renamed("quota");
+  const server = await serve(() => Server.start(before));
+  await page.goto(`${server.address}/clusters/first`);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("cluster")).toContainText("first");
+  await server.kill();
+  await serve(() => Server.start(after, port(server)));
+  await expect(page.getByTestId("trouble")).toHaveText("This server does not watch a cluster named first.");
+  await expect(page.getByTestId("cluster")).toContainText("second");
+  await expect(page.getByTestId("cluster")).toHaveAttribute("href", "/clusters/second");
+  complaints.length = 0;
+});
+
+test("seats on the wall are taken anew when the clusters are others after a restart", async ({ page, serve, complaints }) => {
+  const { before, after } = renamed("quota");
+  const server = await serve(() => Server.start(before));
+  await page.goto(`${server.address}/wall`);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.locator(".tile")).toContainText("first / ");
+  await server.kill();
+  await serve(() => Server.start(after, port(server)));
+  await expect(page.locator(".tile")).toContainText("second / ");
+  await expect(page.locator(".tile .bars .bar").first()).toBeAttached();
+  await expect(page.locator(".tile.stale")).toHaveCount(0);
+  complaints.length = 0;
+});
+
+test("a moment is asked for again when its answer does not come", async ({ page, serve }) => {
+  let swallowed = 0;
+  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+    const server = viewer.connectToServer();
+    viewer.onMessage((message) => {
+      const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
+      if (isQuestion && swallowed === 0) swallowed++;
+      else server.send(message);
+    });
+  });
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("rollover", "rollover", "web"));
+  await isLive(page, /Recording/);
+  await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
+  await expect(rollout.verdict).toContainText("Revision 2 is replacing revision 1: 0 of 10");
+  expect(swallowed).toBe(1);
+});
+
+test("a moment that is shown when the link breaks is asked for again", async ({ page, serve }) => {
+  let breaks = 0;
+  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+    const server = viewer.connectToServer();
+    viewer.onMessage((message) => {
+      const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
+      if (isQuestion && breaks++ === 0) void viewer.close();
+      else server.send(message);
+    });
+  });
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("rollover", "rollover", "web"));
+  await isLive(page, /Recording/);
+  await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
+  await expect(rollout.verdict).toContainText("Revision 2 is replacing revision 1: 0 of 10");
+  expect(breaks).toBeGreaterThan(1);
+});

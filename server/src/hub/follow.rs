@@ -1,0 +1,110 @@
+//! What a viewer of one Deployment hears, in an order that can be trusted: how the server gets on with the cluster is told
+//! after everything that was published before it was so. Who hears that a cluster is live knows what it holds.
+
+use bytes::Bytes;
+use timeline::Millis;
+use timeline::frame::{Connection, Position};
+use tokio::sync::broadcast::{self, error::TryRecvError};
+use tokio::sync::watch as signal;
+
+use super::{Address, Handle, HubEnded};
+
+/// A Deployment that is followed, and the connection of its cluster.
+pub struct Followed {
+    hub: Handle,
+    address: Address,
+    frames: broadcast::Receiver<Bytes>,
+    connection: signal::Receiver<Connection>,
+    /// Told as soon as everything that was published before it has been passed on.
+    held: Option<Connection>,
+}
+
+/// The first thing that a viewer hears.
+pub struct First {
+    /// A snapshot, or a delta that only confirms where the viewer stands, encoded.
+    pub frame: Bytes,
+    /// The hub's clock; a shared snapshot may carry an older one.
+    pub now_millis: Millis,
+}
+
+/// What a viewer hears next.
+#[derive(Debug, PartialEq)]
+pub enum Told {
+    /// A frame, encoded.
+    Frame(Bytes),
+    /// How the server gets on with the cluster.
+    Connection(Connection),
+    /// Some frames were missed: only everything anew helps.
+    Missed,
+}
+
+impl Handle {
+    /// Follows a Deployment and the connection of its cluster.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn follow(&self, address: Address, since: Option<Position>) -> Result<(First, Followed), HubEnded> {
+        let mut connection = self.connection();
+        // Read before the data is: what is told after the data is never newer than the data.
+        let held = Some(connection.borrow_and_update().clone());
+        let subscription = self.subscribe(&address, since).await?;
+        let first = First { frame: subscription.first, now_millis: subscription.now_millis };
+        Ok((first, Followed { hub: self.clone(), address, frames: subscription.frames, connection, held }))
+    }
+}
+
+impl Followed {
+    /// The hub of its cluster.
+    #[must_use]
+    pub const fn hub(&self) -> &Handle {
+        &self.hub
+    }
+
+    /// Which Deployment it is.
+    #[must_use]
+    pub const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What comes next. Nothing is lost when it is not waited for to its end.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn next(&mut self) -> Result<Told, HubEnded> {
+        loop {
+            if let Some(held) = self.held.take() {
+                // The hub publishes before it tells: what is not there now came later.
+                let told = match self.frames.try_recv() {
+                    Ok(frame) => Told::Frame(frame),
+                    Err(TryRecvError::Lagged(_)) => Told::Missed,
+                    Err(TryRecvError::Empty) => return Ok(Told::Connection(held)),
+                    Err(TryRecvError::Closed) => return Err(HubEnded),
+                };
+                self.held = Some(held);
+                return Ok(told);
+            }
+            tokio::select! {
+                biased;
+                frame = self.frames.recv() => return match frame {
+                    Ok(frame) => Ok(Told::Frame(frame)),
+                    Err(broadcast::error::RecvError::Lagged(_)) => Ok(Told::Missed),
+                    Err(broadcast::error::RecvError::Closed) => Err(HubEnded),
+                },
+                changed = self.connection.changed() => {
+                    changed.map_err(|_| HubEnded)?;
+                    self.held = Some(self.connection.borrow_and_update().clone());
+                }
+            }
+        }
+    }
+
+    /// Everything anew, after some was missed.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn anew(&mut self) -> Result<First, HubEnded> {
+        let subscription = self.hub.subscribe(&self.address, None).await?;
+        self.frames = subscription.frames;
+        Ok(First { frame: subscription.first, now_millis: subscription.now_millis })
+    }
+}

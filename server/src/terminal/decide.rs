@@ -1,0 +1,307 @@
+//! When waiting for a rollout is over. Pure: what a follower knows goes in. Only what is live decides, whatever it says: what
+//! was seen before the cluster fell silent, or the link to the server broke, may have changed since.
+
+use std::time::Instant;
+
+use timeline::Uid;
+use timeline::frame::ConnectionState;
+use timeline::verdict::KubectlVerdict;
+use timeline::view::View;
+
+use super::follower::Follower;
+use super::plain;
+
+/// How waiting ended. The numbers are the exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ended {
+    /// Everything is complete.
+    Complete = 0,
+    /// A rollout failed.
+    Failed = 1,
+    /// It took too long.
+    TimedOut = 124,
+}
+
+/// Why there is no more to wait for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// The rollout came to its end.
+    Ended(Ended),
+    /// The Deployment that was waited for is gone.
+    Gone,
+    /// There is none of that name, and was none when waiting began.
+    Missing,
+    /// Nothing can be seen, and why.
+    Blind(String),
+}
+
+/// Waits for one Deployment: the one that has the name when waiting begins, as `kubectl rollout status` does. Another one
+/// that gets the name later is another rollout.
+pub(super) struct Waiting {
+    namespace: String,
+    fail_fast: bool,
+    /// The cluster is watched here: one that cannot be reached at all is told at once.
+    is_here: bool,
+    was_live: bool,
+    /// Something of that name was there since waiting began.
+    was_there: bool,
+    uid: Option<Uid>,
+}
+
+impl Waiting {
+    pub(super) fn new(namespace: &str, fail_fast: bool, is_here: bool) -> Self {
+        Self { namespace: namespace.to_owned(), fail_fast, is_here, was_live: false, was_there: false, uid: None }
+    }
+
+    /// Whether it is over. At the deadline what is live decides without waiting for a better word.
+    pub(super) fn decide(&mut self, follower: &Follower, now: Instant, is_deadline: bool) -> Option<Decision> {
+        let connection = follower.connection.as_ref()?;
+        match &connection.state {
+            ConnectionState::Unknown => {
+                return Some(Decision::Blind("the server does not watch a cluster of that name".to_owned()));
+            }
+            ConnectionState::Stale { why, .. } if self.is_here && !self.was_live => {
+                return Some(Decision::Blind(plain(why)));
+            }
+            _ => {}
+        }
+        let settled_at = follower.settled_at()?;
+        self.was_live = true;
+        let is_here = |namespace: &Option<String>| namespace.as_ref().is_none_or(|only| *only == self.namespace);
+        let is_needed = |resource: &str| resource.starts_with("deployments");
+        let mut forbidden = connection.forbidden.iter();
+        if let Some(missing) = forbidden.find(|missing| is_needed(&missing.resource) && is_here(&missing.namespace)) {
+            return Some(Decision::Blind(format!("may not {} {}", missing.verb, missing.resource)));
+        }
+        let view = follower.said.view.as_ref();
+        let is_gone = view.is_none_or(|view| view.verdict.kubectl == KubectlVerdict::Gone);
+        let there = follower.deployment.filter(|_| !is_gone);
+        self.was_there |= there.is_some();
+        if now < settled_at && !is_deadline {
+            return None;
+        }
+        match (self.uid, there) {
+            (None, None) if !self.was_there => Some(Decision::Missing),
+            (None, None) => Some(Decision::Gone),
+            (Some(wanted), there) if there != Some(wanted) => Some(Decision::Gone),
+            (_, there) => {
+                self.uid = there;
+                view.and_then(|view| ended(view, self.fail_fast)).map(Decision::Ended)
+            }
+        }
+    }
+
+    /// The Deployment that has the name now is another one than was waited for.
+    pub(super) fn is_other(&self, follower: &Follower) -> bool {
+        self.uid.is_some() && follower.deployment.is_some() && self.uid != follower.deployment
+    }
+}
+
+fn ended(view: &View, fail_fast: bool) -> Option<Ended> {
+    match view.verdict.kubectl {
+        KubectlVerdict::Complete => Some(Ended::Complete),
+        KubectlVerdict::DeadlineExceeded => Some(Ended::Failed),
+        _ => (fail_fast && view.reasons.iter().any(|reason| reason.is_fatal)).then_some(Ended::Failed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use std::time::Duration;
+
+    use timeline::Timeline;
+    use timeline::frame::{Connection, Forbidden, Said, ServerFrame, Snapshot};
+    use timeline::model::Model;
+    use timeline::view::{self, Now};
+
+    use super::super::feed::Heard;
+    use super::super::follower::MAY_LAG;
+    use super::*;
+    use crate::translate::Object;
+
+    const STALE: ConnectionState =
+        ConnectionState::Stale { since_millis: 1, retry_at_millis: None, why: String::new() };
+
+    /// A follower of a server, and who waits.
+    struct Case {
+        follower: Follower,
+        waiting: Waiting,
+        now: Instant,
+        epoch: u64,
+    }
+
+    impl Case {
+        fn new(of_server: bool) -> Self {
+            let waiting = Waiting::new("shop", false, !of_server);
+            Self { follower: Follower::new(of_server), waiting, now: Instant::now(), epoch: 1 }
+        }
+
+        fn frame(&mut self, frame: ServerFrame) -> Option<Decision> {
+            assert!(self.follower.hear(Heard::Frame(Box::new(frame)), self.now));
+            self.decide()
+        }
+
+        fn decide(&mut self) -> Option<Decision> {
+            self.waiting.decide(&self.follower, self.now, false)
+        }
+
+        fn passes(&mut self, time: Duration) -> Option<Decision> {
+            self.now += time;
+            self.decide()
+        }
+
+        fn state(&mut self, state: ConnectionState) -> Option<Decision> {
+            let connection = Connection { state, ..Connection::default() };
+            self.frame(ServerFrame::Connection { cluster: "c".into(), connection })
+        }
+
+        fn nothing(&mut self) -> Option<Decision> {
+            self.holds(None, Model::default(), Said::default())
+        }
+
+        /// A snapshot with the Deployment of that number, of which so many replicas of 2 are updated.
+        fn there(&mut self, number: u64, updated: u32) -> Option<Decision> {
+            let json = format!(
+                r#"{{"metadata":{{"name":"web","namespace":"shop","uid":"00000000-0000-4000-8000-{number:012x}","generation":1}},
+                "spec":{{"replicas":2}},"status":{{"observedGeneration":1,"replicas":{updated},"updatedReplicas":{updated},"availableReplicas":{updated}}}}}"#
+            );
+            let object = Object::decode(timeline::fact::Kind::Deployment, &json).unwrap();
+            let uid = object.uid().unwrap();
+            let mut timeline = Timeline::new();
+            timeline.apply(1_000, object.fact(timeline::fact::Seen::Added).unwrap().unwrap());
+            let view = view::view(timeline.model(), uid, Now { millis: 1_000, skew_millis: 0 });
+            self.holds(Some(uid), timeline.model().only(uid), Said { view, story: Vec::new() })
+        }
+
+        fn holds(&mut self, deployment: Option<Uid>, model: Model, said: Said) -> Option<Decision> {
+            let (epoch, now_millis) = (self.epoch, 1_000);
+            let looking_since_millis = 0;
+            self.frame(ServerFrame::Snapshot(Box::new(Snapshot {
+                epoch,
+                seq: 1,
+                now_millis,
+                deployment,
+                looking_since_millis,
+                model,
+                said,
+            })))
+        }
+    }
+
+    const COMPLETE: Option<Decision> = Some(Decision::Ended(Ended::Complete));
+
+    #[test]
+    fn what_a_stale_server_holds_decides_nothing() {
+        let mut case = Case::new(true);
+        assert_eq!(case.there(1, 2), None);
+        assert_eq!(case.state(STALE), None);
+        assert_eq!(case.passes(Duration::from_secs(60)), None);
+        // It is live again, and what was applied meanwhile is rolling out.
+        assert_eq!(case.there(1, 1), None);
+        assert_eq!(case.state(ConnectionState::Live), None);
+        assert_eq!(case.passes(MAY_LAG), None);
+        assert_eq!(case.there(1, 2), COMPLETE);
+    }
+
+    #[test]
+    fn a_server_may_learn_of_a_change_a_moment_later() {
+        let mut case = Case::new(true);
+        case.there(1, 2);
+        assert_eq!(case.state(ConnectionState::Live), None);
+        assert_eq!(case.passes(MAY_LAG / 2), None);
+        assert_eq!(case.there(1, 1), None);
+        assert_eq!(case.passes(MAY_LAG), None);
+        assert_eq!(case.there(1, 2), COMPLETE);
+    }
+
+    #[test]
+    fn a_cluster_that_was_listed_here_decides_at_once_but_not_after_a_break() {
+        let mut case = Case::new(false);
+        case.there(1, 1);
+        assert_eq!(case.state(ConnectionState::Live), None);
+        case.state(STALE);
+        case.there(1, 2);
+        assert_eq!(case.state(ConnectionState::Live), None);
+        assert_eq!(case.passes(MAY_LAG), COMPLETE);
+        let mut case = Case::new(false);
+        case.there(1, 2);
+        assert_eq!(case.state(ConnectionState::Live), COMPLETE);
+    }
+
+    #[test]
+    fn over_a_new_link_only_what_came_over_it_decides() {
+        let mut case = Case::new(true);
+        case.there(1, 1);
+        case.state(ConnectionState::Live);
+        case.passes(MAY_LAG);
+        assert!(case.follower.hear(Heard::Lost("reset".into()), case.now));
+        assert_eq!(case.decide(), None);
+        assert_eq!(case.frame(ServerFrame::Heartbeat { now_millis: 5 }), None);
+        assert_eq!(case.passes(Duration::from_secs(9)), None);
+        // The server was started again and has not listed yet: what it lacks is not missing.
+        case.epoch = 2;
+        assert_eq!(case.nothing(), None);
+        assert_eq!(case.state(ConnectionState::Connecting), None);
+        assert_eq!(case.passes(Duration::from_secs(9)), None);
+        case.there(1, 2);
+        case.state(ConnectionState::Live);
+        assert_eq!(case.passes(MAY_LAG), COMPLETE);
+    }
+
+    #[test]
+    fn what_is_not_there_is_missing_and_what_was_there_is_gone() {
+        let mut case = Case::new(true);
+        case.nothing();
+        case.state(ConnectionState::Live);
+        assert_eq!(case.passes(MAY_LAG), Some(Decision::Missing));
+        let mut case = Case::new(true);
+        case.there(1, 1);
+        case.state(ConnectionState::Live);
+        assert_eq!(case.nothing(), None);
+        assert_eq!(case.passes(MAY_LAG), Some(Decision::Gone));
+        for is_replaced in [false, true] {
+            let mut case = Case::new(false);
+            case.there(1, 1);
+            assert_eq!(case.state(ConnectionState::Live), None);
+            let decided = if is_replaced { case.there(2, 2) } else { case.nothing() };
+            assert_eq!(decided, Some(Decision::Gone));
+        }
+    }
+
+    #[test]
+    fn what_is_forbidden_elsewhere_does_not_matter_here() {
+        for (namespace, is_blind) in [(None, true), (Some("shop"), true), (Some("edge"), false)] {
+            let mut case = Case::new(true);
+            case.there(1, 1);
+            let (verb, resource, namespace) = ("list".into(), "deployments.apps".into(), namespace.map(str::to_owned));
+            let forbidden = vec![Forbidden { verb, resource, namespace }];
+            let connection = Connection { state: ConnectionState::Live, forbidden, ..Connection::default() };
+            let decided = case.frame(ServerFrame::Connection { cluster: "c".into(), connection });
+            assert_eq!(matches!(decided, Some(Decision::Blind(_))), is_blind);
+        }
+    }
+
+    #[test]
+    fn a_cluster_that_never_answered_here_cannot_be_watched_but_a_server_is_given_time() {
+        for of_server in [false, true] {
+            let mut case = Case::new(of_server);
+            case.nothing();
+            assert_eq!(matches!(case.state(STALE), Some(Decision::Blind(_))), !of_server);
+        }
+        let mut case = Case::new(true);
+        case.there(1, 1);
+        assert!(matches!(case.state(ConnectionState::Unknown), Some(Decision::Blind(_))));
+    }
+
+    #[test]
+    fn at_the_deadline_what_is_live_decides() {
+        let mut case = Case::new(true);
+        case.there(1, 2);
+        case.state(ConnectionState::Live);
+        assert_eq!(case.waiting.decide(&case.follower, case.now, true), COMPLETE);
+        case.state(STALE);
+        assert_eq!(case.waiting.decide(&case.follower, case.now, true), None);
+    }
+}

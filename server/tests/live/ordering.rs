@@ -1,0 +1,218 @@
+//! Who hears that a cluster is live has heard before what it holds; a verdict comes with the change that made it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use server::hub::{Followed, Handle, Told};
+use server::source::{Health, SourceEvent};
+use server::state::Rollcast;
+use server::translate::Object;
+use server::viewers::Viewers;
+use timeline::fact::{Kind, Seen};
+use timeline::frame::{self, ConnectionState, PROTOCOL, Said, Scope, ServerFrame, ViewerFrame};
+use timeline::verdict::KubectlVerdict;
+use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::support::deployment;
+
+/// A hub whose source is the test.
+struct Source {
+    hub: Handle,
+    events: mpsc::Sender<SourceEvent>,
+    now_millis: i64,
+}
+
+impl Source {
+    fn new() -> Self {
+        let (hub, events) = Handle::start("fake", std::sync::Arc::default(), timeline::Retention::default());
+        Self { hub, events, now_millis: server::clock::now_millis() }
+    }
+
+    async fn health(&self, health: Health) {
+        let event = SourceEvent::Health { kind: Kind::Deployment, namespace: None, health };
+        self.events.send(event).await.unwrap();
+    }
+
+    async fn stale(&self) {
+        self.health(Health::Stale { since_millis: 1, retry_at_millis: 2, why: "refused".into() }).await;
+    }
+
+    /// A list is complete, and the watch that follows it is well.
+    async fn listed(&mut self, objects: &[Value]) {
+        self.now_millis += 1;
+        let event = SourceEvent::Reset {
+            kind: Kind::Deployment,
+            namespace: None,
+            objects: objects.iter().map(object).collect(),
+            blind_since_millis: None,
+            at_millis: self.now_millis,
+        };
+        self.events.send(event).await.unwrap();
+        self.health(Health::Live).await;
+    }
+
+    async fn seen(&mut self, value: &Value) {
+        self.now_millis += 1;
+        let (object, at_millis) = (object(value), self.now_millis);
+        self.events.send(SourceEvent::Object { object, seen: Seen::InWatch, at_millis }).await.unwrap();
+    }
+}
+
+fn object(value: &Value) -> Object {
+    Object::decode(Kind::Deployment, &value.to_string()).unwrap()
+}
+
+/// The Deployment `web` at a generation: the even ones are rolled out, the odd ones are not.
+fn web(generation: u64) -> Value {
+    let mut web = deployment(1, 2);
+    web["metadata"]["generation"] = json!(generation);
+    web["status"]["observedGeneration"] = json!(generation);
+    web["status"]["updatedReplicas"] = json!(if generation.is_multiple_of(2) { 2 } else { 0 });
+    web
+}
+
+/// What a viewer knows.
+#[derive(Default)]
+struct Copy {
+    said: Said,
+    is_there: bool,
+}
+
+impl Copy {
+    fn hear(&mut self, frame: &ServerFrame) {
+        match frame {
+            ServerFrame::Snapshot(snapshot) => {
+                (self.said, self.is_there) = (snapshot.said.clone(), snapshot.deployment.is_some());
+            }
+            ServerFrame::Delta(delta) => {
+                if let Some(news) = &delta.news {
+                    self.said.hear(news.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Hears until the connection is such.
+    async fn until(&mut self, followed: &mut Followed, is_wanted: impl Fn(&ConnectionState) -> bool) {
+        loop {
+            match followed.next().await.unwrap() {
+                Told::Frame(bytes) => self.hear(&decoded(&bytes)),
+                Told::Connection(connection) if is_wanted(&connection.state) => return,
+                Told::Connection(_) => {}
+                Told::Missed => panic!("nothing was missed"),
+            }
+        }
+    }
+
+    fn verdict(&self) -> Option<KubectlVerdict> {
+        self.said.view.as_ref().map(|view| view.verdict.kubectl)
+    }
+}
+
+fn wanted(generation: u64) -> Option<KubectlVerdict> {
+    Some(if generation.is_multiple_of(2) { KubectlVerdict::Complete } else { KubectlVerdict::Updating })
+}
+
+#[tokio::test]
+async fn a_cluster_that_becomes_live_again_is_told_after_its_new_list() {
+    let mut source = Source::new();
+    source.listed(&[web(2)]).await;
+    let (first, mut followed) = source.hub.follow(crate::viewers::web(), None).await.unwrap();
+    let mut copy = Copy::default();
+    copy.hear(&decoded(&first.frame));
+    for generation in 3..40 {
+        source.stale().await;
+        copy.until(&mut followed, |state| matches!(state, ConnectionState::Stale { .. })).await;
+        source.listed(&[web(generation)]).await;
+        copy.until(&mut followed, ConnectionState::is_live).await;
+        assert_eq!(copy.verdict(), wanted(generation), "generation {generation}");
+    }
+}
+
+fn decoded(bytes: &Bytes) -> ServerFrame {
+    frame::decode_server(bytes).unwrap()
+}
+
+#[tokio::test]
+async fn a_verdict_comes_with_the_change_that_made_it() {
+    let mut source = Source::new();
+    source.listed(&[web(2)]).await;
+    let (first, mut followed) = source.hub.follow(crate::viewers::web(), None).await.unwrap();
+    let mut copy = Copy::default();
+    copy.hear(&decoded(&first.frame));
+    for generation in 3..12 {
+        source.seen(&web(generation)).await;
+        loop {
+            let next = tokio::time::timeout(Duration::from_secs(20), followed.next()).await.unwrap();
+            let Told::Frame(bytes) = next.unwrap() else { continue };
+            let frame = decoded(&bytes);
+            copy.hear(&frame);
+            if matches!(&frame, ServerFrame::Delta(delta) if !delta.changes.is_empty()) {
+                break;
+            }
+        }
+        assert_eq!(copy.verdict(), wanted(generation), "generation {generation}");
+    }
+}
+
+/// What a session sends for a scope, frame by frame.
+async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = ServerFrame> + Unpin + use<> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Vec::new(), None);
+    tokio::spawn(async move { axum::serve(listener, server::http::router(rollcast)).await });
+    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
+    let scope = Scope::Deployment { cluster: cluster.into(), namespace: "shop".into(), name: "web".into(), uid: None };
+    for frame in [
+        ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
+        ViewerFrame::Subscribe { scope, since: None },
+    ] {
+        socket.send(Message::Binary(frame::encode(&frame).unwrap().into())).await.unwrap();
+    }
+    Box::pin(socket.filter_map(async |message| match message.unwrap() {
+        Message::Binary(bytes) => Some(frame::decode_server(&bytes).unwrap()),
+        _ => None,
+    }))
+}
+
+#[tokio::test]
+async fn a_viewer_who_hears_that_a_starting_server_is_live_knows_what_there_is() {
+    for _ in 0..20 {
+        let mut source = Source::new();
+        source.health(Health::Connecting).await;
+        let mut frames = session(&source, "fake").await;
+        let mut copy = Copy::default();
+        let mut is_listed = false;
+        loop {
+            let frame = frames.next().await.unwrap();
+            copy.hear(&frame);
+            match frame {
+                ServerFrame::Connection { connection, .. } if connection.state.is_live() => break,
+                ServerFrame::Snapshot(_) if !is_listed => {
+                    is_listed = true;
+                    source.listed(&[web(2)]).await;
+                }
+                _ => {}
+            }
+        }
+        assert!(copy.is_there, "live, and the list not yet told");
+    }
+}
+
+#[tokio::test]
+async fn who_follows_a_cluster_that_is_not_watched_is_told_so() {
+    let source = Source::new();
+    let mut frames = session(&source, "renamed").await;
+    let told = loop {
+        match frames.next().await.unwrap() {
+            ServerFrame::Connection { cluster, connection } => break (cluster, connection.state),
+            ServerFrame::Hello { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(told, ("renamed".to_owned(), ConnectionState::Unknown));
+}

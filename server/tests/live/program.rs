@@ -1,0 +1,118 @@
+//! The program itself, as scripts run it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use server::state::Rollcast;
+
+use crate::support::{FakeApi, Watched};
+use crate::until::until;
+
+/// What the log of `rollcast wait` says once what is known counts.
+pub const FOLLOWED: &str = "its state is known";
+
+/// A server that watches it, in this process.
+pub async fn serve(watched: &Watched) -> std::net::SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
+    tokio::spawn(async move { axum::serve(listener, server::http::router(rollcast)).await });
+    address
+}
+
+/// A file with one context of that name.
+pub fn kubeconfig(api: &FakeApi, context: &str) -> String {
+    let path = std::env::temp_dir().join(format!("rollcast-{}-{}-{context}", std::process::id(), api.address.port()));
+    let server = format!("http://{}", api.address);
+    let config = json!({ "apiVersion": "v1", "kind": "Config", "current-context": context,
+        "contexts": [{ "name": context, "context": { "cluster": "c", "user": "u" } }],
+        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": [{ "name": "u", "user": {} }] });
+    std::fs::write(&path, config.to_string()).unwrap();
+    path.display().to_string()
+}
+
+/// How the program ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub out: String,
+    pub error: String,
+}
+
+/// The last line of a text.
+pub fn last(text: &str) -> &str {
+    text.trim_end().lines().next_back().unwrap_or_default()
+}
+
+/// A program that runs.
+pub struct Running {
+    lines: Arc<Mutex<String>>,
+    pub ended: tokio::task::JoinHandle<Ended>,
+}
+
+impl Running {
+    pub fn wait(arguments: &[String]) -> Self {
+        let lines = Arc::new(Mutex::new(String::new()));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.args(["wait", "web", "--namespace", "shop"]).args(arguments);
+        command
+            .env_remove("KUBECONFIG")
+            .env("ROLLCAST_LOG", "server::terminal=debug")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let told = lines.clone();
+        let ended = tokio::task::spawn_blocking(move || {
+            let mut child = command.spawn().unwrap();
+            let (out, error) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+            let also_told = told.clone();
+            let error = std::thread::spawn(move || noted(error, &also_told));
+            let out = noted(out, &told);
+            Ended { code: child.wait().unwrap().code(), out, error: error.join().unwrap() }
+        });
+        Self { lines, ended }
+    }
+
+    /// Waits until a line says that.
+    pub async fn until(&self, words: &str) {
+        until(words, async || self.lines.lock().unwrap().contains(words)).await;
+    }
+}
+
+/// Reads to the end, and notes each line where others see it.
+fn noted(from: impl Read, lines: &Mutex<String>) -> String {
+    let mut all = String::new();
+    for line in BufReader::new(from).lines() {
+        let line = line.unwrap() + "\n";
+        lines.lock().unwrap().push_str(&line);
+        all.push_str(&line);
+    }
+    all
+}
+
+/// `rollcast serve` of one context, killed when dropped.
+pub struct Serving {
+    child: Child,
+    pub address: String,
+}
+
+impl Serving {
+    /// Returns once it listens.
+    pub fn start(kubeconfig: &str, listen: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.args(["serve", "--kubeconfig", kubeconfig, "--listen", listen]).env("ROLLCAST_LOG", "off");
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned();
+        Self { child, address }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
