@@ -9,6 +9,7 @@ use server::cli::Clusters;
 use server::clusters;
 use server::config::Config;
 use server::hub::Handle;
+use server::source::Pace;
 use server::source::credentials::Credentials;
 use server::source::kubeconfig::Contexts;
 use server::viewers::Viewers;
@@ -72,10 +73,14 @@ impl Folder {
     }
 
     async fn watch(&self) -> Watched {
+        self.watch_at(quick()).await
+    }
+
+    async fn watch_at(&self, pace: Pace) -> Watched {
         let contexts = Contexts::read(Some(&self.kubeconfig())).unwrap();
         let context = contexts.choose(None).unwrap();
-        let target = Credentials::new(contexts, context, "fake".into()).target(&quick()).await.unwrap();
-        Watched::with(target.access, &[], quick())
+        let target = Credentials::new(contexts, context, "fake".into()).target(&pace).await.unwrap();
+        Watched::with(target.access, &[], pace)
     }
 }
 
@@ -126,7 +131,9 @@ async fn a_command_is_asked_again_when_its_token_is_refused() {
     api.take_only("run-1");
     let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
     folder.write(api.address, &folder.user_of(&script));
-    let watched = folder.watch().await;
+    // Who waits for other credentials does not wait longer than for them.
+    let long = Duration::from_secs(3_600);
+    let watched = folder.watch_at(Pace { first_backoff: long, max_backoff: [long; 2], ..quick() }).await;
     watched.until_pods(&["web-a"]).await;
     assert_eq!(folder.runs(), 1, "once for one client");
     api.take_only("run-2");
@@ -143,10 +150,7 @@ async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
     let script = answer(r#"{"token":"run-%s","expirationTimestamp":"%s"}"#)
         + &format!(r#" "$runs" "$([ "$runs" = 1 ] && echo {soon} || echo 2100-01-01T00:00:00Z)""#);
     folder.write(api.address, &folder.user_of(&script));
-    let contexts = Contexts::read(Some(&folder.kubeconfig())).unwrap();
-    let target = Credentials::new(contexts, Some("fake".into()), "fake".into()).target(&quick()).await.unwrap();
-    let pace = server::source::Pace { probe: Duration::from_millis(100), ..quick() };
-    let watched = Watched::with(target.access, &[], pace);
+    let watched = folder.watch_at(Pace { probe: Duration::from_millis(100), ..quick() }).await;
     watched.until_pods(&["web-a"]).await;
     until("the second run", async || folder.runs() == 2).await;
     api.take_only("run-2");
@@ -199,13 +203,14 @@ async fn a_cluster_that_moved_is_found_where_the_kubeconfig_says_and_listed_agai
         (shop().await, tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap());
     before.put(pod(11, 2, "web-b"));
     folder.write(before.address, "{}");
-    let watched = folder.watch().await;
+    // Failures alone do not list again here.
+    let watched = folder.watch_at(Pace { failures_before_relist: u32::MAX, ..quick() }).await;
     watched.until_pods(&["web-a", "web-b"]).await;
     // Credentials are refused there, and the kubeconfig leads to nobody for a while.
     before.take_only("none");
     folder.write(closed, "{}");
     before.hang_up();
-    until_stale(&watched, "refused").await;
+    until_stale(&watched, "Connection refused").await;
     folder.write(api.address, "{}");
     watched.until_pods(&["web-a"]).await;
     assert!(api.requests(Verb::List, "pods") >= 1, "positions of another place mean nothing");
@@ -226,7 +231,7 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     folder.write(api.address, &folder.user_of(&script));
     let asked = Clusters { kubeconfig: Some(folder.kubeconfig()), context: Vec::new(), all_contexts: false };
     let mut wanted = clusters::wanted(&asked, &[], &Config::default()).unwrap().remove(0);
-    wanted.pace = std::sync::Arc::new(server::source::Pace {
+    wanted.pace = std::sync::Arc::new(Pace {
         credentials: Duration::from_millis(500),
         patience: Duration::from_millis(100),
         again: Duration::from_millis(50),

@@ -1,5 +1,7 @@
 //! How far the clocks are apart is told by new objects alone.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Value, json};
 use timeline::Millis;
 
@@ -35,7 +37,11 @@ async fn pods_of_other_controllers_that_change_hours_later_do_not_move_it() {
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&[]).await;
     until("a watch", async || api.requests(crate::support::Verb::Watch, "pods") == 1).await;
+    let facts = || watched.hub.counters().facts.load(Ordering::Relaxed);
+    let before = facts();
     (40..50).for_each(|number| api.put(job_pod(number, 1, 2 * HOUR)));
+    until("what became of them", async || facts() >= before + 10).await;
+    assert_eq!(skew(&watched).await, 0);
     api.put(made(pod(10, 2, "web-a"), 0));
     watched.until_pods(&["web-a"]).await;
     let skew = skew(&watched).await;

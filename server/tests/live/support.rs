@@ -38,6 +38,8 @@ pub enum Fault {
     Hang,
     /// Answer 200, say this text, then nothing more on a connection that stays open.
     Stall(String),
+    /// Answer 200 and a space every now and then, for ever.
+    Trickle,
 }
 
 /// Which request a fault is for.
@@ -233,6 +235,13 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
         Some(Fault::EndAtOnce) => return StatusCode::OK.into_response(),
         Some(Fault::Say(text)) => return text.into_response(),
         Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::Trickle) => {
+            let spaces = futures::stream::unfold((), |()| async {
+                tokio::time::sleep(Duration::from_millis(50)).await; // so slow is this server
+                Some((Ok::<_, std::convert::Infallible>(Bytes::from_static(b" ")), ()))
+            });
+            return Body::from_stream(spaces).into_response();
+        }
         Some(Fault::Stall(text)) => {
             let said = futures::stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(text))]);
             return Body::from_stream(said.chain(futures::stream::pending())).into_response();
