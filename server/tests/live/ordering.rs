@@ -57,7 +57,7 @@ impl Source {
     async fn seen(&mut self, value: &Value) {
         self.now_millis += 1;
         let (object, at_millis) = (object(value), self.now_millis);
-        self.events.send(SourceEvent::Object { object, seen: Seen::InWatch, at_millis }).await.unwrap();
+        self.events.send(SourceEvent::Object { object, seen: Seen::Added, at_millis }).await.unwrap();
     }
 }
 
