@@ -154,10 +154,11 @@ fn essence(sentence: &str) -> String {
     let without_pod = sentence.split(" (").next().unwrap_or_default().split(": ").next().unwrap_or_default();
     let without_time =
         without_pod.split(" since ").next().unwrap_or_default().split(" for ").next().unwrap_or_default();
+    let without_time = without_time.to_lowercase();
     let words = without_time.split(' ').filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
     let fixed = [
         "restart", "restarts", "so", "far", "in", "s", "min", "at", "least", "pod", "pods", "is", "are", "counts",
-        "count",
+        "count", "new", "a",
     ];
     words
         .filter(|word| !fixed.contains(word))

@@ -49,6 +49,8 @@ pub struct Timeline {
     outages: Vec<tell::Outage>,
     /// Events about objects that are not known yet.
     early_notes: note::Early,
+    /// Events that were told.
+    told_notes: note::Told,
     /// The cluster's time against that of the network, in percent, where it is faster.
     speed_percent: u32,
     skew: Skew,

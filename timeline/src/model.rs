@@ -175,6 +175,15 @@ pub struct DeploymentNow {
     pub status: DeploymentStatus,
 }
 
+impl DeploymentNow {
+    /// When the condition moved last that says that the progress deadline passed, by the API server's clock.
+    #[must_use]
+    pub fn deadline_passed_millis(&self) -> Option<Millis> {
+        let told = self.status.progressing.as_ref().filter(|told| told.reason == "ProgressDeadlineExceeded")?;
+        Some(told.last_update_millis.unwrap_or_default())
+    }
+}
+
 /// One rollout: the reign of one value of the revision annotation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
@@ -206,6 +215,12 @@ pub struct Rollout {
     /// is missing below is lost.
     #[serde(skip)]
     pub available_of: Option<u32>,
+    /// Somebody looked when it started.
+    #[serde(skip)]
+    pub was_start_seen: bool,
+    /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
+    #[serde(skip)]
+    pub passed_before: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
     /// Arrival of the first deadlineExceeded verdict.
@@ -219,6 +234,12 @@ pub struct Rollout {
 }
 
 impl Rollout {
+    /// That a deadline passed is told of the rollout before: a ReplicaSet that is used again does not move the condition.
+    #[must_use]
+    pub fn has_deadline_of_before(&self, now: &DeploymentNow) -> bool {
+        self.passed_before.is_some() && self.passed_before == now.deadline_passed_millis()
+    }
+
     /// Neither complete nor overtaken.
     #[must_use]
     pub const fn is_open(&self) -> bool {

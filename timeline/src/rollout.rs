@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Deployment, Model, ReplicaSet, Rollout};
+use crate::fact::Strategy;
+use crate::model::{Deployment, Model, Pod, ReplicaSet, Rollout};
 use crate::verdict::KubectlVerdict;
 
 /// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
@@ -72,6 +73,12 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;
+    // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards.
+    let is_recreate = now.spec.strategy == Strategy::Recreate && !now.spec.paused && now.spec.replicas > 0;
+    let is_there = |pod: &Pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none();
+    if is_recreate && set.now.counts.wanted == 0 && model.pods_of(set.uid).any(is_there) {
+        return true;
+    }
     !is_ahead && (set.images != now.spec.images || set.restarted_at != now.restarted_at)
 }
 

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Next, Sums};
-use crate::fact::{Condition, Strategy, Truth};
+use crate::fact::{Condition, ContainerState, Strategy, Truth};
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::phase::PodState;
 use crate::verdict::{self, KubectlVerdict};
+use crate::view::Now;
 use crate::{Millis, Model, order, rollout};
 
 /// A pod that runs this long without being ready is worth a sentence of its own.
@@ -73,8 +74,8 @@ pub enum CauseKind {
     Refused(Refused),
     /// An image cannot be pulled.
     Image {
-        /// The images of the new pods.
-        images: String,
+        /// Which one, where it is known.
+        image: Option<String>,
     },
     /// A container cannot be made.
     BadContainer,
@@ -96,7 +97,10 @@ pub enum CauseKind {
     /// No node takes them.
     Unschedulable,
     /// The new pods' init containers are not done.
-    Init,
+    Init {
+        /// The one that is next has started.
+        is_running: bool,
+    },
     /// Containers run and are not ready.
     NotReady,
     /// A readiness gate is closed.
@@ -114,8 +118,12 @@ pub enum CauseKind {
     },
     /// Ready, and `minReadySeconds` runs.
     MinReady {
-        /// Time left, in milliseconds.
+        /// Time left until the first one counts, in milliseconds.
         left_millis: Millis,
+        /// `spec.minReadySeconds` of their ReplicaSet.
+        seconds: u32,
+        /// Others count later.
+        is_first: bool,
     },
     /// Pods of an older revision have troubles of their own.
     OldTroubles {
@@ -137,7 +145,7 @@ pub struct Scene<'m> {
     /// Ceiling and floor.
     pub limits: Limits,
     /// The time.
-    pub now_millis: Millis,
+    pub now: Now,
 }
 
 impl Scene<'_> {
@@ -171,10 +179,15 @@ impl Scene<'_> {
     }
 
     fn silent(&self) -> Option<Cause> {
+        // A ReplicaSet that is refused is all that it reports: the spec that it looked at counts as unobserved.
+        if self.refuses_set() {
+            return None;
+        }
         let since = self.verdict_since(KubectlVerdict::NotObserved)?;
-        let is_least = self.deployment.from_first_list && since == self.deployment.first_seen_millis;
+        let is_first = self.deployment.from_first_list && since == self.deployment.first_seen_millis;
+        let is_least = is_first || self.deployment.gaps.iter().any(|gap| gap.to_millis == since);
         let evidence = Evidence { object: self.me(), since_millis: Some(since), is_least, ..Evidence::default() };
-        (self.now_millis - since > SILENT_MILLIS).then(|| fault(CauseKind::ControllerSilent, 0, evidence))
+        (self.now.millis - since > SILENT_MILLIS).then(|| fault(CauseKind::ControllerSilent, 0, evidence))
     }
 
     fn paused(&self) -> Option<Cause> {
@@ -195,7 +208,10 @@ impl Scene<'_> {
 
     fn refused(&self) -> Option<Cause> {
         let status = &self.deployment.now.status;
-        let create_error = status.progressing.as_ref().filter(|c| c.reason == "ReplicaSetCreateError");
+        if self.deployment.now.spec.paused {
+            return None; // the controller keeps no account of failures while it is paused
+        }
+        let create_error = status.progressing.as_ref().filter(|_| self.refuses_set());
         let failure = status.replica_failure.as_ref().filter(|c| c.status == Truth::True);
         let condition: &Condition = create_error.or(failure)?;
         let what = match condition.reason.as_str() {
@@ -207,10 +223,15 @@ impl Scene<'_> {
             object: self.me(),
             reason: condition.reason.clone(),
             message: condition.message.clone(),
-            since_millis: condition.last_transition_millis.map(|at| at.min(self.now_millis)),
+            since_millis: condition.last_transition_millis.map(|at| at.min(self.now.millis)),
             is_least: false,
         };
         Some(fault(CauseKind::Refused(what), 0, evidence))
+    }
+
+    fn refuses_set(&self) -> bool {
+        let told = self.deployment.now.status.progressing.as_ref();
+        told.is_some_and(|told| told.reason == "ReplicaSetCreateError")
     }
 
     /// One cause per kind of failure, with the number of pods that have it.
@@ -218,19 +239,16 @@ impl Scene<'_> {
         let first = causes.len();
         for pod in pods.iter().filter(|pod| is_failing(pod) && !pod.is_leftover()) {
             let kind = self.failure(pod);
-            let same = causes
-                .iter_mut()
-                .skip(first)
-                .find(|cause| std::mem::discriminant(&cause.kind) == std::mem::discriminant(&kind));
+            let same = causes.iter_mut().skip(first).find(|cause| is_alike(&cause.kind, &kind));
             match same {
                 Some(cause) => {
                     cause.pods += 1;
-                    if let (
-                        CauseKind::Crash { restarts: most, is_since: all, .. },
-                        CauseKind::Crash { restarts, is_since, .. },
-                    ) = (&mut cause.kind, &kind)
+                    // The one that crashed most often stands for all.
+                    if let (CauseKind::Crash { restarts: most, .. }, CauseKind::Crash { restarts, .. }) =
+                        (&cause.kind, &kind)
+                        && restarts > most
                     {
-                        (*most, *all) = ((*most).max(*restarts), *all && *is_since);
+                        (cause.kind, cause.evidence) = (kind, of_pod(pod, troubled_since(pod)));
                     }
                 }
                 None => causes.push(fault(kind, 1, of_pod(pod, troubled_since(pod)))),
@@ -250,11 +268,7 @@ impl Scene<'_> {
             | "ErrImageNeverPull"
             | "ImageInspectError"
             | "RegistryUnavailable"
-            | "SignatureValidationFailed" => {
-                // The template may be another one already.
-                let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
-                CauseKind::Image { images: crate::words::images(set.map_or(&[], |set| &set.images)) }
-            }
+            | "SignatureValidationFailed" => CauseKind::Image { image: self.failing_image(pod) },
             "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => CauseKind::BadContainer,
             reason if reason == "CrashLoopBackOff" || exit.is_some() || restarts > 0 => CauseKind::Crash {
                 exit_code: exit.map(|exit| exit.code),
@@ -266,13 +280,23 @@ impl Scene<'_> {
         }
     }
 
+    /// The image of the container that cannot be made, by the template of its ReplicaSet: the Deployment's may be another one
+    /// already. Images of init containers are not known.
+    fn failing_image(&self, pod: &Pod) -> Option<String> {
+        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
+        let is_failing = |state: &ContainerState| matches!(state, ContainerState::Waiting { reason, .. } if *reason == pod.now.reason);
+        let mut containers = pod.now.containers.iter();
+        let name = &containers.find(|container| container.state.as_ref().is_some_and(is_failing))?.name;
+        set.images.iter().find(|image| image.container == *name).map(|image| image.image.clone())
+    }
+
     /// Pods that failed as a whole lately, while others are missing: their replacements may fail alike.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
         let set = rollout::current_set(self.model, self.deployment)?;
         let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
         let is_late = |pod: &&&Pod| {
             let since = pod.now.terminal_millis.filter(|_| pod.is_leftover());
-            since.is_some_and(|since| self.now_millis - since <= FAILED_MILLIS)
+            since.is_some_and(|since| self.now.millis - since <= FAILED_MILLIS)
         };
         let mut failed = pods.iter().filter(is_late);
         let pod = failed.next().filter(|_| available < set.now.counts.wanted as usize)?;
@@ -292,9 +316,13 @@ impl Scene<'_> {
         let mut found = pods.iter().filter(at_work);
         let pod = found.next()?;
         let since = pod.since_millis();
-        let is_slow = self.now_millis - since > SLOW_INIT_MILLIS;
+        let is_slow = self.now.millis - since > SLOW_INIT_MILLIS;
         is_slow.then(|| Cause {
-            kind: CauseKind::Init,
+            kind: CauseKind::Init {
+                is_running: pod.now.containers.iter().any(|container| {
+                    container.name == pod.now.message && container.state == Some(ContainerState::Running)
+                }),
+            },
             is_fault: false,
             pods: 1 + found.count() as u32,
             evidence: of_pod(pod, since),
@@ -308,7 +336,7 @@ impl Scene<'_> {
         let (gated, others): (Vec<&Pod>, Vec<&Pod>) = unready.partition(is_at_gate);
         let cause = |kind: CauseKind, pods: &[&Pod]| {
             let pod = pods.iter().min_by_key(|pod| pod.since_millis())?;
-            let is_slow = self.now_millis - pod.since_millis() > SLOW_READINESS_MILLIS;
+            let is_slow = self.now.millis - pod.since_millis() > SLOW_READINESS_MILLIS;
             let evidence = of_pod(pod, pod.since_millis());
             Some(Cause { kind, is_fault: is_slow, pods: pods.len() as u32, evidence })
         };
@@ -330,13 +358,16 @@ impl Scene<'_> {
     }
 
     fn old_not_going(&self) -> Option<Cause> {
-        if self.deployment.now.spec.strategy != Strategy::Recreate {
+        let spec = &self.deployment.now.spec;
+        if spec.strategy != Strategy::Recreate || spec.replicas == 0 {
             return None;
         }
         let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.wanted > 0);
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let over = |pod: &&Pod| {
-            pod.state() == PodState::Terminating && pod.now.deletion_at_millis.is_some_and(|at| at < self.now_millis)
+            // Grace periods end by the API server's clock.
+            let ends = pod.now.deletion_at_millis.map(|at| at.saturating_add(self.now.skew_millis));
+            pod.state() == PodState::Terminating && ends.is_some_and(|at| at < self.now.millis)
         };
         let mut late = self
             .model
@@ -350,7 +381,8 @@ impl Scene<'_> {
 
     /// A ReplicaSet asks for more pods than exist, for longer than its controller needs.
     fn pods_missing(&self, so_far: &[Cause]) -> Option<Cause> {
-        if so_far.iter().any(|cause| matches!(cause.kind, CauseKind::Refused(_))) {
+        let is_refused = so_far.iter().any(|cause| matches!(cause.kind, CauseKind::Refused(_)));
+        if is_refused || !self.model.sees_pods(self.deployment.uid) {
             return None;
         }
         self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
@@ -360,7 +392,7 @@ impl Scene<'_> {
             let since = moved.unwrap_or(set.first_seen_millis);
             // A list that tells of the ReplicaSet with its pods tells of no moment.
             let is_least = set.scales.is_empty() || pods().any(|pod| pod.now.listed_millis == Some(since));
-            (there < wanted && self.now_millis - since > PODS_MISSING_MILLIS).then(|| {
+            (there < wanted && self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {
                     object: format!("ReplicaSet {}", set.name),
                     since_millis: Some(since),
@@ -374,10 +406,16 @@ impl Scene<'_> {
 
     fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {
         let ready: Vec<&&Pod> = pods.iter().filter(|pod| pod.state() == PodState::Ready).collect();
-        let at = ready.iter().filter_map(|pod| pod.now.available_at_millis).min()?;
-        let pod = ready.first()?;
+        let (at, pod) =
+            ready.iter().filter_map(|pod| Some((pod.now.available_at_millis?, pod))).min_by_key(|(at, _)| *at)?;
+        let last = ready.iter().filter_map(|pod| pod.now.available_at_millis).max();
+        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
         Some(Cause {
-            kind: CauseKind::MinReady { left_millis: (at - self.now_millis).max(0) },
+            kind: CauseKind::MinReady {
+                left_millis: (at - self.now.millis).max(0),
+                seconds: set.now.min_ready_seconds,
+                is_first: last.is_some_and(|last| last - at >= 1_000),
+            },
             is_fault: false,
             pods: ready.len() as u32,
             evidence: of_pod(pod, pod.since_millis()),
@@ -422,6 +460,14 @@ fn of_pod(pod: &Pod, since: Millis) -> Evidence {
         message: pod.now.message.clone(),
         since_millis: Some(since),
         is_least: pod.now.listed_millis == Some(since),
+    }
+}
+
+/// Failures that are said in one sentence.
+fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
+    match (one, other) {
+        (CauseKind::Crash { is_out_of_memory: a, .. }, CauseKind::Crash { is_out_of_memory: b, .. }) => a == b,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }
 

@@ -98,6 +98,17 @@ impl Part {
     }
 }
 
+/// In which way pods had to leave a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// They were evicted or preempted.
+    Evicted,
+    /// The node has a taint that they do not tolerate; it may be out of reach.
+    Tainted,
+    /// The node is gone.
+    Lost,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
@@ -164,6 +175,11 @@ pub enum Happening {
         /// It is like the steps before: with another one like it, it is folded.
         is_repeat: bool,
     },
+    /// Replicas that were others when somebody looked again.
+    Moved {
+        /// Of which ReplicaSets.
+        parts: Vec<Part>,
+    },
     /// More steps like the ones before.
     AndSoOn {
         /// From where to where they led.
@@ -206,8 +222,8 @@ pub enum Happening {
         pods: u32,
         /// The node.
         node: String,
-        /// Why.
-        reason: EndReason,
+        /// In which way.
+        why: Left,
         /// When the last one had to.
         last_millis: Millis,
     },
@@ -230,6 +246,8 @@ pub enum Happening {
         pod: String,
         /// Revision of the ReplicaSet then.
         revision: Option<u64>,
+        /// The ReplicaSet was being deleted without its pods; else their labels no longer match.
+        is_orphaned: bool,
     },
     /// A ReplicaSet took a pod up again.
     Adopted {
@@ -291,7 +309,7 @@ impl Happening {
         match self {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,
             Self::Completed { .. } => LineKind::Done,
-            Self::Rolled { .. } | Self::AndSoOn { .. } | Self::CleanedUp { .. } => LineKind::Step,
+            Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
             Self::Ended { reason: EndReason::Unknown, .. }
             | Self::SetDeleted { was_seen: false, .. }
             | Self::Gap { .. }
@@ -301,7 +319,7 @@ impl Happening {
             | Self::Deleting
             | Self::Deleted
             | Self::Failed { .. }
-            | Self::LeftNode { reason: EndReason::NodeLost, .. } => LineKind::Bad,
+            | Self::LeftNode { why: Left::Tainted | Left::Lost, .. } => LineKind::Bad,
             Self::Event { .. } => LineKind::Event,
             Self::Overtaken { .. }
             | Self::Scaled { .. }

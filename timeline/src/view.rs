@@ -245,8 +245,8 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         revision: looked.revision(),
         deadline_millis: deadline(looked.deployment).map(|at| at.saturating_add(now.skew_millis)),
         notice: match (looked.successor(), looked.predecessor()) {
-            (Some(after), _) => say::succeeded(after, looked.deployment),
-            (None, Some(before)) => say::recreated(before, looked.deployment),
+            (Some(after), _) => say::succeeded(after, looked.deployment, now.skew_millis),
+            (None, Some(before)) => say::recreated(before, looked.deployment, now.skew_millis),
             (None, None) => String::new(),
         },
         is_succeeded: looked.successor().is_some(),
@@ -302,15 +302,20 @@ impl<'m> Looked<'m> {
     fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&uid)?;
         let current = rollout::current_set(model, deployment);
-        let sums = Sums::of_pods(model, deployment);
+        let sees_pods = model.sees_pods(uid);
+        let sums = if sees_pods { Sums::of_pods(model, deployment) } else { Sums::of(model, deployment) };
         let limits = budget::limits(&deployment.now.spec);
         let next = budget::next(&deployment.now.spec, &sums);
-        let scene = Scene { model, deployment, sums: &sums, next, limits, now_millis: now.millis };
+        let scene = Scene { model, deployment, sums: &sums, next, limits, now };
         let causes = if deployment.is_over() { Vec::new() } else { scene.causes() };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
-        let counts = counts(model, deployment, current, sums.asked);
-        let owed = owed(model, deployment);
+        let counts = if sees_pods {
+            counts(model, deployment, current, sums.asked)
+        } else {
+            reported(model, deployment, current, sums.asked)
+        };
+        let owed = if sees_pods { owed(model, deployment) } else { (0, 0) };
         let now_millis = now.millis;
         Some(Self { model, deployment, current, counts, limits, next, owed, kubectl, causes, sums, now_millis })
     }
@@ -335,7 +340,7 @@ impl<'m> Looked<'m> {
         }
         match self.kubectl {
             KubectlVerdict::Complete if counts.available >= wanted => Standing::Complete,
-            KubectlVerdict::DeadlineExceeded => Standing::DeadlineExceeded,
+            KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
             _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
@@ -346,11 +351,29 @@ impl<'m> Looked<'m> {
         }
     }
 
+    /// It went while nobody looked: it was deleted at that time or before.
+    #[must_use]
+    pub fn went_unseen(&self) -> bool {
+        self.deployment.deleted_millis.is_some_and(|at| self.deployment.gaps.iter().any(|gap| gap.to_millis == at))
+    }
+
     /// The rollout was complete before: what is missing now is no part of it.
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
         self.sums.old_asked() == 0 && last.is_some_and(was_there)
+    }
+
+    fn has_deadline_of_before(&self) -> bool {
+        let last = self.deployment.rollouts.last();
+        last.is_some_and(|rollout| rollout.has_deadline_of_before(&self.deployment.now))
+    }
+
+    /// Its pods are news of a rollout: one that is seen to be under way.
+    #[must_use]
+    pub fn is_rolling_out(&self) -> bool {
+        let was_start_seen = || self.deployment.rollouts.last().is_some_and(|rollout| rollout.started_millis.is_some());
+        self.sums.old_asked() > 0 || (was_start_seen() && !self.is_settled())
     }
 
     /// It was there when watching began, nothing is replaced, and whether it had everything before is not known.
@@ -425,13 +448,16 @@ impl<'m> Looked<'m> {
         self.deployment.limits.last().map_or(self.deployment.first_seen_millis, |(at, _)| *at)
     }
 
-    /// More is asked for than the limits allow, because they were lowered since.
+    /// More is asked for than the limits allow, because they were lowered since and nothing was raised since then.
     #[must_use]
     pub fn is_lowered(&self) -> bool {
-        match self.deployment.limits.as_slice() {
-            [.., (_, before), (_, now)] => before.ceiling > now.ceiling,
-            _ => false,
-        }
+        let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };
+        let mut sets = self.model.owned_sets(self.deployment.uid);
+        let is_raised = |set: &ReplicaSet| {
+            let mut scales = set.scales.iter();
+            scales.any(|scale| scale.at_millis > *since && scale.to > scale.from)
+        };
+        before.ceiling > now.ceiling && !sets.any(is_raised)
     }
 
     /// ReplicaSets were given what a change of the Deployment allows that is not seen yet: each says what it was allowed with.
@@ -524,12 +550,30 @@ fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, 
     counts
 }
 
+/// What ReplicaSets report of pods that are not seen.
+fn reported(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
+    let mut counts = Counts { asked, ..Counts::default() };
+    for set in model.owned_sets(deployment.uid) {
+        let said = set.now.counts;
+        counts.available += said.available;
+        counts.not_yet += said.replicas.saturating_sub(said.available);
+        if current.is_some_and(|current| current.uid == set.uid) {
+            counts.new_available = said.available;
+        }
+    }
+    counts
+}
+
 /// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
 fn set_counts(model: &Model, deployment: &Deployment) -> Vec<SetCounts> {
     let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
+    let sees_pods = model.sees_pods(deployment.uid);
     let counted = mine.map(|set| {
         let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
-        let available = model.pods_of(set.uid).filter(is_available).count() as u32;
+        let available = match set.removed_millis {
+            None if !sees_pods => set.now.counts.available,
+            _ => model.pods_of(set.uid).filter(is_available).count() as u32,
+        };
         let desired = if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted };
         SetCounts { uid: set.uid, desired, available }
     });

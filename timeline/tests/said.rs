@@ -10,10 +10,10 @@
 mod made;
 
 use made::{Web, condition, set};
-use timeline::Uid;
-use timeline::fact::{ContainerState, Exit, Image, Kind, Phase, Strategy, Truth};
+use timeline::fact::{ContainerState, EventFact, Exit, Image, Kind, Phase, Strategy, Truth};
 use timeline::model::EndReason;
 use timeline::story::LineKind;
+use timeline::{Fact, Uid};
 
 fn image(version: &str) -> Vec<Image> {
     vec![Image { container: "web".into(), image: format!("web:{version}") }]
@@ -142,7 +142,7 @@ fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
     late.now += 12_000;
     assert_eq!(late.verdict(), "[Degraded] Revision 1: 2 of 3 available.");
     let said = &late.view().reasons[0].sentence;
-    assert_eq!(said, "New pods crash: exit code 1, 120 restarts so far (pod p0100).");
+    assert_eq!(said, "Pods crash: exit code 1, 120 restarts so far (pod p0100).");
     next_revision(&mut late, 2, [1, 3]);
     assert!(!late.told().iter().any(|line| line.contains("overtook")), "{:#?}", late.told());
 }
@@ -338,12 +338,7 @@ fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
     web.now = 64_000;
     web.timeline.apply(
         web.now,
-        timeline::Fact::Listed {
-            kind: Kind::Deployment,
-            namespace: None,
-            present: Vec::new(),
-            blind_since_millis: Some(10_000),
-        },
+        Fact::Listed { kind: Kind::Deployment, namespace: None, present: Vec::new(), blind_since_millis: Some(10_000) },
     );
     let told = web.told();
     assert!(!told.iter().any(|line| line.contains("by hand") || line.contains("went while")), "{told:#?}");
@@ -391,7 +386,7 @@ fn a_crash_loop_that_is_ready_in_between_does_not_count_all_restarts_into_the_la
         }
     }
     web.now += 12_000;
-    assert_eq!(web.view().reasons[0].sentence, "New pods crash: exit code 1, 5 restarts so far (pod p0100).");
+    assert_eq!(web.view().reasons[0].sentence, "Pods crash: exit code 1, 5 restarts so far (pod p0100).");
 }
 
 #[test]
@@ -450,7 +445,10 @@ fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
         web.set(2, |set| set.min_ready_seconds = 10);
         let mut ready = condition(Truth::True, "", "");
         ready.last_transition_millis = Some(100_000 - skew);
-        web.add_pod(200, 2, |pod| pod.ready = Some(ready));
+        web.add_pod(200, 2, |pod| {
+            pod.meta.created_at_millis = 100_000 - skew;
+            pod.ready = Some(ready);
+        });
         let state = |web: &Web| web.timeline.model().pods.get(&Uid::from_bits(200)).unwrap().state().name();
         assert_eq!(state(&web), "ready", "skew {skew}");
         let due = web.timeline.next_due_millis().unwrap();
@@ -482,4 +480,170 @@ fn pods_count_by_the_seconds_that_their_replica_set_asks_for_now() {
     web.set(2, |set| set.min_ready_seconds = 1);
     assert_eq!(states(&web), ["available", "available"]);
     assert_eq!(web.timeline.next_due_millis(), None);
+}
+
+#[test]
+fn where_pods_are_not_seen_their_replica_sets_are_believed() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    let mut blind = web.first_listed_without_pods();
+    blind.now += 15_000;
+    assert_eq!(blind.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(blind.view().reasons, []);
+    assert_eq!(blind.view().sets.iter().map(|set| set.available).sum::<u32>(), 3);
+}
+
+#[test]
+fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    next_revision(&mut web, 2, [1, 2]);
+    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(50_000));
+    let mut late = web.first_listed();
+    late.now += 2_000;
+    late.add_pod(200, 3, |_| {});
+    late.delete_pod(100);
+    assert_eq!(late.told(), ["Watching begins: revision 2 with image web:v2."]);
+    // Nor those that were asked to go while nobody looked for a while.
+    let mut web = Web::live(3);
+    web.now = 600_000;
+    web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(620_000));
+    web.relisted(10_000);
+    let outside = web.lines(LineKind::Outside);
+    assert!(!outside.iter().any(|line| line.contains("from outside")), "{outside:?}");
+}
+
+#[test]
+fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    next_revision(&mut web, 2, [1, 3]);
+    web.now = 630_000;
+    let mut passed = condition(Truth::False, "ProgressDeadlineExceeded", "timed out");
+    passed.last_update_millis = Some(629_000);
+    web.deployment(|deployment| deployment.status.progressing = Some(passed));
+    assert_eq!(web.lines(LineKind::Bad).len(), 1);
+    web.now = 700_000;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.images = image("v1");
+    });
+    web.set(2, |set| set.revision = Some(3));
+    web.deployment(|deployment| {
+        (deployment.revision, deployment.status.observed_generation) = (Some(3), deployment.meta.generation);
+        deployment.status.updated = 2;
+    });
+    assert_eq!(web.lines(LineKind::Bad).len(), 1, "{:#?}", web.told());
+    assert!(!web.verdict().contains("stuck"), "{}", web.verdict());
+}
+
+#[test]
+fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserved() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.images = image("v2");
+        deployment.status.progressing = Some(condition(Truth::False, "ReplicaSetCreateError", "no"));
+    });
+    web.now = 80_000;
+    assert!(web.verdict().starts_with("[Stalled]"), "{}", web.verdict());
+    assert!(web.view().verdict.why.starts_with("The API server refuses the new ReplicaSet: no."), "{:?}", web.view());
+}
+
+#[test]
+fn the_image_that_fails_is_named_and_not_its_neighbour() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    let second = 3;
+    let mut next = set(second, 2, 1, 0);
+    next.images.push(Image { container: "proxy".into(), image: "proxy:missing".into() });
+    web.add_set(second, next);
+    web.deployment(|deployment| deployment.revision = Some(2));
+    let waiting = ContainerState::Waiting { reason: "ErrImagePull".into(), message: "not found".into() };
+    web.add_pod(200, second, |pod| {
+        let mut proxy = pod.containers[0].clone();
+        (proxy.name, proxy.state) = ("proxy".into(), Some(waiting));
+        pod.containers.push(proxy);
+    });
+    web.now = 40_000;
+    assert_eq!(web.view().reasons[0].sentence, "Image proxy:missing cannot be pulled: not found (pod p0200).");
+}
+
+#[test]
+fn steps_that_nobody_saw_are_told_as_such() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    next_revision(&mut web, 2, [1, 3]);
+    web.now = 600_000;
+    web.unseen(|_, sets| {
+        sets.get_mut(&2).unwrap().counts.wanted = 0;
+        sets.get_mut(&3).unwrap().counts.wanted = 3;
+    });
+    web.relisted(25_000);
+    let steps = web.lines(LineKind::Step);
+    assert_eq!(steps.last().unwrap(), "While nobody looked: revision 1 3 → 0 and revision 2 1 → 3.");
+    // It is complete later, in somebody's sight; since when it was under way is known.
+    let took = web.lines(LineKind::Done);
+    assert_eq!(took.len(), 1, "{took:?}");
+}
+
+#[test]
+fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.strategy = Strategy::Recreate;
+    });
+    web.set(2, |set| set.counts.wanted = 0);
+    (0..3).for_each(|number| web.pod(100 + number, |pod| pod.meta.deletion_at_millis = Some(50_000)));
+    web.report();
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before the next one starts.");
+    assert_eq!(web.view().verdict.why, "Recreate: the next revision starts when 3 pods are gone.");
+}
+
+#[test]
+fn a_taint_is_no_lost_node() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.pod(100, |pod| {
+        pod.disruption = Some("DeletionByTaintManager".into());
+        pod.meta.deletion_at_millis = Some(50_000);
+    });
+    let told = "Pod p0100 had to leave node node-1 because of a taint; the revision stays.";
+    assert!(web.told().iter().any(|line| line == told), "{:#?}", web.told());
+}
+
+#[test]
+fn an_event_counts_once_however_often_it_comes() {
+    let mut web = Web::live(1);
+    let event = |uid: u128, count: u32| {
+        Fact::Event(Box::new(EventFact {
+            uid: Uid::from_bits(uid),
+            about: Uid::from_bits(1),
+            about_kind: "Deployment".into(),
+            about_name: "web".into(),
+            reason: "Odd".into(),
+            message: "why".into(),
+            is_warning: true,
+            count,
+            last_millis: None,
+        }))
+    };
+    // More Events than notes are kept, each told again and again.
+    for round in 1..=3 {
+        for number in 0..60 {
+            web.timeline.apply(10_000 + i64::from(round), event(1_000 + number, round));
+        }
+    }
+    assert_eq!(web.lines(LineKind::Event), ["Event Odd on Deployment web (180 times): why."]);
+}
+
+#[test]
+fn paused_with_nothing_to_do_nothing_waits() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(web.view().verdict.why, "Nothing waits; changes of the template will.");
 }

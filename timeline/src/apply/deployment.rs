@@ -129,6 +129,8 @@ impl Timeline {
                 completed_millis: None,
                 available_millis: None,
                 available_of: None,
+                was_start_seen: was_seen && !from_first_list,
+                passed_before: now.deadline_passed_millis().filter(|_| index > 0),
                 superseded_millis: None,
                 deadline_exceeded_millis: None,
                 min_available: now.status.available,
@@ -199,10 +201,11 @@ impl Timeline {
         if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
             && before.completed_millis.is_none()
         {
-            let took_millis = was_seen.then_some(completed - started);
+            let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
             self.tell(uid, at, Happening::Completed { revision, took_millis });
         }
-        if after.deadline_exceeded_millis != before.deadline_exceeded_millis {
+        let is_its_own = !after.has_deadline_of_before(now);
+        if is_its_own && after.deadline_exceeded_millis != before.deadline_exceeded_millis {
             self.tell(uid, at, Happening::Deadline { revision });
         }
     }

@@ -1,6 +1,6 @@
 //! What Events change: notes of the Deployment they belong to, nothing else.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::Timeline;
 use crate::fact::EventFact;
@@ -14,6 +14,40 @@ pub(super) struct Early(VecDeque<(Millis, EventFact)>);
 impl Early {
     /// Most that wait; the oldest are dropped.
     const MOST: usize = 256;
+}
+
+/// What was told of each Event: how often it happened, and in which words. Longer than the notes of a Deployment are kept,
+/// so that an Event that comes again does not count twice.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    of: BTreeMap<Uid, (u32, String)>,
+    order: VecDeque<Uid>,
+}
+
+impl Told {
+    /// Most that are remembered; the oldest are forgotten.
+    const MOST: usize = 5_000;
+
+    /// Remembers an Event. How often it had happened when it was told last; `None` when it says nothing new.
+    fn insert(&mut self, uid: Uid, count: u32, message: &str) -> Option<u32> {
+        match self.of.get_mut(&uid) {
+            Some((known, words)) if *known == count && words == message => None,
+            Some((known, words)) => {
+                message.clone_into(words);
+                Some(std::mem::replace(known, count))
+            }
+            None => {
+                if self.order.len() == Self::MOST
+                    && let Some(oldest) = self.order.pop_front()
+                {
+                    self.of.remove(&oldest);
+                }
+                self.order.push_back(uid);
+                self.of.insert(uid, (count, message.to_owned()));
+                Some(0)
+            }
+        }
+    }
 }
 
 impl Timeline {
@@ -31,15 +65,12 @@ impl Timeline {
             waiting.push_back((at, fact));
             return;
         }
-        let note = note(at, fact);
+        let note = note(at, fact, self.told_skew());
+        let told = self.told_notes.insert(note.uid, note.count, &note.message);
+        let Some(known) = told else { return }; // one that comes back from a list says nothing new
         for uid in deployments {
-            let known = self.model.deployments.get(&uid).and_then(|d| d.notes.iter().find(|n| n.uid == note.uid));
-            // An Event that comes back from a list says nothing new.
-            if known.is_none_or(|known| known.count != note.count || known.message != note.message) {
-                let more = note.count.saturating_sub(known.map_or(0, |known| known.count));
-                self.emit(Change::Note(uid, Box::new(note.clone())));
-                self.tell_event(uid, &note, more);
-            }
+            self.emit(Change::Note(uid, Box::new(note.clone())));
+            self.tell_event(uid, &note, note.count.saturating_sub(known));
         }
     }
 
@@ -72,14 +103,14 @@ impl Timeline {
     }
 }
 
-fn note(at: Millis, fact: EventFact) -> Note {
+fn note(at: Millis, fact: EventFact, skew_millis: Millis) -> Note {
     let mut message = fact.message;
     let cut = (0..=Note::LONGEST).rev().find(|cut| message.is_char_boundary(*cut)).unwrap_or(0);
     message.truncate(cut);
     Note {
         uid: fact.uid,
         // An Event of the future is one of a wrong clock.
-        at_millis: fact.last_millis.map_or(at, |last| last.min(at)),
+        at_millis: fact.last_millis.map_or(at, |last| last.saturating_add(skew_millis).min(at)),
         about: (fact.about_kind, fact.about_name),
         reason: fact.reason,
         message,

@@ -4,6 +4,7 @@ use super::Timeline;
 use crate::fact::{PodFact, Seen};
 use crate::model::{Deployment, EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
+use crate::story::Left;
 use crate::{Change, Millis, Uid};
 
 /// Clocks that are less apart are not told apart: timestamps are cut to whole seconds.
@@ -56,7 +57,7 @@ impl Timeline {
         let ends = seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some();
         // A pod that is known was owned by its last owner until now; deciding comes before anything else moves.
         if ends && before.is_some() {
-            self.decide_end(at, uid, Some(fact));
+            self.decide_end(at, uid, Some(fact), seen != Seen::InList);
         }
         let mut touched: Vec<Uid> = self.model.pods.get(&uid).and_then(|pod| pod.owner).into_iter().collect();
         if seen != Seen::Deleted {
@@ -105,7 +106,7 @@ impl Timeline {
             touched.extend(fact.meta.controller);
         }
         if ends && before.is_none() {
-            self.decide_end(at, uid, Some(fact)); // it was new in this very fact
+            self.decide_end(at, uid, Some(fact), seen != Seen::InList); // it was new in this very fact
         }
         if seen == Seen::Deleted {
             self.enter(at, uid, PodState::Gone);
@@ -148,7 +149,7 @@ impl Timeline {
     pub(super) fn pod_missing(&mut self, at: Millis, uid: Uid, was_blind: bool) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let (before, owner) = (tally(pod), pod.owner);
-        self.decide_end(at, uid, None);
+        self.decide_end(at, uid, None, true);
         let decided = self.model.pods.get(&uid).and_then(|pod| pod.end_reason);
         if was_blind && before.is_some_and(|before| !before.is_terminating) && decided.is_some_and(is_guess) {
             self.settling.retain(|end| end.pod != uid);
@@ -170,7 +171,7 @@ impl Timeline {
         self.emit(Change::PodEnds(uid, reason));
         let node = fact.and_then(|fact| fact.node.clone());
         let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
-        self.tell_end(at, uid, reason, node);
+        self.tell_end(at, uid, reason, node, left(fact));
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
@@ -220,7 +221,9 @@ impl Timeline {
 
     /// Decides once why a pod goes, at the first sign of it, by what is known at this moment. What depends on another
     /// kind's stream may be decided better for a moment longer.
-    fn decide_end(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>) {
+    ///
+    /// One that a list shows going was asked to before: what its owners asked for then is not known.
+    fn decide_end(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>, was_seen: bool) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else {
             return;
         };
@@ -228,6 +231,9 @@ impl Timeline {
         // One that ended already is deleted by no ReplicaSet controller, however few it wants.
         let active = if pod.is_active() { owner.map_or(0, |set| self.counted(set).active) } else { 0 };
         let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, active));
+        if !was_seen && matches!(reason, EndReason::ScaledDown | EndReason::DeletedByHand | EndReason::Unknown) {
+            return self.end(at, uid, EndReason::Unknown, fact);
+        }
         if let Some(set) = owner.filter(|_| is_guess(reason)) {
             let until_millis = at + self.settling_millis();
             self.settling.push(Settling { pod: uid, set, active, until_millis });
@@ -260,7 +266,7 @@ impl Timeline {
     }
 
     /// How much later our clock is than the cluster's, where that is more than whole seconds leave open.
-    fn told_skew(&self) -> Millis {
+    pub(super) fn told_skew(&self) -> Millis {
         Some(self.skew.millis()).filter(|skew| skew.abs() >= APART_MILLIS).unwrap_or(0)
     }
 
@@ -323,8 +329,18 @@ fn disruption(fact: Option<&PodFact>) -> Option<EndReason> {
 }
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-fn left_because(fact: &PodFact) -> Option<EndReason> {
-    disruption(Some(fact)).or_else(|| (fact.reason == "Evicted").then_some(EndReason::Evicted))
+fn left_because(fact: &PodFact) -> Option<(EndReason, Left)> {
+    let reason = disruption(Some(fact)).or_else(|| (fact.reason == "Evicted").then_some(EndReason::Evicted))?;
+    Some((reason, left(Some(fact))))
+}
+
+/// In which way it had to leave its node, if it had to.
+fn left(fact: Option<&PodFact>) -> Left {
+    match fact.and_then(|fact| fact.disruption.as_deref()) {
+        Some("DeletionByPodGC") => Left::Lost,
+        Some("DeletionByTaintManager") => Left::Tainted,
+        _ => Left::Evicted,
+    }
 }
 
 /// How a pod counts.

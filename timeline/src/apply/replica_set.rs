@@ -42,7 +42,8 @@ impl Timeline {
                 }
                 let cause =
                     if before.desired_replicas == desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
-                self.note_scale(at, uid, (before.counts.wanted, wanted), cause, before.max_replicas);
+                let was_max = (seen != Seen::InList).then_some(before.max_replicas);
+                self.note_scale(at, uid, (before.counts.wanted, wanted), cause, was_max);
             }
             None if seen == Seen::Deleted => return,
             None => {
@@ -71,7 +72,7 @@ impl Timeline {
                 })));
                 if !first_list {
                     self.tell_made_again(at, uid);
-                    self.note_scale(at, uid, (0, wanted), ScaleCause::Rollout, None);
+                    self.note_scale(at, uid, (0, wanted), ScaleCause::Rollout, (seen != Seen::InList).then_some(None));
                 }
                 if let Some(owner) = fact.meta.controller {
                     self.retell_start(owner, true);
@@ -89,12 +90,23 @@ impl Timeline {
         }
     }
 
-    fn note_scale(&mut self, at: Millis, uid: Uid, (from, to): (u32, u32), cause: ScaleCause, was_max: Option<u32>) {
+    /// `was_max` is what the ReplicaSet said of the ceiling before, when somebody looked as it changed.
+    fn note_scale(
+        &mut self,
+        at: Millis,
+        uid: Uid,
+        (from, to): (u32, u32),
+        cause: ScaleCause,
+        was_max: Option<Option<u32>>,
+    ) {
         let owner = self.model.replica_sets.get(&uid).and_then(|set| set.owner);
         if let Some(deployment) = owner.filter(|_| from != to) {
             let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };
             self.emit(Change::Scale(uid, scale.clone()));
-            self.tell_step(uid, &scale, was_max);
+            match was_max {
+                Some(was_max) => self.tell_step(uid, &scale, was_max),
+                None => self.tell_moved(uid, &scale),
+            }
         }
     }
 

@@ -43,6 +43,14 @@ impl Model {
         order::by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
+    /// Pods of a Deployment are seen, or there are none to see: who may not read them, or has not listed them yet, knows only
+    /// what ReplicaSets report.
+    #[must_use]
+    pub fn sees_pods(&self, deployment: Uid) -> bool {
+        let is_seen = self.sets_of.of(deployment).any(|set| self.pods_of.of(set).next().is_some());
+        is_seen || self.owned_sets(deployment).all(|set| set.now.counts.replicas == 0)
+    }
+
     /// The Deployment of that name: the one that exists, else the one that was there last.
     #[must_use]
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {

@@ -1,6 +1,7 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
 use crate::stall::{Cause, CauseKind, Refused};
+use crate::verdict::KubectlVerdict;
 use crate::view::Looked;
 use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
 
@@ -15,6 +16,9 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
     let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
     let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
     let spec = &looked.deployment.now.spec;
+    // Once everything was available, pods are no news of the rollout any more.
+    let is_new = looked.is_rolling_out();
+    let pod_of = |pods: u32| count(pods, if is_new { "new pod" } else { "pod" });
     match &cause.kind {
         CauseKind::ControllerSilent => {
             format!("The Deployment controller has not reacted for {}.", since.unwrap_or_default())
@@ -23,13 +27,18 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             "A change of the template waits: image {}. It is rolled out once someone runs kubectl rollout resume.",
             images(&spec.images)
         ),
+        CauseKind::Paused { is_edited: false } if looked.kubectl == KubectlVerdict::Complete => {
+            "Nothing waits; changes of the template will.".to_owned()
+        }
         CauseKind::Paused { is_edited: false } => {
             "The rollout goes on once someone runs kubectl rollout resume.".to_owned()
         }
         CauseKind::Refused(what) => refused(*what, &evidence.message),
-        CauseKind::Image { images } => {
+        CauseKind::Image { image } => {
             let because = pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object));
-            format!("Image {images} cannot be pulled: {because} ({one_is}).")
+            let image =
+                image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
+            format!("{image} cannot be pulled: {because} ({one_is}).")
         }
         CauseKind::BadContainer => format!(
             "A container cannot be made ({}, {one_is}): {}",
@@ -49,12 +58,12 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             let told: Vec<String> = exit.into_iter().chain(times).collect();
             let told = if told.is_empty() { told.concat() } else { format!(": {}", told.join(", ")) };
             let verb = if *is_out_of_memory { "are killed, out of memory" } else { "crash" };
-            format!("New pods {verb}{told} ({one_is}).")
+            format!("{} {verb}{told} ({one_is}).", if is_new { "New pods" } else { "Pods" })
         }
         CauseKind::PodsFailed => {
             let (who, one_is) = match pods {
-                1 => ("A new pod failed".to_owned(), format!("pod {name}")),
-                pods => (format!("{} failed within a minute", count(pods, "new pod")), format!("one is {name}")),
+                1 => (format!("A {} failed", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
+                pods => (format!("{} failed within a minute", pod_of(pods)), format!("one is {name}")),
             };
             let reason =
                 if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
@@ -64,18 +73,20 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
             format!("No node fits {which}: {}", sentence_end(scheduler_says(&evidence.message)))
         }
-        CauseKind::Init => {
+        CauseKind::Init { is_running } => {
             // "Init 1 of 3": how many are done, of how many.
             let done = safe(&evidence.reason).replacen("Init ", "", 1);
             let at_work = safe(&evidence.message);
-            format!("Init container {at_work} has run for {} ({done} done, {one_is}).", since.unwrap_or_default())
+            let verb = if *is_running { "runs" } else { "has not started" };
+            let since = since.unwrap_or_default();
+            format!("Init container {at_work} {verb} ({done} done, {one_is}); the pod has been starting for {since}.")
         }
         CauseKind::NotReady => {
             let verb = if pods == 1 { "runs but is" } else { "run but are" };
             let container = unready_containers(&evidence.message);
             let since = since.unwrap_or_default();
             let since = if evidence.is_least { format!("for {since}") } else { format!("since {since}") };
-            format!("{} {verb} not ready{container} {since}.", count(pods, "new pod"))
+            format!("{} {verb} not ready{container} {since}.", pod_of(pods))
         }
         CauseKind::Gate => {
             let gate = gate(&evidence.message).unwrap_or_else(|| "that is not named".to_owned());
@@ -99,18 +110,21 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             )
         }
         CauseKind::PodsMissing { wanted, there } => format!(
-            "The ReplicaSet controller has not reacted for {}: {} asked for, {there} there.",
+            "The ReplicaSet controller has made no pods for {}: {} asked for, {there} there.",
             since.unwrap_or_default(),
             count(*wanted, "pod")
         ),
-        CauseKind::MinReady { left_millis } => {
-            let verb = if pods == 1 { "counts" } else { "count" };
+        CauseKind::MinReady { left_millis, seconds, is_first } => {
+            let verb = match pods {
+                1 => "counts",
+                _ if *is_first => "the first one counts",
+                _ => "count",
+            };
             format!(
-                "{} {} ready and {verb} in {} s (minReadySeconds {}).",
+                "{} {} ready and {verb} in {} s (minReadySeconds {seconds}).",
                 count(pods, "pod"),
                 is_are(pods),
                 left_millis.div_euclid(1000) + 1,
-                spec.min_ready_seconds
             )
         }
         CauseKind::OldTroubles { revision } => {

@@ -2,7 +2,7 @@
 
 use crate::model::EndReason;
 use crate::rollout::Trigger;
-use crate::story::{Happening, Part};
+use crate::story::{Happening, Left, Part};
 use crate::words::{count, duration, list, safe, sentence_end, short};
 
 /// A ReplicaSet that is made again this soon is made again at once.
@@ -34,6 +34,11 @@ pub fn happening(happening: &Happening) -> String {
         ),
         Happening::Scaled { replicas, parts, .. } => scaled(*replicas, parts),
         Happening::Rolled { parts, desired, ceiling, floor, .. } => rolled(parts, *desired, *ceiling, *floor),
+        Happening::Moved { parts } => {
+            let parts: Vec<String> =
+                parts.iter().map(|part| format!("{} {} → {}", who(part), part.from, part.to)).collect();
+            format!("While nobody looked: {}.", list(&parts))
+        }
         Happening::AndSoOn { parts, steps } => {
             let parts: Vec<String> = parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
@@ -43,9 +48,15 @@ pub fn happening(happening: &Happening) -> String {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
         }
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
-        Happening::LeftNode { pod, pods, node, reason, .. } => left(pod, *pods, node, *reason),
+        Happening::LeftNode { pod, pods, node, why, .. } => left(pod, *pods, node, *why),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
-        Happening::Released { pod, revision } => {
+        Happening::Released { pod, is_orphaned: true, .. } => {
+            format!(
+                "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running, out of rotation.",
+                name(pod)
+            )
+        }
+        Happening::Released { pod, revision, .. } => {
             let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();
             format!("Pod {} released{by}: its labels no longer match. It keeps running, out of rotation.", name(pod))
         }
@@ -182,12 +193,13 @@ fn stays(revision: Option<u64>) -> String {
     revision.map_or_else(|| "the revision stays".to_owned(), |revision| format!("the revision stays {revision}"))
 }
 
-fn left(pod: &str, pods: u32, node: &str, reason: EndReason) -> String {
+fn left(pod: &str, pods: u32, node: &str, why: Left) -> String {
     let node = safe(node);
     let who = if pods == 1 { format!("Pod {}", name(pod)) } else { count(pods, "pod") };
-    match reason {
-        EndReason::Evicted => format!("{who} evicted from node {node}; the revision stays."),
-        _ => format!("{who} written off: node {node} is gone."),
+    match why {
+        Left::Evicted => format!("{who} evicted from node {node}; the revision stays."),
+        Left::Tainted => format!("{who} had to leave node {node} because of a taint; the revision stays."),
+        Left::Lost => format!("{who} written off: node {node} is gone."),
     }
 }
 
@@ -198,7 +210,7 @@ fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
         EndReason::DeletedByHand => format!("Pod {name} deleted from outside the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} written off: its node is gone."),
-        EndReason::Unknown => format!("Pod {name} is gone; why cannot be told from what was seen."),
+        EndReason::Unknown => format!("Pod {name} went; why cannot be told from what was seen."),
         EndReason::DeploymentDeleted => format!("Pod {name} goes with its Deployment."),
         EndReason::ReplicaSetDeleted => format!("Pod {name} goes with its ReplicaSet."),
         EndReason::ScaledDown => format!("Pod {name} scaled down."),

@@ -9,21 +9,21 @@ use crate::view::{Looked, Standing};
 use crate::words::{clock, count, duration, is_are, list};
 
 /// That the name belonged to another Deployment before.
-pub fn recreated(before: &Deployment, now: &Deployment) -> String {
+pub fn recreated(before: &Deployment, now: &Deployment, skew_millis: crate::Millis) -> String {
     let deleted = before.deleted_millis.map_or_else(String::new, |at| format!(", deleted at {} UTC", clock(at)));
     format!(
         "This Deployment was created at {} UTC. Another one of the same name was there before{deleted}; its history is not \
          shown here.",
-        clock(now.created_at_millis)
+        clock(now.created_at_millis.saturating_add(skew_millis))
     )
 }
 
 /// That the name belongs to another Deployment now.
-pub fn succeeded(after: &Deployment, then: &Deployment) -> String {
+pub fn succeeded(after: &Deployment, then: &Deployment, skew_millis: crate::Millis) -> String {
     let deleted = then.deleted_millis.map_or_else(String::new, |at| format!(" It was deleted at {} UTC.", clock(at)));
     format!(
         "You are looking at an earlier Deployment of this name.{deleted} The one that has the name now was created at {} UTC.",
-        clock(after.created_at_millis)
+        clock(after.created_at_millis.saturating_add(skew_millis))
     )
 }
 
@@ -63,7 +63,8 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
     match standing {
         Standing::Deleted => {
             let ago = looked.deployment.deleted_millis.map_or(0, |at| looked.now_millis - at);
-            format!("This Deployment was deleted {} ago.", duration(ago))
+            let least = if looked.went_unseen() { "at least " } else { "" };
+            format!("This Deployment was deleted {least}{} ago.", duration(ago))
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
         Standing::Paused => format!("Paused with revision {revision} at {new_available} of {wanted}."),
@@ -235,7 +236,7 @@ fn leftovers(looked: &Looked<'_>) -> Option<String> {
     let counts = looked.counts;
     let mut said = Vec::new();
     if counts.terminating > 0 {
-        said.push(format!("{} {} still draining.", count(counts.terminating, "old pod"), is_are(counts.terminating)));
+        said.push(format!("{} {} still draining.", count(counts.terminating, "pod"), is_are(counts.terminating)));
     }
     if counts.failed > 0 {
         said.push(format!("{} {} left over.", count(counts.failed, "failed pod"), is_are(counts.failed)));

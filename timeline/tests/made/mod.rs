@@ -235,9 +235,24 @@ impl Web {
         change(&mut self.deployment, &mut self.sets);
     }
 
+    pub fn unseen_pod(&mut self, number: u128, change: impl FnOnce(&mut PodFact)) {
+        change(self.pods.get_mut(&number).unwrap());
+    }
+
+    /// Somebody begins to watch who may not read pods.
+    pub fn first_listed_without_pods(&self) -> Self {
+        let mut web = Self { pods: BTreeMap::new(), ..self.first_listed() };
+        web.timeline = Timeline::new();
+        web.relist(None);
+        web
+    }
+
     /// Everything is listed again after nobody looked since then: owners first, as they are asked for.
     pub fn relisted(&mut self, blind_since_millis: Millis) {
-        let blind = Some(blind_since_millis);
+        self.relist(Some(blind_since_millis));
+    }
+
+    fn relist(&mut self, blind: Option<Millis>) {
         self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::InList));
         self.listed(Kind::Deployment, blind);
         for set in self.sets.values().cloned().collect::<Vec<_>>() {
@@ -259,16 +274,7 @@ impl Web {
             sets: self.sets.clone(),
             pods: self.pods.clone(),
         };
-        web.tell(Fact::Deployment(Box::new(web.deployment.clone()), Seen::InList));
-        web.listed(Kind::Deployment, None);
-        for set in web.sets.values().cloned().collect::<Vec<_>>() {
-            web.tell(Fact::ReplicaSet(Box::new(set), Seen::InList));
-        }
-        web.listed(Kind::ReplicaSet, None);
-        for pod in web.pods.values().cloned().collect::<Vec<_>>() {
-            web.tell(Fact::Pod(Box::new(pod), Seen::InList));
-        }
-        web.listed(Kind::Pod, None);
+        web.relist(None);
         web
     }
 

@@ -3,7 +3,7 @@
 use super::super::Timeline;
 use crate::model::EndReason;
 use crate::phase::PodState;
-use crate::story::{Entry, Happening};
+use crate::story::{Entry, Happening, Left};
 use crate::{Millis, Uid, rollout};
 
 /// A replacement appears this soon after a pod was asked to go.
@@ -28,21 +28,29 @@ pub(in crate::apply) struct Replacing {
 
 impl Timeline {
     /// Why a pod goes was decided, or decided better.
-    pub(in crate::apply) fn tell_end(&mut self, at: Millis, uid: Uid, reason: EndReason, node: Option<String>) {
+    pub(in crate::apply) fn tell_end(
+        &mut self,
+        at: Millis,
+        uid: Uid,
+        reason: EndReason,
+        node: Option<String>,
+        left: Left,
+    ) {
         if let Some((deployment, entry)) = self.told_ends.remove(&uid) {
             self.replacing.retain(|one| one.pod != uid);
             self.untell(deployment, entry);
         }
         let Some(pod) = self.model.pods.get(&uid) else { return };
-        if pod.now.terminal_millis.is_some() {
-            return; // that it failed was told then; now it is cleaned up
+        let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
+        if pod.now.terminal_millis.is_some() || was_going {
+            return; // that it failed was told then; or it was going before anybody looked
         }
         let Some(deployment) = self.teller(pod) else { return };
         let at = pod.ended_millis().unwrap_or(at);
         let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
         let entry = match (reason, owner, node) {
             (EndReason::NodeLost | EndReason::Evicted, _, Some(node)) if !was_released => {
-                return self.tell_left(deployment, at, name, node, reason);
+                return self.tell_left(deployment, at, name, node, left);
             }
             (EndReason::DeletedByHand, Some(set), _) if !was_released => {
                 let revision = self.revision_of(deployment);
@@ -64,13 +72,19 @@ impl Timeline {
     }
 
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
-    pub(in crate::apply) fn tell_failure(&mut self, at: Millis, uid: Uid, left: Option<EndReason>, reason: &str) {
+    pub(in crate::apply) fn tell_failure(
+        &mut self,
+        at: Millis,
+        uid: Uid,
+        left: Option<(EndReason, Left)>,
+        reason: &str,
+    ) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
         let Some(deployment) = self.teller(pod) else { return };
         let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
         match (left, node) {
-            (Some(why), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, why),
-            (Some(reason), _) => {
+            (Some((_, why)), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, why),
+            (Some((reason, _)), _) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
             }
             (None, _) => self.tell_failed(deployment, at, name, reason),
@@ -105,10 +119,10 @@ impl Timeline {
     }
 
     /// Pods that leave the same node for the same reason one after the other are told together.
-    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, reason: EndReason) {
+    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, why: Left) {
         let is_same = |entry: &Entry| match &entry.what {
-            Happening::LeftNode { node: other, reason: why, last_millis, .. } => {
-                *other == node && *why == reason && at - last_millis <= TOGETHER_MILLIS
+            Happening::LeftNode { node: other, why: known, last_millis, .. } => {
+                *other == node && *known == why && at - last_millis <= TOGETHER_MILLIS
             }
             _ => false,
         };
@@ -119,7 +133,7 @@ impl Timeline {
                 }
             }),
             None => {
-                let what = Happening::LeftNode { pod, pods: 1, node, reason, last_millis: at };
+                let what = Happening::LeftNode { pod, pods: 1, node, why, last_millis: at };
                 self.tell(deployment, at, what);
             }
         }
@@ -132,8 +146,12 @@ impl Timeline {
         let name = pod.name.clone();
         let set = pod.owners.last().and_then(|set| self.model.replica_sets.get(set));
         let revision = set.and_then(|set| set.revision());
-        let what =
-            if is_adopted { Happening::Adopted { pod: name } } else { Happening::Released { pod: name, revision } };
+        let is_orphaned = set.is_some_and(|set| set.now.deleting);
+        let what = if is_adopted {
+            Happening::Adopted { pod: name }
+        } else {
+            Happening::Released { pod: name, revision, is_orphaned }
+        };
         self.tell(deployment, at, what);
     }
 

@@ -34,10 +34,32 @@ impl Timeline {
         }
     }
 
-    /// It had no replicas before, and others have some.
+    /// It had no replicas before, and others have some, or it carries a revision that is not rolled out yet.
     fn is_first_step(&self, set: &ReplicaSet, scale: &Scale) -> bool {
         let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        scale.from == 0 && others.any(|other| other.now.counts.wanted > 0)
+        let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
+        let is_to_come = last.is_some_and(|last| {
+            set.revision() > Some(last.revision)
+                || (set.revision() == Some(last.revision) && last.is_open() && last.available_millis.is_none())
+        });
+        scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.wanted > 0))
+    }
+
+    /// A ReplicaSet has other replicas than when somebody looked last.
+    pub(in crate::apply) fn tell_moved(&mut self, set: Uid, scale: &Scale) {
+        let Some(set) = self.model.replica_sets.get(&set) else { return };
+        let part =
+            Part { set: set.uid, name: set.name.clone(), revision: set.revision(), from: scale.from, to: scale.to };
+        let (uid, at) = (scale.deployment, scale.at_millis);
+        let last = self.entry(uid, |entry| matches!(entry.what, Happening::Moved { .. }));
+        match last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS).map(|last| last.id) {
+            Some(id) => self.retell(uid, id, |entry| {
+                if let Happening::Moved { parts } = &mut entry.what {
+                    parts.push(part);
+                }
+            }),
+            None => drop(self.tell(uid, at, Happening::Moved { parts: vec![part] })),
+        }
     }
 
     /// What the ReplicaSets of a Deployment are asked for after a step of `set`, with ceiling and floor of then.
