@@ -151,8 +151,10 @@ async fn a_command_is_asked_again_when_its_token_is_refused() {
     assert_eq!(folder.runs(), 1, "once for one client");
     api.take_only("run-2");
     api.hang_up();
+    until("another token", async || api.refusals() > 0 && folder.runs() > 1).await;
     api.put(pod(11, 2, "web-b"));
     watched.until_pods(&["web-a", "web-b"]).await;
+    until_live(&watched.hub).await;
     assert_eq!(folder.runs(), 2, "four watches and the probe were refused, and it was asked once");
 }
 
