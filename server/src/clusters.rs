@@ -80,7 +80,7 @@ impl Wanted {
 
     /// Starts its hub at once, and its sources as soon as it has credentials.
     #[must_use]
-    pub fn watch(self, kinds: &'static [Kind], retention: Retention, viewers: Viewers) -> Handle {
+    pub fn watch(mut self, kinds: &'static [Kind], retention: Retention, viewers: Viewers) -> Handle {
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(self.credentials.name(), counters.clone(), retention);
         let hub = hub.with_accent(self.accent);
@@ -97,18 +97,20 @@ impl Wanted {
     }
 
     /// Tries until there are credentials, and says meanwhile what is wrong. `None` when the hub is gone.
-    async fn patiently(&self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
+    async fn patiently(&mut self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
         let since_millis: Millis = crate::clock::now_millis();
         let tell = async |silent: Option<String>| {
             events.send(SourceEvent::Answers { silent: silent.map(|why| (since_millis, why)) }).await.ok()
         };
         loop {
-            let mut target = Box::pin(self.target());
-            let found = match tokio::time::timeout(self.pace.patience, &mut target).await {
-                Ok(found) => found,
-                Err(_) => {
-                    tell(Some("fetching its credentials does not end".to_owned())).await?;
-                    target.await
+            let found = {
+                let mut target = Box::pin(self.target());
+                match tokio::time::timeout(self.pace.patience, &mut target).await {
+                    Ok(found) => found,
+                    Err(_) => {
+                        tell(Some("fetching its credentials does not end".to_owned())).await?;
+                        target.await
+                    }
                 }
             };
             match found {
@@ -121,6 +123,11 @@ impl Wanted {
                     tell(Some(why.to_string())).await?;
                     tokio::time::sleep(self.pace.again).await;
                 }
+            }
+            // What was wrong may have been mended in the file; if that is worse, the next attempt says what was wrong before.
+            match self.credentials.again(&self.pace).await {
+                Ok(again) => self.credentials = again,
+                Err(why) => tracing::warn!("{why}"),
             }
         }
     }

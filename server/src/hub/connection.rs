@@ -82,6 +82,13 @@ mod tests {
             watches.connection().state,
             ConnectionState::Stale { since_millis: 10, retry_at_millis: None, why: "silent".into() }
         );
+        // The watch said that it would try again; while nothing answers it does not.
+        watches.note(Kind::Pod, None, stale(5));
+        assert_eq!(
+            watches.connection().state,
+            ConnectionState::Stale { since_millis: 5, retry_at_millis: None, why: "silent".into() }
+        );
+        watches.note(Kind::Pod, None, stale(20));
         watches.note_answer(None);
         assert!(matches!(watches.connection().state, ConnectionState::Stale { since_millis: 20, .. }));
     }

@@ -82,9 +82,26 @@ impl Credentials {
         Ok(Target { name, address, namespace, access: Access::new(self.clone(), fetched) })
     }
 
-    /// Reads the kubeconfig again and asks commands again. `None` when the client would be the same as before.
+    /// The same, with the kubeconfig read again.
+    ///
+    /// # Errors
+    /// When it cannot be read any more.
+    pub async fn again(&self, pace: &Pace) -> Result<Self, TargetError> {
+        let contexts = self.contexts.clone();
+        Ok(match self.context {
+            Some(_) => {
+                let contexts = self.aside(pace.credentials, move || contexts.again()).await??;
+                Self { contexts, ..self.clone() }
+            }
+            None => self.clone(),
+        })
+    }
+
+    /// Makes a client; commands are asked. All but the first is of the kubeconfig as it is now, and `None` when it would be the
+    /// same as before.
     pub(super) async fn fetch(&self, want: Want, pace: &Pace) -> Result<Option<Fetched>, TargetError> {
-        let mut config = self.config(pace.credentials).await?;
+        let now = if want == Want::First { self.clone() } else { self.again(pace).await? };
+        let mut config = now.config().await?;
         let mut made = Made { place: place(&config), settings: hash(&(place(&config), auth(&config))), credentials: 0 };
         if matches!(want, Want::Settings(before) if before.settings == made.settings) {
             return Ok(None);
@@ -106,14 +123,12 @@ impl Credentials {
         Ok(client.map(|client| Fetched { client, address, namespace, made, expires_at_millis }))
     }
 
-    async fn config(&self, limit: Duration) -> Result<kube::Config, TargetError> {
+    async fn config(&self) -> Result<kube::Config, TargetError> {
         let Some(context) = self.context.clone() else {
             return kube::Config::incluster().map_err(|why| TargetError::InCluster(why.to_string()));
         };
-        let contexts = self.contexts.clone();
-        let contexts = self.aside(limit, move || contexts.again()).await??;
-        contexts.choose(Some(&context))?;
-        let Some(config) = contexts.config else { return Err(TargetError::None) };
+        self.contexts.choose(Some(&context))?;
+        let Some(config) = self.contexts.config.clone() else { return Err(TargetError::None) };
         let options = KubeConfigOptions { context: Some(context), ..Default::default() };
         let made = kube::Config::from_custom_kubeconfig(config, &options).await;
         made.map_err(|why| self.unusable(&why.to_string()))

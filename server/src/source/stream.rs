@@ -110,6 +110,7 @@ impl Stream {
         self.text.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);
         let read = tokio::select! {
+            biased; // what is there is read before anything is called dead: a slow hub makes readers late
             read = limited.read_line(&mut self.text) => read,
             () = liveness::lost(&mut self.life, self.losses) => return Err(Ended::Lost),
             () = tokio::time::sleep_until(self.ends_at) => return Err(Ended::Failed(RequestError::Unreachable(

@@ -2,6 +2,7 @@
 //! hammered meanwhile.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,18 @@ impl Folder {
         std::fs::read_to_string(self.0.join("runs")).unwrap_or_default().lines().count()
     }
 
+    fn wanted(&self) -> clusters::Wanted {
+        let asked = Clusters { kubeconfig: Some(self.kubeconfig()), context: Vec::new(), all_contexts: false };
+        let mut wanted = clusters::wanted(&asked, &[], &Config::default()).unwrap().remove(0);
+        wanted.pace = Arc::new(Pace {
+            credentials: Duration::from_millis(500),
+            patience: Duration::from_millis(100),
+            again: Duration::from_millis(50),
+            ..quick()
+        });
+        wanted
+    }
+
     async fn watch(&self) -> Watched {
         self.watch_at(quick()).await
     }
@@ -138,8 +151,10 @@ async fn a_command_is_asked_again_when_its_token_is_refused() {
     assert_eq!(folder.runs(), 1, "once for one client");
     api.take_only("run-2");
     api.hang_up();
+    until("another token", async || api.refusals() > 0 && folder.runs() > 1).await;
     api.put(pod(11, 2, "web-b"));
     watched.until_pods(&["web-a", "web-b"]).await;
+    until_live(&watched.hub).await;
     assert_eq!(folder.runs(), 2, "four watches and the probe were refused, and it was asked once");
 }
 
@@ -229,15 +244,7 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     let script =
         format!("if [ \"$runs\" -lt 3 ]; then sleep 1000 & echo $! >> hung; wait; fi\n{}", answer(&token("good")));
     folder.write(api.address, &folder.user_of(&script));
-    let asked = Clusters { kubeconfig: Some(folder.kubeconfig()), context: Vec::new(), all_contexts: false };
-    let mut wanted = clusters::wanted(&asked, &[], &Config::default()).unwrap().remove(0);
-    wanted.pace = std::sync::Arc::new(Pace {
-        credentials: Duration::from_millis(500),
-        patience: Duration::from_millis(100),
-        again: Duration::from_millis(50),
-        ..quick()
-    });
-    let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default());
+    let hub = folder.wanted().watch(&Kind::ALL, Retention::default(), Viewers::default());
     for words in ["does not end", "did not end within"] {
         until_connection(&hub, words, |now| is_stale(now, words)).await;
     }
@@ -246,4 +253,24 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     let hung = std::fs::read_to_string(folder.0.join("hung")).unwrap();
     assert_eq!(hung.lines().count(), 2);
     until("what it started has ended", async || !hung.lines().any(runs)).await;
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_is_mended_while_a_cluster_waits_for_its_first_credentials_is_read_again() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("good");
+    folder.write(api.address, &folder.user_of("exit 3"));
+    let hub = folder.wanted().watch(&Kind::ALL, Retention::default(), Viewers::default());
+    until_connection(&hub, "what is wrong", |now| is_stale(now, "failed (exit status: 3)")).await;
+    folder.write(api.address, &token("good"));
+    until_live(&hub).await;
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
+    let (api, folder) = (shop().await, Folder::new());
+    folder.write(api.address, "{}");
+    let wanted = folder.wanted();
+    std::fs::remove_file(folder.kubeconfig()).unwrap();
+    until_live(&wanted.watch(&Kind::ALL, Retention::default(), Viewers::default())).await;
 }

@@ -251,7 +251,10 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     match verb {
         Verb::Version => "{}".into_response(),
         Verb::List => page(&items, version, asked("continue")).to_string().into_response(),
-        Verb::Watch => watch(resource, past, events, api.hang_up.subscribe()),
+        Verb::Watch => {
+            let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
+            watch(resource, past, events, api.hang_up.subscribe(), Duration::from_secs(seconds))
+        }
     }
 }
 
@@ -268,6 +271,7 @@ fn watch(
     past: Vec<String>,
     events: broadcast::Receiver<(String, String)>,
     hang_up: broadcast::Receiver<()>,
+    lasts: Duration,
 ) -> Response {
     let past = futures::stream::iter(past);
     let live = futures::stream::unfold((resource, events, hang_up), |(resource, mut events, mut hang_up)| async move {
@@ -282,7 +286,9 @@ fn watch(
             }
         }
     });
-    let lines = past.chain(live).map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(line + "\n")));
+    let over = tokio::time::sleep(lasts); // a watch ends when it was asked to
+    let lines =
+        past.chain(live).take_until(over).map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(line + "\n")));
     Body::from_stream(lines).into_response()
 }
 
