@@ -66,7 +66,7 @@ test("a page of a cluster that is not watched any more says so, and keeps its pi
   const server = await serve(() => Server.start(before));
   const rollout = new RolloutPage(page);
   await page.goto(`${server.address}/`);
-  await page.getByTestId("rollout").first().click();
+  await page.getByTestId("deployment").first().click();
   await isLive(page, /Recording/);
   const verdict = await rollout.verdict.textContent();
   await server.kill();
