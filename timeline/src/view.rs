@@ -1,24 +1,23 @@
 //! What is said of one Deployment now: the verdict with its causes, and the figures beside it. Data decides here,
 //! [`crate::say`] finds the words.
 
+mod counts;
+mod standing;
 mod summary;
 
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Limits, Next, Sums};
-use crate::model::{Deployment, Pod, ReplicaSet, Rollout};
-use crate::phase::PodState;
+use crate::model::{Deployment, ReplicaSet};
 use crate::say;
 use crate::stall::{Cause, CauseKind, Evidence, Scene};
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Millis, Model, Uid, rollout};
 
+pub use counts::{Counts, SetCounts};
+use counts::{counts, owed, reported, set_counts};
+pub use standing::Standing;
 pub use summary::{LATELY_MILLIS, Lately, Summary, summary};
-
-/// A fault must last this long, and nothing move meanwhile, before the rollout counts as stalled.
-const FAULT_MILLIS: Millis = 10_000;
-/// Nothing progressed for this long while something should: stalled.
-const QUIET_MILLIS: Millis = 60_000;
 
 /// The time, and how our clock and the API server's differ.
 #[derive(Debug, Clone, Copy)]
@@ -51,68 +50,6 @@ impl Tone {
             Self::Busy => "busy",
             Self::Bad => "bad",
             Self::Quiet => "quiet",
-        }
-    }
-}
-
-/// How a Deployment stands: our verdict, before it is put into words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It was deleted.
-    Deleted,
-    /// It is being deleted.
-    Deleting,
-    /// Somebody paused it.
-    Paused,
-    /// Its controller does not react.
-    NotObserved,
-    /// Nobody asks for pods.
-    ScaledToZero,
-    /// The progress deadline passed.
-    DeadlineExceeded,
-    /// A fault lasts, or nothing moves.
-    Stalled,
-    /// Recreate: the old pods go first.
-    TakingDown,
-    /// Something normal and named is waited for.
-    Waiting,
-    /// Under way.
-    Progressing,
-    /// Everything is available; old pods still drain.
-    Finishing,
-    /// Complete before, and more is asked for since.
-    ScalingUp {
-        /// A fault lasts, or nothing moves.
-        is_stuck: bool,
-    },
-    /// Pods are missing and nothing is replaced; whether it rolls out, more is asked for or some were lost was not seen.
-    CatchingUp {
-        /// A fault lasts, or nothing moves.
-        is_stuck: bool,
-    },
-    /// Complete before, and now pods are missing.
-    Degraded {
-        /// A fault lasts, or nothing moves.
-        is_stuck: bool,
-    },
-    /// Complete.
-    Complete,
-}
-
-impl Standing {
-    /// How it feels.
-    #[must_use]
-    pub const fn tone(self) -> Tone {
-        match self {
-            Self::Complete => Tone::Ok,
-            Self::Deleted | Self::Deleting | Self::ScaledToZero => Tone::Quiet,
-            Self::NotObserved
-            | Self::DeadlineExceeded
-            | Self::Stalled
-            | Self::ScalingUp { is_stuck: true }
-            | Self::CatchingUp { is_stuck: true }
-            | Self::Degraded { is_stuck: true } => Tone::Bad,
-            _ => Tone::Busy,
         }
     }
 }
@@ -155,36 +92,6 @@ pub struct Reason {
     pub is_fatal: bool,
     /// What shows it.
     pub evidence: Evidence,
-}
-
-/// Pods of a Deployment, counted by what they do for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Counts {
-    /// Available, of any revision.
-    pub available: u32,
-    /// On their way, or failing.
-    pub not_yet: u32,
-    /// Failed for good, and not cleaned up yet; no controller counts them.
-    pub failed: u32,
-    /// Draining; counted nowhere in the budget.
-    pub terminating: u32,
-    /// Released and still running.
-    pub out_of_rotation: u32,
-    /// Available, of the current revision.
-    pub new_available: u32,
-    /// Sum of the ReplicaSets' `spec.replicas`: what the controllers asked for.
-    pub asked: u32,
-}
-
-/// A ReplicaSet in figures, said in the same moment as everything else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetCounts {
-    /// The ReplicaSet.
-    pub uid: Uid,
-    /// `spec.replicas`.
-    pub desired: u32,
-    /// Its pods that are available.
-    pub available: u32,
 }
 
 /// Everything the verdict line shows.
@@ -320,122 +227,6 @@ impl<'m> Looked<'m> {
         Some(Self { model, deployment, current, counts, limits, next, owed, kubectl, causes, sums, now_millis })
     }
 
-    fn standing(&self) -> Standing {
-        let (deployment, counts) = (self.deployment, self.counts);
-        let wanted = deployment.now.spec.replicas;
-        if deployment.deleted_millis.is_some() {
-            return Standing::Deleted;
-        }
-        if deployment.now.deleting {
-            return Standing::Deleting;
-        }
-        if deployment.now.spec.paused {
-            return Standing::Paused;
-        }
-        if self.causes.iter().any(|cause| cause.kind == CauseKind::ControllerSilent) {
-            return Standing::NotObserved;
-        }
-        if wanted == 0 && counts.available + counts.not_yet == 0 {
-            return Standing::ScaledToZero;
-        }
-        match self.kubectl {
-            KubectlVerdict::Complete if counts.available >= wanted => Standing::Complete,
-            KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
-            _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
-            _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
-            _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stalled() },
-            _ if self.is_stalled() => Standing::Stalled,
-            _ if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
-            _ => Standing::Progressing,
-        }
-    }
-
-    /// It went while nobody looked: it was deleted at that time or before.
-    #[must_use]
-    pub fn went_unseen(&self) -> bool {
-        self.deployment.deleted_millis.is_some_and(|at| self.deployment.gaps.iter().any(|gap| gap.to_millis == at))
-    }
-
-    /// The rollout was complete before: what is missing now is no part of it.
-    fn is_settled(&self) -> bool {
-        let last = self.deployment.rollouts.last();
-        let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
-        self.sums.old_asked() == 0 && last.is_some_and(was_there)
-    }
-
-    fn has_deadline_of_before(&self) -> bool {
-        let last = self.deployment.rollouts.last();
-        last.is_some_and(|rollout| rollout.has_deadline_of_before(&self.deployment.now))
-    }
-
-    /// Its pods are news of a rollout: one that is seen to be under way.
-    #[must_use]
-    pub fn is_rolling_out(&self) -> bool {
-        let was_start_seen = || self.deployment.rollouts.last().is_some_and(|rollout| rollout.started_millis.is_some());
-        self.sums.old_asked() > 0 || (was_start_seen() && !self.is_settled())
-    }
-
-    /// It was there when watching began, nothing is replaced, and whether it had everything before is not known.
-    fn is_unseen(&self) -> bool {
-        let last = self.deployment.rollouts.last();
-        self.sums.old_asked() == 0
-            && !self.awaits_revision()
-            && last.is_some_and(|rollout| rollout.started_millis.is_none())
-    }
-
-    /// It was complete, and pods are missing: more are asked for than it ever had, or some of those that it had are lost.
-    fn standing_of_missing(&self) -> Standing {
-        let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
-        let (wanted, is_stuck) = (self.deployment.now.spec.replicas, self.is_stalled());
-        match had {
-            Some(had) if had < wanted && had <= self.counts.available => Standing::ScalingUp { is_stuck },
-            None if !is_stuck => Standing::CatchingUp { is_stuck },
-            _ => Standing::Degraded { is_stuck },
-        }
-    }
-
-    /// Everything that holds it up is named and passes by itself.
-    fn waits(&self) -> bool {
-        !self.causes.is_empty() && self.causes.iter().all(|cause| !cause.is_fault)
-    }
-
-    /// Recreate: the old pods go, and the new ones are made afterwards.
-    fn is_taking_down(&self) -> bool {
-        let spec = &self.deployment.now.spec;
-        spec.strategy == crate::fact::Strategy::Recreate
-            && spec.replicas > 0
-            && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
-    }
-
-    fn is_stalled(&self) -> bool {
-        self.has_lasting_fault() || self.quiet_millis() > QUIET_MILLIS
-    }
-
-    fn has_lasting_fault(&self) -> bool {
-        let lasts = |cause: &Cause| {
-            cause.is_fault && cause.evidence.since_millis.is_none_or(|since| self.now_millis - since > FAULT_MILLIS)
-        };
-        self.quiet_millis() > FAULT_MILLIS && self.causes.iter().any(lasts)
-    }
-
-    fn quiet_millis(&self) -> Millis {
-        self.now_millis - self.last_progress()
-    }
-
-    /// When the rollout last got on: a step of replicas, a pod that became available, a verdict.
-    fn last_progress(&self) -> Millis {
-        let uid = self.deployment.uid;
-        let scales = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
-        let pods = self.model.pods_of_deployment(uid);
-        let available = pods
-            .iter()
-            .flat_map(|pod| &pod.states)
-            .filter(|(state, _)| matches!(state, PodState::Available | PodState::Gone));
-        let verdict = self.deployment.verdicts.last().map(|(at, _)| *at);
-        scales.chain(available.map(|(_, at)| *at)).chain(verdict).max().unwrap_or(self.deployment.first_seen_millis)
-    }
-
     /// The revision that is scaled up.
     #[must_use]
     pub fn revision(&self) -> Option<u64> {
@@ -526,67 +317,6 @@ impl<'m> Looked<'m> {
     pub const fn at_limits(&self) -> bool {
         self.counts.asked >= self.limits.ceiling && self.counts.available <= self.limits.floor
     }
-}
-
-fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
-    let mut counts = Counts { asked, ..Counts::default() };
-    for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
-        for pod in model.pods_of(set.uid) {
-            match pod.state() {
-                PodState::Gone | PodState::Finished => {}
-                _ if pod.is_leftover() => counts.failed += u32::from(pod.owner == Some(set.uid)),
-                // One that was released counts where it was last.
-                _ if pod.is_out_of_rotation() && pod.owners.last() == Some(&set.uid) => counts.out_of_rotation += 1,
-                _ if pod.owner != Some(set.uid) => {}
-                PodState::Terminating => counts.terminating += 1,
-                PodState::Available => {
-                    counts.available += 1;
-                    counts.new_available += u32::from(current.is_some_and(|current| current.uid == set.uid));
-                }
-                _ => counts.not_yet += 1,
-            }
-        }
-    }
-    counts
-}
-
-/// What ReplicaSets report of pods that are not seen.
-fn reported(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
-    let mut counts = Counts { asked, ..Counts::default() };
-    for set in model.owned_sets(deployment.uid) {
-        let said = set.now.counts;
-        counts.available += said.available;
-        counts.not_yet += said.replicas.saturating_sub(said.available);
-        if current.is_some_and(|current| current.uid == set.uid) {
-            counts.new_available = said.available;
-        }
-    }
-    counts
-}
-
-/// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
-fn set_counts(model: &Model, deployment: &Deployment) -> Vec<SetCounts> {
-    let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
-    let sees_pods = model.sees_pods(deployment.uid);
-    let counted = mine.map(|set| {
-        let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
-        let available = match set.removed_millis {
-            None if !sees_pods => set.now.counts.available,
-            _ => model.pods_of(set.uid).filter(is_available).count() as u32,
-        };
-        let desired = if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted };
-        SetCounts { uid: set.uid, desired, available }
-    });
-    counted.filter(|counts| counts.desired + counts.available > 0).collect()
-}
-
-/// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as are asked for.
-fn owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
-    model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
-        let is_counted = |pod: &&Pod| pod.owner == Some(set.uid) && pod.is_active();
-        let (there, wanted) = (model.pods_of(set.uid).filter(is_counted).count() as u32, set.now.counts.wanted);
-        (make + wanted.saturating_sub(there), remove + there.saturating_sub(wanted))
-    })
 }
 
 /// Runs only while a rollout is under way and its conditions are those of the spec in force. By the API server's clock.

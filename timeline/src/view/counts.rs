@@ -1,0 +1,99 @@
+//! Pods of a Deployment counted by what they do for it, as they are seen or, where they are not, as ReplicaSets report them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::phase::PodState;
+use crate::{Model, Uid};
+
+/// Pods of a Deployment, counted by what they do for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Available, of any revision.
+    pub available: u32,
+    /// On their way, or failing.
+    pub not_yet: u32,
+    /// Failed for good, and not cleaned up yet; no controller counts them.
+    pub failed: u32,
+    /// Draining; counted nowhere in the budget.
+    pub terminating: u32,
+    /// Released and still running.
+    pub out_of_rotation: u32,
+    /// Available, of the current revision.
+    pub new_available: u32,
+    /// Sum of the ReplicaSets' `spec.replicas`: what the controllers asked for.
+    pub asked: u32,
+}
+
+/// A ReplicaSet in figures, said in the same moment as everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetCounts {
+    /// The ReplicaSet.
+    pub uid: Uid,
+    /// `spec.replicas`.
+    pub desired: u32,
+    /// Its pods that are available.
+    pub available: u32,
+}
+
+/// Pods as they are seen.
+pub(super) fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
+    let mut counts = Counts { asked, ..Counts::default() };
+    for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
+        for pod in model.pods_of(set.uid) {
+            match pod.state() {
+                PodState::Gone | PodState::Finished => {}
+                _ if pod.is_leftover() => counts.failed += u32::from(pod.owner == Some(set.uid)),
+                // One that was released counts where it was last.
+                _ if pod.is_out_of_rotation() && pod.owners.last() == Some(&set.uid) => counts.out_of_rotation += 1,
+                _ if pod.owner != Some(set.uid) => {}
+                PodState::Terminating => counts.terminating += 1,
+                PodState::Available => {
+                    counts.available += 1;
+                    counts.new_available += u32::from(current.is_some_and(|current| current.uid == set.uid));
+                }
+                _ => counts.not_yet += 1,
+            }
+        }
+    }
+    counts
+}
+
+/// What ReplicaSets report of pods that are not seen.
+pub(super) fn reported(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
+    let mut counts = Counts { asked, ..Counts::default() };
+    for set in model.owned_sets(deployment.uid) {
+        let said = set.now.counts;
+        counts.available += said.available;
+        counts.not_yet += said.replicas.saturating_sub(said.available);
+        if current.is_some_and(|current| current.uid == set.uid) {
+            counts.new_available = said.available;
+        }
+    }
+    counts
+}
+
+/// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
+pub(super) fn set_counts(model: &Model, deployment: &Deployment) -> Vec<SetCounts> {
+    let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
+    let sees_pods = model.sees_pods(deployment.uid);
+    let counted = mine.map(|set| {
+        let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
+        let available = match set.removed_millis {
+            None if !sees_pods => set.now.counts.available,
+            _ => model.pods_of(set.uid).filter(is_available).count() as u32,
+        };
+        let desired = if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted };
+        SetCounts { uid: set.uid, desired, available }
+    });
+    counted.filter(|counts| counts.desired + counts.available > 0).collect()
+}
+
+/// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as are asked for.
+pub(super) fn owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
+    model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
+        let is_counted = |pod: &&Pod| pod.owner == Some(set.uid) && pod.is_active();
+        let (there, wanted) = (model.pods_of(set.uid).filter(is_counted).count() as u32, set.now.counts.wanted);
+        (make + wanted.saturating_sub(there), remove + there.saturating_sub(wanted))
+    })
+}
