@@ -24,6 +24,8 @@ const MOST_WRONG: usize = 12;
 pub struct Truth {
     of: BTreeMap<Uid, Account>,
     pods: BTreeSet<String>,
+    /// When ReplicaSets changed hands last.
+    handed_over: BTreeMap<Uid, Millis>,
     /// What was found wrong.
     pub wrong: Vec<String>,
     /// Sentences, lines and steps that were looked at.
@@ -82,6 +84,9 @@ impl Truth {
         }
         let model = timeline.model();
         for change in changes {
+            if let Change::ReplicaSetOwner(set, _) = change {
+                self.handed_over.insert(*set, now);
+            }
             if let Change::Scale(set, scale) = change {
                 self.step(model, *set, scale, now);
             }
@@ -118,8 +123,14 @@ impl Truth {
     fn step(&mut self, model: &Model, set: Uid, scale: &timeline::model::Scale, now: Millis) {
         let Some(deployment) = model.deployments.get(&scale.deployment) else { return };
         let is_first = model.replica_sets.get(&set).is_none_or(|set| set.scales.len() == 1 && scale.from == 0);
-        if scale.cause != ScaleCause::Rollout || is_first || deployment.is_over() {
-            return; // a ReplicaSet that is made begins something that nobody knew of
+        let mut sets = model.sets_of(scale.deployment);
+        let is_new_hand = |set: Uid| self.handed_over.get(&set).is_some_and(|at| now - at <= SETTLING_MILLIS);
+        if scale.cause != ScaleCause::Rollout
+            || is_first
+            || deployment.is_over()
+            || sets.any(|set| is_new_hand(set.uid))
+        {
+            return; // a ReplicaSet that is made or taken over begins something that nobody knew of
         }
         self.looked_at[2] += 1;
         let is_new = rollout::current_set(model, deployment).is_some_and(|current| current.uid == set);

@@ -38,7 +38,7 @@ impl Timeline {
                     self.emit(Change::ReplicaSetRevision(uid, revision, Some(at)));
                 }
                 if let Some(owner) = fact.meta.controller {
-                    self.retell_start(owner, is_new_revision);
+                    self.retell_start(at, owner, is_new_revision);
                 }
                 let cause =
                     if before.desired_replicas == desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
@@ -75,7 +75,7 @@ impl Timeline {
                     self.note_scale(at, uid, (0, wanted), ScaleCause::Rollout, (seen != Seen::InList).then_some(None));
                 }
                 if let Some(owner) = fact.meta.controller {
-                    self.retell_start(owner, true);
+                    self.retell_start(at, owner, true);
                 }
             }
         }

@@ -111,7 +111,7 @@ impl Timeline {
 
     /// A ReplicaSet changed: what was told of the start of the rollout that it carries may be told better. What made it start is
     /// settled once its ReplicaSet is known; a change-cause is told once.
-    pub(super) fn retell_start(&mut self, uid: Uid, is_new_revision: bool) {
+    pub(super) fn retell_start(&mut self, at_millis: Millis, uid: Uid, is_new_revision: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let (revision, trigger, images, before, change_cause) = match self.start_of(deployment, true) {
             Some(Happening::Starts { revision, trigger, images, before, change_cause, .. }) => {
@@ -121,7 +121,9 @@ impl Timeline {
             _ => return,
         };
         let is_start = |entry: &Entry| matches!(entry.what, Happening::Starts { revision: r, .. } if r == revision);
-        let Some(id) = self.entry(uid, is_start).map(|entry| entry.id) else { return };
+        let Some(entry) = self.entry(uid, is_start) else { return };
+        let is_young = at_millis - entry.at_millis <= self.settling_millis();
+        let id = entry.id;
         self.retell(uid, id, |entry| {
             let Happening::Starts {
                 trigger: told,
@@ -133,7 +135,7 @@ impl Timeline {
             else {
                 return;
             };
-            if is_new_revision {
+            if is_new_revision && is_young {
                 (*told, *told_before, *told_images) = (trigger, before, images);
             }
             if told_cause.is_none() {
