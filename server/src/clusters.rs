@@ -54,13 +54,17 @@ pub fn wanted(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<
         let contexts = read(cluster.kubeconfig.as_ref())?;
         let context = contexts.choose(cluster.context.as_deref())?;
         let name = cluster.name.or_else(|| context.clone()).unwrap_or_else(|| "in-cluster".to_owned());
-        if all.iter().any(|known| known.credentials.name() == name) {
-            continue; // the same context named twice
+        let credentials = Credentials::new(contexts, context, name);
+        if let Some(known) = all.iter().find(|known| known.credentials.name() == credentials.name()) {
+            if known.credentials.is_same_place(&credentials) {
+                continue; // the same context named twice
+            }
+            return Err(TargetError::Twice { name: credentials.name().to_owned() });
         }
         let namespaces =
             [namespaces, &cluster.namespaces, &file.namespaces].into_iter().find(|these| !these.is_empty());
         all.push(Wanted {
-            credentials: Credentials::new(contexts, context, name),
+            credentials,
             accent: cluster.colour as u8,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
             pace: Arc::default(),

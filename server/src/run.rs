@@ -118,6 +118,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } => {
                 anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
             }
+            SourceEvent::Answers { silent: Some((_, why)) } => anyhow::bail!("{name} fell silent: {why}"),
             SourceEvent::Health { kind, health: Health::Forbidden { verb }, .. } => {
                 tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
             }

@@ -151,3 +151,27 @@ fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["deployments"][0]["pods"].as_array().unwrap().len(), 4);
 }
+
+#[test]
+fn two_clusters_that_would_have_one_name_are_not_one() {
+    let folder = std::env::temp_dir().join(format!("rollcast-twice-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let kubeconfig = |name: &str| {
+        let path = folder.join(name);
+        let text = "apiVersion: v1\nkind: Config\ncurrent-context: default\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}]\nusers: [{name: u, user: {}}]\ncontexts: [{name: default, context: {cluster: c, user: u}}]\n";
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let (one, two) = (kubeconfig("one"), kubeconfig("two"));
+    let config = folder.join("rollcast.toml");
+    let text = format!("[[cluster]]\nkubeconfig = {one:?}\n[[cluster]]\nkubeconfig = {two:?}\n");
+    std::fs::write(&config, text).unwrap();
+    let ended = std::process::Command::new(env!("CARGO_BIN_EXE_rollcast"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success() && said.contains("two clusters would be named \"default\""), "{said}");
+}

@@ -69,7 +69,7 @@ pub fn start(screen: Box<dyn Screen>, scope: Scope, build: String, is_main: bool
         scope: RefCell::new(scope),
         build,
         is_main,
-        state: Cell::new(LinkState::Connecting { attempt: 0 }),
+        state: Cell::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
         socket: RefCell::new(None),
         queue: RefCell::default(),
         is_animating: Cell::new(false),

@@ -25,6 +25,8 @@ pub enum LinkState {
     Connecting {
         /// Tries before this one.
         attempt: u32,
+        /// When this try was first looked at; `None` before.
+        tried_millis: Option<f64>,
     },
     /// Frames arrive.
     Live {
@@ -92,7 +94,13 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Live { heard_millis }, LinkEvent::Tick | LinkEvent::Awake) if now - heard_millis > SILENCE_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
         }
-        (Connecting { attempt } | Lost { attempt, .. }, LinkEvent::Closed) => wait(attempt, now, chance),
+        (Connecting { attempt, tried_millis: None }, LinkEvent::Tick) => {
+            (Connecting { attempt, tried_millis: Some(now) }, Effect::None)
+        }
+        (Connecting { attempt, tried_millis: Some(tried) }, LinkEvent::Tick) if now - tried > CONNECT_MILLIS => {
+            wait(attempt, now, chance)
+        }
+        (Connecting { attempt, .. } | Lost { attempt, .. }, LinkEvent::Closed) => wait(attempt, now, chance),
         (Lost { attempt, tried_millis }, LinkEvent::Tick) if now - tried_millis > CONNECT_MILLIS => {
             wait(attempt, now, chance)
         }
@@ -145,5 +153,16 @@ mod tests {
             step(waiting, LinkEvent::Awake, 1.0, 0.5),
             (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, Effect::Connect)
         );
+    }
+
+    #[test]
+    fn a_first_connection_that_is_swallowed_is_given_up() {
+        let mut state = LinkState::Connecting { attempt: 0, tried_millis: None };
+        for now in [0.0, 9_000.0] {
+            state = step(state, LinkEvent::Tick, now, 1.0).0;
+            assert!(matches!(state, LinkState::Connecting { .. }), "{state:?}");
+        }
+        state = step(state, LinkEvent::Tick, 10_500.0, 1.0).0;
+        assert!(matches!(state, LinkState::Waiting { attempt: 1, .. }), "{state:?}");
     }
 }

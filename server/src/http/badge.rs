@@ -7,6 +7,7 @@ use app::rows::escaped;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use timeline::frame::ConnectionState;
 use timeline::view::{self, Now, Tone};
 use timeline::words::safe;
 
@@ -38,6 +39,15 @@ pub(super) async fn badge(
             .await
             .ok()
             .flatten(),
+    };
+    // What was said last is not how it is while nobody hears of the cluster.
+    let state = rollcast.clusters.get(&cluster).map(|hub| hub.connection().borrow().state.clone());
+    let said = match state {
+        Some(ConnectionState::Stale { why, .. }) => Some(("No word".to_owned(), Tone::Quiet, why)),
+        Some(ConnectionState::Connecting) => {
+            Some(("Connecting".to_owned(), Tone::Quiet, "The cluster is being listed.".to_owned()))
+        }
+        _ => said,
     };
     let is_known = said.is_some();
     let (badge, tone, sentence) =

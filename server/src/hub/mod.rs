@@ -33,6 +33,9 @@ use crate::source::{self, Counters, SourceEvent};
 /// Capacity of the queue of commands to a hub.
 const COMMANDS: usize = 256;
 
+/// Exit code when a hub broke.
+const BROKEN: i32 = 70;
+
 /// The hub has ended, which happens only when the program does.
 #[derive(Debug, thiserror::Error)]
 #[error("the hub has ended")]
@@ -160,7 +163,15 @@ impl Handle {
         let counters = Arc::new(HubCounters::default());
         let signals = task::Signals { connection, list, clock };
         let hub = task::Hub::new(retention, signals, counters.clone());
-        tokio::spawn(hub.run(event_inbox, command_inbox));
+        let running = tokio::spawn(hub.run(event_inbox, command_inbox));
+        let cluster = name.clone();
+        tokio::spawn(async move {
+            // A hub that broke would leave its last picture standing as if it was live: whoever started us starts us again.
+            if running.await.is_err_and(|error| error.is_panic()) {
+                tracing::error!("the hub of {cluster} broke; ending");
+                std::process::exit(BROKEN);
+            }
+        });
         let handle = Self {
             name,
             accent: 0,

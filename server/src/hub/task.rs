@@ -97,7 +97,9 @@ impl Hub {
         say_again.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut forget = tokio::time::interval(FORGET_EVERY);
         loop {
-            let due = self.timeline.next_due_millis().and_then(|at| self.clock.until(at));
+            // What becomes of ready pods while nothing is heard is not known.
+            let next_due = self.timeline.next_due_millis().filter(|_| !self.is_stale());
+            let due = next_due.and_then(|at| self.clock.until(at));
             let publish_at = self.published + PUBLISH_EVERY;
             let list_at = self.list_sent + LIST_EVERY;
             tokio::select! {
@@ -249,9 +251,20 @@ impl Hub {
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
     }
 
-    /// The time for sentences.
+    /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
     fn now(&self) -> Now {
-        Now { millis: self.clock.now_millis(), skew_millis: self.timeline.skew_millis() }
+        let heard = match &self.signals.connection.borrow().state {
+            ConnectionState::Stale { since_millis, .. } => {
+                Some(self.observed.map_or(*since_millis, |(_, last)| last.max(*since_millis)))
+            }
+            _ => None,
+        };
+        let millis = self.clock.now_millis();
+        Now { millis: heard.map_or(millis, |heard| heard.min(millis)), skew_millis: self.timeline.skew_millis() }
+    }
+
+    fn is_stale(&self) -> bool {
+        self.signals.connection.borrow().state.is_stale()
     }
 
     fn said(&self, deployment: Option<Uid>) -> Said {

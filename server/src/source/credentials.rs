@@ -71,6 +71,12 @@ impl Credentials {
         &self.name
     }
 
+    /// They are of the same context of the same file.
+    #[must_use]
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        self.contexts.path() == other.contexts.path() && self.context == other.context
+    }
+
     /// The way to its cluster. Commands that fetch credentials run, with a limit.
     ///
     /// # Errors

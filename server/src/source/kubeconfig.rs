@@ -44,6 +44,12 @@ pub enum TargetError {
         /// What there is.
         known: String,
     },
+    /// Two clusters would have the same name.
+    #[error("two clusters would be named {name:?}: give one of them another name in rollcast.toml, with name = \"…\".")]
+    Twice {
+        /// The name.
+        name: String,
+    },
     /// The context's parts do not fit together.
     #[error("context {name:?} of the kubeconfig cannot be used: {why}")]
     Unusable {
@@ -80,6 +86,12 @@ impl Contexts {
     /// When they cannot be read any more.
     pub fn again(&self) -> Result<Self, TargetError> {
         Self::read(self.asked.as_deref())
+    }
+
+    /// The file that they are from.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// Their names.

@@ -150,6 +150,8 @@ pub struct Pace {
     /// After this long the server ends a watch. Also the longest that a connection which died without a word goes unnoticed while
     /// others live.
     pub watch_seconds: u32,
+    /// A watch that lives this long is told how far it is at least once (API servers do so about once a minute).
+    pub bookmark: Duration,
     /// A watch that has not ended this long after it should is dead, and is ended on our side.
     pub watch_margin: Duration,
     /// Longest wait for an answer to begin, and for some more of it to come.
@@ -186,6 +188,7 @@ impl Default for Pace {
             probe: Duration::from_secs(3),
             silence: Duration::from_secs(8),
             watch_seconds: 110,
+            bookmark: Duration::from_secs(90),
             watch_margin: Duration::from_secs(10),
             // An API server gives up a list of its own after 60 s; one that has not begun after half of that is not well.
             answer: Duration::from_secs(30),

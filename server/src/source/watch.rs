@@ -26,6 +26,15 @@ use super::{Cluster, Counters, Health, SourceEvent, list};
 /// The hub is gone: time to end.
 struct HubGone;
 
+/// How a watch went.
+struct Followed {
+    ended: Ended,
+    /// It lived long enough to be called a watch.
+    has_lived: bool,
+    /// It lived long and said nothing, not even how far it was.
+    is_mute: bool,
+}
+
 /// The watch of one kind in one namespace or all.
 pub(super) struct Watch {
     cluster: Cluster,
@@ -40,6 +49,8 @@ pub(super) struct Watch {
     /// Nothing was missed until then; `None` before the first list.
     seen_until: Option<Millis>,
     health: Option<Health>,
+    /// A watch was open at some time.
+    has_watched: bool,
     /// The client that the last request was made with.
     generation: u64,
 }
@@ -58,6 +69,7 @@ impl Watch {
             last_word: None,
             seen_until: None,
             health: None,
+            has_watched: false,
             generation: 0,
         }
     }
@@ -95,6 +107,7 @@ impl Watch {
             listed = list::list(&self.cluster, &mut self.budget, self.kind, self.namespace.as_deref()) => listed,
             () = liveness::lost(&mut self.life, losses) => {
                 tracing::warn!("no life sign in the middle of a list; beginning anew");
+                self.behind("the connection was lost; another one is being made").await?;
                 return Ok(None);
             }
         };
@@ -122,7 +135,7 @@ impl Watch {
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
         Counters::add(&self.cluster.counters.watches);
-        let (ended, has_lived) = self.follow(&mut position).await?;
+        let Followed { ended, has_lived, is_mute } = self.follow(&mut position).await?;
         if has_lived {
             self.lives();
         }
@@ -130,6 +143,12 @@ impl Watch {
             self.seen_until = Some(self.cluster.now_millis()); // an orderly end: everything until now was sent
         }
         match ended {
+            // The API server sends a bookmark every minute. A watch that ended without a word may stand at a position that this
+            // server has yet to reach, as after a restored backup: it would hear nothing for ever.
+            Ended::Closed if is_mute => {
+                tracing::info!("a watch ended without a word; listing again");
+                Ok(None)
+            }
             Ended::Closed if has_lived => Ok(Some(position)),
             Ended::Expired(error) => {
                 tracing::info!("position expired; listing again");
@@ -138,11 +157,13 @@ impl Watch {
                     self.failed("watch", &error).await?;
                 } else {
                     let _ = self.wait();
+                    self.behind("the server no longer knows where the watch stood; listing again").await?;
                 }
                 Ok(None)
             }
             Ended::Lost => {
                 tracing::warn!("no life sign; connecting anew");
+                self.behind("the connection was lost; another one is being made").await?;
                 Ok(Some(position))
             }
             Ended::Closed => {
@@ -161,20 +182,38 @@ impl Watch {
         Ok((!give_up).then_some(position))
     }
 
-    /// Watches from `position` and moves it along, until the watch ends. Also tells whether it lived long enough to be called
-    /// a watch.
-    async fn follow(&mut self, position: &mut String) -> Result<(Ended, bool), HubGone> {
+    /// What was missed is being caught up with: what is known is of the last word.
+    async fn behind(&mut self, why: &str) -> Result<(), HubGone> {
+        if !self.has_watched {
+            return Ok(()); // it is still beginning
+        }
+        let clock = *self.cluster.clock.borrow();
+        let since_millis = *self.last_word.get_or_insert(clock.now_millis());
+        let retry_at_millis = clock.now_millis();
+        self.tell(Health::Stale { since_millis, retry_at_millis, why: why.to_owned() }).await
+    }
+
+    /// Watches from `position` and moves it along, until the watch ends.
+    async fn follow(&mut self, position: &mut String) -> Result<Followed, HubGone> {
         let (namespace, life) = (self.namespace.as_deref(), self.life.clone());
         let mut stream = match Stream::open(&self.cluster, self.kind, namespace, position, life).await {
             Ok(stream) => stream,
-            Err(ended) => return Ok((ended, false)),
+            Err(ended) => return Ok(Followed { ended, has_lived: false, is_mute: false }),
         };
+        self.has_watched = true;
         self.tell(Health::Live).await?;
-        let began = Instant::now();
+        let (began, mut heard) = (Instant::now(), false);
         loop {
             match stream.next().await {
-                Ok(line) => self.line(line, position).await?,
-                Err(ended) => return Ok((ended, began.elapsed() >= self.cluster.pace.min_watch_lifetime)),
+                Ok(line) => {
+                    heard = true;
+                    self.line(line, position).await?;
+                }
+                Err(ended) => {
+                    let (lived, pace) = (began.elapsed(), &self.cluster.pace);
+                    let is_mute = !heard && lived >= pace.bookmark;
+                    return Ok(Followed { ended, has_lived: lived >= pace.min_watch_lifetime, is_mute });
+                }
             }
         }
     }

@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod behind;
 mod credentials;
 mod gaps;
 mod ordering;
