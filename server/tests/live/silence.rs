@@ -147,6 +147,8 @@ async fn what_nobody_saw_begins_with_the_last_word_of_a_watch_that_died() {
     let watched = Watched::start(&api, &[], |pace| {
         pace.watch_seconds = 1;
         pace.watch_margin = Duration::from_millis(100);
+        // The other kinds' watches end in time, and are no reason to call the cluster stale.
+        pace.min_watch_lifetime = Duration::from_millis(100);
     });
     watched.until_pods(&["web-a"]).await;
     let stale = until_connection(&watched.hub, "stale", |now| is_stale(now, "")).await;
