@@ -14,7 +14,7 @@ use crate::{build, fonts, page, sh};
 /// What every page loads besides its program.
 const COMMON: [&str; 3] = ["pkg/rollcast.css", "start.js", "theme.js"];
 /// Wasm, JavaScript, CSS and fonts of a first visit together may not weigh more, in bytes as they travel, per kind of page.
-const LIMITS: [(&str, u64); 3] = [("list", 112_000), ("rollout", 157_000), ("wall", 160_000)];
+const LIMITS: [(&str, u64); 3] = [("list", 112_000), ("rollout", 160_000), ("wall", 163_000)];
 /// Nor all of it with the page of [`PODS`] pods.
 const LIMIT: u64 = 320_000;
 const PODS: u32 = 100;
