@@ -60,10 +60,15 @@ test("a stretch that nobody saw is shown as such", async ({ page, serve }, info)
   const lines = readFileSync(recording("failing-rollout-halts-then-undo"), "utf8").trimEnd().split("\n");
   const from = (JSON.parse(lines[0]!) as { observedAtMillis: number }).observedAtMillis;
   const at = lines.findIndex((line) => (JSON.parse(line) as { observedAtMillis: number }).observedAtMillis > from + 7_500);
-  // Listed again after 3 s without a word.
-  const again = { observedAtMillis: from + 7_500, kind: "Event", type: "LIST_DONE", blindSinceMillis: from + 4_500, object: {} };
+  // Listed again after 3 s without a word: the Deployment is what it was.
+  const isDeployment = (line: string) => (JSON.parse(line) as { kind: string }).kind === "Deployment" && line.includes('"spec"');
+  const known = JSON.parse(lines.slice(0, at).findLast(isDeployment)!) as object;
+  const again = [
+    { ...known, observedAtMillis: from + 7_500, type: "LISTED" },
+    { observedAtMillis: from + 7_500, kind: "Deployment", type: "LIST_DONE", blindSinceMillis: from + 4_500, object: {} },
+  ];
   const file = info.outputPath("gap.jsonl");
-  writeFileSync(file, [...lines.slice(0, at), JSON.stringify(again), ...lines.slice(at)].join("\n"));
+  writeFileSync(file, [...lines.slice(0, at), ...again.map((line) => JSON.stringify(line)), ...lines.slice(at)].join("\n"));
   const server = await serve(() => Server.start(["replay", file, "--hold-at", "9"]));
   await page.goto(server.page("gap", "failing-rollout-halts-then-undo", "test"));
   await expect(page.getByTestId("gap")).toHaveText("not observed");
