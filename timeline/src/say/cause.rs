@@ -71,7 +71,7 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
         }
         CauseKind::Unschedulable => {
             let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
-            format!("No node fits {which}: {}", sentence_end(scheduler_says(&evidence.message)))
+            format!("No node fits {which}{}", tail(scheduler_says(&evidence.message)))
         }
         CauseKind::Init { is_running } => {
             // "Init 1 of 3": how many are done, of how many.
@@ -110,9 +110,8 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             )
         }
         CauseKind::PodsMissing { wanted, there } => format!(
-            "The ReplicaSet controller has made no pods for {}: {} asked for, {there} there.",
+            "The ReplicaSet controller is behind for {}: {wanted} asked for, {there} there.",
             since.unwrap_or_default(),
-            count(*wanted, "pod")
         ),
         CauseKind::MinReady { left_millis, seconds, is_first } => {
             let verb = match pods {
