@@ -76,21 +76,23 @@ async function look(page: Page): Promise<View> {
   const canvas = page.locator(".canvas[id$=canvas]:visible").first();
   const grounds = page.locator("[data-testid=band]:visible .ground");
   await expect(grounds.first()).toBeAttached({ timeout: 60_000 });
+  const placed = () => grounds.evaluateAll((grounds) => grounds.map((ground) => {
+    const { x, y, width, height } = ground.getBoundingClientRect();
+    return { isOut: ground.closest(".out") !== null, box: { x, y, width, height } };
+  }));
   let last: Buffer = Buffer.alloc(0);
+  let bands: Awaited<ReturnType<typeof placed>> = [];
+  // Neither the picture nor the places of its bands move any more: both are of the same moment.
   await expect.poll(async () => {
-    const before = last;
-    last = await page.screenshot();
-    return before.equals(last);
+    const [picture, places] = [last, JSON.stringify(bands)];
+    [last, bands] = [await page.screenshot(), await placed()];
+    return picture.equals(last) && places === JSON.stringify(bands);
   }, { intervals: [300], timeout: 60_000 }).toBe(true);
   const style = await page.evaluate(() => {
     const style = getComputedStyle(document.documentElement);
     const names = ["--surface", "--available", "--ready", "--unready", "--starting", "--scheduling", "--terminating", "--quarantine", "--failing"];
     return { ratio: devicePixelRatio, colours: Object.fromEntries(names.map((name) => [name, style.getPropertyValue(name)])) };
   });
-  const bands = await grounds.evaluateAll((grounds) => grounds.map((ground) => {
-    const { x, y, width, height } = ground.getBoundingClientRect();
-    return { isOut: ground.closest(".out") !== null, box: { x, y, width, height } };
-  }));
   return { picture: decoded(last), ratio: style.ratio, canvas: await boxOf(canvas), bands, colours: (name) => colour(style.colours[name]!) };
 }
 
