@@ -1,24 +1,23 @@
-//! The pages of Rollcast. Rendered complete on the server (`ssr`), then taken over and kept live in the browser
-//! (`hydrate`): the same slots and scenes, the same `timeline` code, the same model.
+//! The pages of Rollcast, a Leptos application: rendered complete on the server (feature `ssr`), then taken over and kept live in
+//! the browser (feature `hydrate`). The same components run in both; nothing is rendered in two ways.
 //!
 //! ```text
-//!   payload (snapshot) ──► board (signals, slots) and scene (lists as rows) ──► components
-//!                             ▲
-//!   websocket ──► queue ──────┘  drained once per animation frame; lists are kept right by key
+//!   payload (what the page is about, in the document) ──► pages ──► components
+//!                                                           ▲  signals, one per object and value
+//!   websocket ──► live::client (queue) ──► the page's screen ┘  drained once per animation frame
 //! ```
+//!
+//! Where to look: [`app`] has the routes, [`pages`] one file per page, [`components`] one file per visible part, [`score`] the
+//! picture as pure geometry and its painters, [`live`] the connection, [`browser`] whatever the browser is asked for.
 
 // The types of nested views are deep.
 #![recursion_limit = "512"]
-// The program of one kind of page uses a part of what is here.
-#![cfg_attr(
-    not(all(feature = "page-list", feature = "page-rollout", feature = "page-wall")),
-    allow(dead_code, unused_imports, reason = "the program of one kind of page uses a part of what is here")
-)]
 
 pub mod address;
-pub mod board;
+pub mod app;
+pub mod browser;
 pub mod components;
-#[cfg(feature = "ssr")]
+pub mod connection;
 pub mod detail;
 pub mod list;
 pub mod live;
@@ -26,22 +25,26 @@ pub mod motion;
 pub mod numbers;
 pub mod pages;
 pub mod payload;
-#[cfg(feature = "ssr")]
 pub mod playground;
-#[cfg(feature = "ssr")]
-pub mod preview;
 pub mod rows;
-pub mod scene;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
 pub mod wall;
+pub mod zone;
 
-pub use payload::Payload;
+pub use payload::{Page, Payload};
 
-/// Takes over the page that the server rendered: its texts follow signals, its lists follow the model.
+/// Takes over the document that the server rendered.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
-    pages::take_over();
+    std::panic::set_hook(Box::new(|panic| {
+        console_error_panic_hook::hook(panic);
+        app::stopped();
+    }));
+    match Page::of_document() {
+        Some(page) => leptos::mount::hydrate_body(move || app::App(app::AppProps { page })),
+        None => app::stopped(),
+    }
 }

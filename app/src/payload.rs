@@ -8,11 +8,25 @@ use timeline::list::{Copy, News, Query, Window};
 use timeline::words::count;
 use timeline::words::safe;
 
+use crate::detail::{Detail, Home};
+use crate::playground::Playground;
+
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
 
+/// A page as its document carries it along.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// Build of the program that it is for.
+    pub build: String,
+    /// What it is about.
+    pub payload: Payload,
+    /// The playground, where there is one.
+    pub playground: Option<Playground>,
+}
+
 /// The content of a page.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Payload {
     /// A list of Deployments.
     List(Box<ListPayload>),
@@ -20,13 +34,22 @@ pub enum Payload {
     Deployment(Box<DeploymentPayload>),
     /// What goes on, for a screen on a wall.
     Wall(Box<WallPayload>),
+    /// Something about one Deployment, as a page of its own.
+    Detail(Box<DetailPayload>),
+}
+
+/// Something about one Deployment, for a page of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DetailPayload {
+    /// The Deployment.
+    pub home: Home,
+    /// What of it.
+    pub detail: Detail,
 }
 
 /// A list, for its page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListPayload {
-    /// Build of the page.
-    pub build: String,
     /// Which Deployments.
     pub query: Query,
     /// Which lines are there from the start.
@@ -51,8 +74,6 @@ pub struct WallPayload {
 /// One Deployment, for its page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentPayload {
-    /// Build of the page.
-    pub build: String,
     /// Name of the cluster.
     pub cluster: String,
     /// Namespace.
@@ -114,6 +135,7 @@ impl Payload {
                 format!("{}, in {places}, live.", crate::list::summary(&copy.overall))
             }
             Self::Wall(page) => format!("{}, live.", crate::list::summary(&page.list.copy().overall)),
+            Self::Detail(page) => page.detail.title(),
             Self::Deployment(page) => match page.view() {
                 Some(view) => format!("{} {}", view.verdict.sentence, view.verdict.why).trim().to_owned(),
                 None => "There is no such Deployment.".to_owned(),
@@ -126,6 +148,7 @@ impl Payload {
     #[must_use]
     pub fn title(&self) -> String {
         match self {
+            Self::Detail(page) => format!("{}: {} / {} — Rollcast", page.detail.title(), safe(&page.home.namespace), safe(&page.home.name)),
             Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
             Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
             Self::Deployment(page) => {
@@ -140,75 +163,36 @@ impl Payload {
     #[must_use]
     pub fn image(&self) -> Option<String> {
         match self {
-            Self::List(_) | Self::Wall(_) => None,
+            Self::List(_) | Self::Wall(_) | Self::Detail(_) => None,
             Self::Deployment(page) => {
                 let path = page.path();
                 page.snapshot.deployment.map(|_| format!("{path}/preview.png"))
             }
         }
     }
+}
 
-    /// The program that takes the page over.
-    #[cfg(feature = "ssr")]
-    #[must_use]
-    pub const fn program(&self) -> Program {
-        match self {
-            Self::List(_) => Program::List,
-            Self::Deployment(_) => Program::Rollout,
-            Self::Wall(_) => Program::Wall,
-        }
-    }
-
-    /// As text for the page.
+impl Page {
+    /// As text for the document.
     #[cfg(feature = "ssr")]
     #[must_use]
     pub fn to_text(&self) -> String {
         use base64::Engine;
-        let bytes = match self {
-            Self::List(page) => frame::encode(page),
-            Self::Deployment(page) => frame::encode(page),
-            Self::Wall(page) => frame::encode(page),
-        };
-        bytes.map(|bytes| base64::engine::general_purpose::STANDARD.encode(bytes)).unwrap_or_default()
+        let bytes = frame::encode(self).unwrap_or_default(); // what is here can always be encoded
+        base64::engine::general_purpose::STANDARD.encode(bytes)
     }
-}
 
-/// The program of a kind of page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
-    /// Lists.
-    List,
-    /// One Deployment.
-    Rollout,
-    /// The wall.
-    Wall,
-}
-
-impl Program {
-    /// Its name, also that of its files.
+    /// Reads what the server put into the document; `None` where that is not of this program.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Rollout => "rollout",
-            Self::Wall => "wall",
-        }
-    }
-}
-
-/// Reads the payload that the server put into the page, if it is for this program.
-#[cfg(feature = "hydrate")]
-pub fn from_page<P: serde::de::DeserializeOwned>(program: Program, take_over: impl FnOnce(P)) {
-    let read = || {
-        let window = web_sys::window()?;
-        let element = window.document()?.get_element_by_id(ELEMENT)?;
-        element.get_attribute("data-program").filter(|name| name == program.name())?;
+    pub fn of_document() -> Option<Self> {
+        let element = leptos::prelude::document().get_element_by_id(ELEMENT)?;
         // The browser decodes it into one character per byte.
-        let text = window.atob(&element.text_content()?).ok()?;
+        let text = leptos::prelude::window().atob(&element.text_content()?).ok()?;
         let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
-        frame::decode(&bytes).ok()
-    };
-    if let Some(payload) = read() {
-        take_over(payload);
+        let mut page: Self = frame::decode(&bytes).ok()?;
+        if let Payload::Deployment(payload) = &mut page.payload {
+            payload.snapshot.model.index();
+        }
+        Some(page)
     }
 }

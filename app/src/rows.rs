@@ -1,164 +1,130 @@
-//! Rows: lists as data. The server writes them as text into the page, the browser keeps the same elements right by key
-//! (`live::patch`). One kind of list for everything: rendering code is not generated per list.
+//! Lists of objects as signals: their order in one signal, each object in a signal of its own. A change of one object
+//! runs the effects of that object alone; a list is only gone through when something comes, goes or moves.
 
-use std::fmt::Write;
+use std::collections::HashMap;
 
-/// One element of a list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Row {
-    /// Its attributes, not escaped.
-    pub attributes: Vec<(&'static str, String)>,
-    /// Its own style: where it is. Never an attribute, which the page's content security policy would refuse.
-    pub style: String,
-    /// What is inside, as markup: texts in it are escaped.
-    pub inside: String,
+use leptos::prelude::*;
+
+/// An ordered list of objects with keys. Copies are handles of the same list, which ends with the component that made it.
+pub struct Rows<T: 'static> {
+    order: RwSignal<Vec<u128>>,
+    rows: StoredValue<HashMap<u128, ArcRwSignal<T>>>,
 }
 
-/// An element of a list before it is made: rows whose plan did not change are not made again.
-pub struct Plan<'m> {
-    /// Tells it from the others of its list.
-    pub key: u128,
-    /// Differs when the row would.
-    pub stamp: Stamp,
-    /// Makes the row.
-    make: Box<dyn Fn() -> Row + 'm>,
-}
-
-impl<'m> Plan<'m> {
-    /// A row that is made when it is needed.
-    pub fn new(key: u128, stamp: Stamp, make: impl Fn() -> Row + 'm) -> Self {
-        Self { key, stamp, make: Box::new(make) }
-    }
-
-    /// A row that is cheap to make: its content is its stamp.
-    #[must_use]
-    pub fn made(key: u128, row: Row) -> Self {
-        let texts = row.attributes.iter().map(|(_, value)| value).chain([&row.style, &row.inside]);
-        let stamp = texts.fold(Stamp::default(), |stamp, text| stamp.text(text));
-        Self::new(key, stamp, move || row.clone())
-    }
-
-    /// Makes the row.
-    #[must_use]
-    pub fn row(&self) -> Row {
-        (self.make)()
+impl<T: 'static> Clone for Rows<T> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-/// What a row is made of, as one number (FNV-1a).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp(u64);
+impl<T: 'static> Copy for Rows<T> {}
 
-impl Default for Stamp {
+impl<T: PartialEq + Send + Sync + 'static> Default for Rows<T> {
     fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self::new(Vec::new())
     }
 }
 
-impl Stamp {
-    /// With a number.
+impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
+    /// A list of these objects, in this order.
     #[must_use]
-    pub const fn number(self, number: u64) -> Self {
-        Self((self.0 ^ number).wrapping_mul(0x0100_0000_01b3).rotate_left(23))
+    pub fn new(first: Vec<(u128, T)>) -> Self {
+        let order = first.iter().map(|(key, _)| *key).collect();
+        let rows = first.into_iter().map(|(key, object)| (key, ArcRwSignal::new(object))).collect();
+        Self { order: RwSignal::new(order), rows: StoredValue::new(rows) }
     }
 
-    /// With a text.
-    #[must_use]
-    pub fn text(self, text: &str) -> Self {
-        text.bytes().fold(self.number(text.len() as u64), |stamp, byte| stamp.number(u64::from(byte)))
-    }
-
-    /// The number.
-    #[must_use]
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
-
-/// The element that a list is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tag {
-    /// A group of a picture.
-    Group,
-    /// A block.
-    Block,
-    /// An item of a list.
-    Item,
-    /// A row of a table.
-    TableRow,
-    /// A button.
-    Button,
-}
-
-impl Tag {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Group => "g",
-            Self::Block => "div",
-            Self::Item => "li",
-            Self::TableRow => "tr",
-            Self::Button => "button",
+    /// Makes the list these objects, in this order. Only objects that differ notify, and the order only when it differs.
+    pub fn set(&self, objects: Vec<(u128, T)>) {
+        let order: Vec<u128> = objects.iter().map(|(key, _)| *key).collect();
+        let changed = self.rows.try_update_value(|rows| {
+            let mut changed = Vec::new();
+            for (key, object) in objects {
+                match rows.get(&key) {
+                    Some(row) if row.with_untracked(|known| *known == object) => {}
+                    Some(row) => changed.push((row.clone(), object)),
+                    None => {
+                        rows.insert(key, ArcRwSignal::new(object));
+                    }
+                }
+            }
+            if rows.len() > order.len() {
+                let kept: std::collections::HashSet<u128> = order.iter().copied().collect();
+                rows.retain(|key, _| kept.contains(key));
+            }
+            changed
+        });
+        for (row, object) in changed.into_iter().flatten() {
+            row.set(object);
+        }
+        if self.order.try_with_untracked(|known| *known != order).unwrap_or(false) {
+            self.order.set(order);
         }
     }
+
+    /// The keys in their order; follows the order.
+    #[must_use]
+    pub fn order(&self) -> Vec<u128> {
+        self.order.get()
+    }
+
+    /// The object with that key, while it is in the list.
+    #[must_use]
+    pub fn row(&self, key: u128) -> Option<ArcRwSignal<T>> {
+        self.rows.try_with_value(|rows| rows.get(&key).cloned()).flatten()
+    }
 }
 
-/// The markup of a list.
-#[must_use]
-pub fn markup(tag: Tag, rows: &[Row]) -> String {
-    let mut out = String::new();
-    for row in rows {
-        let _ = write!(out, "<{}", tag.name());
-        for (name, value) in &row.attributes {
-            let _ = write!(out, " {name}=\"{}\"", escaped(value));
-        }
-        let _ = write!(out, ">{}</{}>", row.inside, tag.name());
+/// Sets a signal only when the value differs, so that nothing is done for nothing; true when it did.
+pub fn set_if_new<T, S>(signal: &S, value: T) -> bool
+where
+    T: PartialEq + 'static,
+    S: WithUntracked<Value = T> + Set<Value = T>,
+{
+    let is_new = signal.try_with_untracked(|known| *known != value).unwrap_or(false);
+    if is_new {
+        signal.set(value);
     }
-    out
-}
-
-/// The styles of a list's rows as a style sheet, for a page that no program has taken over yet.
-#[must_use]
-pub fn placed(id: &str, rows: &[Row]) -> String {
-    let mut out = String::new();
-    for (index, row) in rows.iter().enumerate().filter(|(_, row)| !row.style.is_empty()) {
-        let _ = write!(out, "#{id}>:nth-child({}){{{}}}", index + 1, row.style);
-    }
-    out
-}
-
-/// Text as markup: nothing in it is an element, a reference or the end of an attribute.
-#[must_use]
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
+    is_new
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
+    /// Counts how often what it reads changes.
+    fn counted(read: impl Fn() + Send + Sync + 'static) -> (Arc<AtomicUsize>, Memo<usize>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counter = count.clone();
+        let memo = Memo::new(move |_| {
+            read();
+            counter.fetch_add(1, Ordering::Relaxed)
+        });
+        (count, memo)
+    }
+
     #[test]
-    fn hostile_text_is_text() {
-        let row = Row {
-            attributes: vec![("data-pod", "\"><script>".to_owned())],
-            style: String::new(),
-            inside: escaped("<img src=x onerror='alert(1)'>&amp;"),
-        };
-        assert_eq!(
-            markup(Tag::Item, &[row]),
-            "<li data-pod=\"&quot;&gt;&lt;script&gt;\">&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;amp;</li>"
-        );
+    fn only_what_changed_notifies() {
+        let owner = Owner::new();
+        owner.with(|| {
+            let rows = Rows::new(vec![(1, "a"), (2, "b")]);
+            let (one, two) = (rows.row(1).unwrap(), rows.row(2).unwrap());
+            let (first, seen_first) = counted(move || drop(one.get()));
+            let (second, seen_second) = counted(move || drop(two.get()));
+            let (order, seen_order) = counted(move || drop(rows.order()));
+            let look = || [seen_first.get(), seen_second.get(), seen_order.get()];
+            look();
+            rows.set(vec![(1, "a"), (2, "c")]);
+            look();
+            assert_eq!([&first, &second, &order].map(|count| count.load(Ordering::Relaxed)), [1, 2, 1]);
+            rows.set(vec![(2, "c"), (3, "d")]);
+            look();
+            assert_eq!([&first, &second, &order].map(|count| count.load(Ordering::Relaxed)), [1, 2, 2]);
+            assert_eq!(rows.order(), [2, 3]);
+            assert!(rows.row(1).is_none() && rows.row(3).is_some());
+        });
     }
 }

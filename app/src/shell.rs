@@ -1,65 +1,41 @@
 //! The HTML document around a page. Everything it loads comes from this server and names the build.
 
 use leptos::prelude::*;
+use leptos_meta::MetaTags;
 
-use crate::components::header::Brand;
-use crate::pages::missing::{Missing, MissingProps};
-use crate::payload::{self, Payload};
-use crate::playground::{self, Playground};
-use crate::scene::token::DRAWINGS;
+use crate::app::App;
+use crate::components::tokens::Drawings;
+use crate::pages::missing::Missing;
+use crate::payload::{self, Page};
 
-/// The whole document of a page that lives; in the playground with its strip.
+/// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses.
 #[must_use]
-pub fn shell(payload: Payload, build: &str, origin: &str, playground: Option<&Playground>) -> impl IntoView + use<> {
+pub fn shell(page: Page, origin: &str) -> impl IntoView + use<> {
+    let build = page.build.clone();
     let versioned = |path: &str| format!("{path}?v={build}");
-    let (text, name) = (payload.to_text(), payload.program().name());
-    let image = payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
-    let beside = match payload {
-        Payload::List(_) => None,
-        Payload::Deployment(_) => Some("/notify.js"),
-        Payload::Wall(_) => Some("/wall.js"),
-    };
-    let beside = beside.into_iter().chain(playground.map(|_| "/playground.js"));
-    let beside = beside.map(|path| view! { <script type="module" src=versioned(path)></script> }).collect_view();
-    let strip = playground.map(|playground| match &payload {
-        // The strip is about one Deployment; elsewhere it only tells.
-        Payload::Deployment(of) if playground.page == of.path() => playground::strip(playground),
-        _ => playground::caption(playground),
-    });
-    let sheet = playground.map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
-    let program = view! {
+    let image = page.payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
+    let sheet = page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
+    let head = view! {
         {image}
         {sheet}
-        <link rel="modulepreload" href=versioned(&format!("/pkg/{name}.js"))/>
-        <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned(&format!("/pkg/{name}_bg.wasm"))/>
+        <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
+        <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
         <script type="module" src=versioned("/start.js")></script>
-        {beside}
-        <script id=payload::ELEMENT type="application/octet-stream" data-program=name inner_html=text></script>
+        <script id=payload::ELEMENT type="application/octet-stream" inner_html=page.to_text()></script>
+        <MetaTags/>
     };
-    let (title, description) = (payload.title(), payload.description());
-    let body = view! { {strip}{crate::pages::page(payload)} };
-    document(title, description, build, program.into_any(), body.into_any())
+    let (title, description) = (page.payload.title(), page.payload.description());
+    document(title, description, &build, head.into_any(), view! { <App page/> }.into_any())
 }
 
 /// The whole document for an address that does not exist; no program runs in it.
 #[must_use]
 pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
-    let body = Missing(MissingProps { path, why, instead }).into_any();
-    document("Not found — Rollcast".to_owned(), String::new(), build, ().into_any(), body)
+    let body = view! { <Missing path why instead/> };
+    document("Not found — Rollcast".to_owned(), String::new(), build, ().into_any(), body.into_any())
 }
 
-/// A document around markup that was rendered before; no program runs in it.
-#[must_use]
-pub fn plain(title: String, markup: String, build: &str) -> impl IntoView + use<> {
-    let body = view! {
-        <header class="top"><Brand/></header>
-        <main><h1 class="aside">{title.clone()}</h1><div class="alone" inner_html=markup></div></main>
-        <svg class="drawings" aria-hidden="true" inner_html=DRAWINGS></svg>
-    };
-    document(title, String::new(), build, ().into_any(), body.into_any())
-}
-
-fn document(title: String, description: String, build: &str, program: AnyView, body: AnyView) -> impl IntoView + use<> {
+fn document(title: String, description: String, build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
     let versioned = |path: &str| format!("{path}?v={build}");
     view! {
         <!DOCTYPE html>
@@ -77,9 +53,9 @@ fn document(title: String, description: String, build: &str, program: AnyView, b
                 <link rel="icon" type="image/svg+xml" href=versioned("/icon.svg")/>
                 <link rel="stylesheet" href=versioned("/pkg/rollcast.css")/>
                 <script src=versioned("/theme.js")></script>
-                {program}
+                {head}
             </head>
-            <body>{body}</body>
+            <body>{body}<Drawings/></body>
         </html>
     }
 }

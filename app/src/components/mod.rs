@@ -1,11 +1,14 @@
-//! The parts of the pages, one public component per file (small helpers beside it). Each says which of its places change
-//! ([`slots::Slots`]); its markup is made by the server alone.
+//! The visible parts of the pages, one component per file, each named as its file.
 
-pub mod connection;
-pub mod header;
-#[cfg(feature = "ssr")]
-pub mod legend;
-pub mod score;
-pub mod slots;
-pub mod transport;
-pub mod verdict;
+pub mod banner;
+pub mod brand;
+pub mod copy;
+pub mod detail;
+pub mod elsewhere;
+pub mod list;
+pub mod notices;
+pub mod opened;
+pub mod playground;
+pub mod rollout;
+pub mod tokens;
+pub mod wall;

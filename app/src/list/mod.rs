@@ -4,25 +4,17 @@
 //!   headings and lines by number ──spots()──► the ones in view, with room left before and after ──rows()──► plans
 //! ```
 
-mod row;
+mod ages;
 
 use timeline::list::{Copy, Group, Overall, Query};
 use timeline::words::{count, safe};
 
-use crate::rows::Plan;
-
-pub use row::Ages;
+pub use ages::Ages;
 
 /// Height of a heading, in pixels; style sheets have the same.
 const HEAD_PX: f64 = 44.0;
 /// Height of a line before it was measured.
 pub const LINE_PX: f64 = 58.0;
-
-/// Key of the room before and after the rows.
-const BEFORE: u128 = 1;
-const AFTER: u128 = 2;
-/// Keys of headings begin here.
-const HEADS: u128 = 16;
 
 /// Something in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,31 +78,6 @@ pub fn lines_from(overall: &Overall, from: u32, to: u32) -> Part {
         number += head.lines;
     }
     part
-}
-
-/// The rows of a part.
-pub fn rows<'c>(copy: &'c Copy, part: &Part, ages: &'c Ages) -> Vec<Plan<'c>> {
-    let mut plans = Vec::with_capacity(part.spots.len() + 2);
-    let room = |key, px| Plan::made(key, row::room(px));
-    if part.before_px > 0.0 {
-        plans.push(room(BEFORE, part.before_px));
-    }
-    for spot in &part.spots {
-        plans.push(match *spot {
-            Spot::Head(index) => match copy.overall.heads.get(index) {
-                Some(head) => Plan::made(HEADS + index as u128, row::head(&copy.overall, head)),
-                None => continue,
-            },
-            Spot::Line(number) => match copy.line(number) {
-                Some(entry) => row::line(&copy.overall, entry, ages),
-                None => Plan::made(u128::from(number) << 32, row::not_yet()),
-            },
-        });
-    }
-    if part.after_px > 0.0 {
-        plans.push(room(AFTER, part.after_px));
-    }
-    plans
 }
 
 /// "1,284 Deployments · 3 under way · 2 stuck".

@@ -1,32 +1,32 @@
-//! The client: one link, one queue of frames, drained once per animation frame into whatever the page shows; in a hidden tab,
-//! where no animation frames come, as soon as they arrive.
+//! The client: one connection to the server, one queue of frames, drained once per animation frame into whatever the page
+//! shows; in a hidden tab, where no animation frames come, as soon as they arrive.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
+use leptos::leptos_dom::helpers::{IntervalHandle, WindowListenerHandle};
+use leptos::prelude::*;
+use send_wrapper::SendWrapper;
 use timeline::Millis;
-use timeline::frame::{self, PROTOCOL, Position, Scope, ServerFrame, Unreadable, ViewerFrame};
-use wasm_bindgen::prelude::*;
+use timeline::frame::{self, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
 
-use super::link::{Effect, LinkEvent, LinkState, step};
+use super::link::{Effect as Do, LinkEvent, LinkState, step};
 use super::socket::{Socket, SocketEvent};
+use crate::browser::{self, page_millis};
+use crate::rows::set_if_new;
 
-/// Where the page remembers for which build it reloaded, so that it does so once.
+/// Where the tab remembers for which build it reloaded, so that it does so once.
 const RELOADED_FOR: &str = "rollcast-reloaded-for";
 /// Pages reload spread over this time, in milliseconds, when the server was updated.
 const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
-/// Tries of the link are looked at this often, in milliseconds.
-const TICK_MILLIS: i32 = 250;
+/// Tries of the link are looked at this often.
+const TICK: Duration = Duration::from_millis(250);
+/// What the page says when it cannot read what the server sends, and loading it again did not help.
+const UNREADABLE: &str = "Rollcast was updated, and this page cannot read what it sends. Load the page again.";
 
 /// What shows the frames.
 pub trait Screen {
-    /// Reads a frame; `None` where it is not about what this screen shows.
-    ///
-    /// # Errors
-    /// When it is no frame of this version.
-    fn decode(&self, bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
-        frame::decode_server(bytes).map(Some)
-    }
     /// How the link is.
     fn link(&self, state: LinkState, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
@@ -50,109 +50,217 @@ pub enum Ask {
     Follow(Box<Scope>),
 }
 
-struct Client {
-    screen: Box<dyn Screen>,
-    scope: RefCell<Scope>,
-    build: String,
+/// The connection of the whole application, kept while the viewer goes from page to page. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct Live {
+    build: StoredValue<String>,
+    client: StoredValue<Option<SendWrapper<Client>>>,
+    /// What is wrong with this page as a whole; empty when nothing is.
+    pub trouble: RwSignal<&'static str>,
+}
+
+impl Live {
+    /// Provides the connection to all pages; it is made when the first page follows something.
+    pub fn provide(build: String) -> Self {
+        let live = Self {
+            build: StoredValue::new(build),
+            client: StoredValue::new(None),
+            trouble: RwSignal::new(""),
+        };
+        provide_context(live);
+        live
+    }
+
+    /// The connection of the application around this component.
+    ///
+    /// # Panics
+    /// Outside of the application.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "every page is inside the application")]
+    pub fn of_app() -> Self {
+        use_context().expect("Live is provided by App")
+    }
+
+    /// Build of the page's program.
+    #[must_use]
+    pub fn build(self) -> String {
+        self.build.get_value()
+    }
+
+    /// Shows what is followed on a screen, from here until the component around it is gone. Called from effects.
+    pub fn follow(self, screen: Rc<dyn Screen>, scope: Scope) {
+        let client = self.client.try_update_value(|client| {
+            client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
+        });
+        if let Some(client) = client {
+            client.follow(screen, scope);
+        }
+    }
+
+    /// Nothing is shown any more, unless something else is already.
+    pub fn leave(self, screen: &Rc<dyn Screen>) {
+        self.client.with_value(|client| {
+            if let Some(client) = client {
+                client.leave(screen);
+            }
+        });
+    }
+}
+
+/// One connection. Clones share it; it ends with [`Client::stop`].
+#[derive(Clone)]
+pub struct Client(Rc<Inner>);
+
+struct Inner {
+    live: Live,
     /// The page as a whole is as live as this client.
     is_main: bool,
+    followed: RefCell<Option<(Rc<dyn Screen>, Scope)>>,
     state: Cell<LinkState>,
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
-    is_animating: Cell<bool>,
-}
-
-/// Starts the client of a page. It lives as long as the page.
-pub fn start(screen: Box<dyn Screen>, scope: Scope, build: String, is_main: bool) {
-    let client = Rc::new(Client {
-        screen,
-        scope: RefCell::new(scope),
-        build,
-        is_main,
-        state: Cell::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
-        socket: RefCell::new(None),
-        queue: RefCell::default(),
-        is_animating: Cell::new(false),
-    });
-    client.connect();
-    client.every(TICK_MILLIS, |client| {
-        client.happened(LinkEvent::Tick);
-        if is_hidden() {
-            client.drain(); // what came before it was hidden
-        }
-    });
-    for event in ["online", "pageshow", "focus"] {
-        client.on_window(event, |client| client.happened(LinkEvent::Awake));
-    }
-    client.next_frame();
+    is_over: Cell<bool>,
+    timer: RefCell<Option<IntervalHandle>>,
+    listeners: RefCell<Vec<WindowListenerHandle>>,
 }
 
 impl Client {
-    fn happened(self: &Rc<Self>, event: LinkEvent) {
-        let before = self.state.get();
-        let (state, effect) = step(before, event, page_millis(), js_sys::Math::random());
-        self.state.set(state);
-        if state != before {
-            self.screen.link(state, page_millis());
+    /// Connects. The page as a whole (`html[data-live]`) is as live as its main client.
+    #[must_use]
+    pub fn start(live: Live, is_main: bool) -> Self {
+        let client = Self(Rc::new(Inner {
+            live,
+            is_main,
+            followed: RefCell::default(),
+            state: Cell::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
+            socket: RefCell::new(None),
+            queue: RefCell::default(),
+            is_over: Cell::new(false),
+            timer: RefCell::default(),
+            listeners: RefCell::default(),
+        }));
+        client.connect();
+        let of = client.clone();
+        let tick = move || {
+            of.happened(LinkEvent::Tick);
+            if browser::is_hidden() {
+                of.drain(); // what came before it was hidden
+            }
+        };
+        client.0.timer.replace(set_interval_with_handle(tick, TICK).ok());
+        for event in ["online", "pageshow", "focus"] {
+            let of = client.clone();
+            let awake = move |_| of.happened(LinkEvent::Awake);
+            client.0.listeners.borrow_mut().push(window_event_listener_untyped(event, awake));
         }
-        if self.is_main && state.is_live() != before.is_live() {
-            note_live(state.is_live());
+        client.next_frame();
+        client
+    }
+
+    /// Ends the connection for good.
+    pub fn stop(&self) {
+        self.0.is_over.set(true);
+        self.0.followed.replace(None);
+        self.0.socket.replace(None);
+        if let Some(timer) = self.0.timer.take() {
+            timer.clear();
+        }
+        self.0.listeners.take().into_iter().for_each(WindowListenerHandle::remove);
+    }
+
+    /// Shows something else from here on.
+    pub fn follow(&self, screen: Rc<dyn Screen>, scope: Scope) {
+        self.0.queue.borrow_mut().clear(); // of what was followed before
+        screen.link(self.0.state.get(), page_millis());
+        let since = screen.position();
+        self.0.followed.replace(Some((screen, scope)));
+        if self.0.state.get().is_live() {
+            self.subscribe(since);
+        }
+    }
+
+    fn leave(&self, screen: &Rc<dyn Screen>) {
+        let is_it = self.0.followed.borrow().as_ref().is_some_and(|(known, _)| Rc::ptr_eq(known, screen));
+        if is_it {
+            self.0.followed.replace(None);
+            self.say(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
+        }
+    }
+
+    fn screen(&self) -> Option<Rc<dyn Screen>> {
+        self.0.followed.borrow().as_ref().map(|(screen, _)| screen.clone())
+    }
+
+    fn happened(&self, event: LinkEvent) {
+        if self.0.is_over.get() {
+            return;
+        }
+        let before = self.0.state.get();
+        let (state, effect) = step(before, event, page_millis(), js_sys::Math::random());
+        self.0.state.set(state);
+        if state != before
+            && let Some(screen) = self.screen()
+        {
+            screen.link(state, page_millis());
+        }
+        if self.0.is_main && state.is_live() != before.is_live() {
+            browser::note("data-live", if state.is_live() { "true" } else { "false" });
         }
         match effect {
-            Effect::None => {}
-            Effect::Connect => self.connect(),
-            Effect::Greet => {
-                let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: self.build.clone() };
-                self.say(&hello);
-                self.subscribe(self.screen.position());
+            Do::None => {}
+            Do::Connect => self.connect(),
+            Do::Greet => {
+                self.say(&ViewerFrame::Hello { protocol: PROTOCOL, build: self.0.live.build() });
+                self.subscribe(self.screen().and_then(|screen| screen.position()));
             }
         }
     }
 
-    fn connect(self: &Rc<Self>) {
-        self.socket.replace(None);
+    fn connect(&self) {
+        self.0.socket.replace(None);
         let client = self.clone();
         let socket = Socket::open(move |event| match event {
             SocketEvent::Opened => client.happened(LinkEvent::Opened),
             SocketEvent::Closed => client.happened(LinkEvent::Closed),
             SocketEvent::Frame(bytes) => {
                 client.happened(LinkEvent::Heard);
-                match client.screen.decode(&bytes) {
-                    Ok(Some(ServerFrame::Hello { protocol, build }))
-                        if protocol != PROTOCOL || build != client.build =>
-                    {
-                        client.reload_for(&build);
-                    }
-                    Ok(Some(frame)) => {
-                        client.queue.borrow_mut().push(frame);
-                        if is_hidden() {
-                            client.drain(); // timers may run once a minute only
-                        }
-                    }
-                    Ok(None) => {}
-                    // The server speaks another language now.
-                    Err(_) => client.reload_for("unreadable"),
-                }
+                client.hear(&bytes);
             }
         });
-        self.socket.replace(socket);
+        self.0.socket.replace(socket);
+    }
+
+    fn hear(&self, bytes: &[u8]) {
+        match frame::decode_server(bytes) {
+            Ok(ServerFrame::Hello { protocol, build }) if protocol != PROTOCOL || build != self.0.live.build() => {
+                self.reload_for(&build);
+            }
+            Ok(frame) => {
+                self.0.queue.borrow_mut().push(frame);
+                if browser::is_hidden() {
+                    self.drain(); // timers may run once a minute only
+                }
+            }
+            // The server speaks another language now.
+            Err(_) => self.reload_for("unreadable"),
+        }
     }
 
     fn subscribe(&self, since: Option<Position>) {
-        let scope = self.scope.borrow().clone();
+        let scope = self.0.followed.borrow().as_ref().map_or(Scope::Nothing, |(_, scope)| scope.clone());
         self.say(&ViewerFrame::Subscribe { scope, since });
     }
 
     fn say(&self, frame: &ViewerFrame) {
-        if let Some(socket) = self.socket.borrow().as_ref() {
+        if let Some(socket) = self.0.socket.borrow().as_ref() {
             socket.send(frame);
         }
     }
 
     fn drain(&self) {
-        let frames = std::mem::take(&mut *self.queue.borrow_mut());
-        if !frames.is_empty() {
-            self.ask(self.screen.frames(frames, page_millis()));
+        let frames = std::mem::take(&mut *self.0.queue.borrow_mut());
+        if let Some(screen) = self.screen().filter(|_| !frames.is_empty()) {
+            self.ask(screen.frames(frames, page_millis()));
         }
     }
 
@@ -160,80 +268,38 @@ impl Client {
         match ask {
             Ask::Nothing => {}
             Ask::Snapshot => self.subscribe(None),
-            Ask::Follow(scope) => {
-                self.scope.replace(*scope);
+            Ask::Follow(wanted) => {
+                if let Some((_, scope)) = self.0.followed.borrow_mut().as_mut() {
+                    *scope = *wanted;
+                }
                 self.subscribe(None);
             }
             Ask::Moment(at_millis) => self.say(&ViewerFrame::Moment { at_millis }),
         }
     }
 
-    fn next_frame(self: &Rc<Self>) {
-        if self.is_animating.replace(true) {
-            return;
-        }
+    fn next_frame(&self) {
         let client = self.clone();
-        let frame = Closure::once_into_js(move || {
-            client.is_animating.set(false);
-            client.drain();
-            client.ask(client.screen.animate(page_millis()));
-            client.next_frame();
-        });
-        if let Some(window) = web_sys::window() {
-            let _ = window.request_animation_frame(frame.unchecked_ref());
-        }
-    }
-
-    /// The server has another build: reload, once, and not all pages at the same moment.
-    fn reload_for(&self, build: &str) {
-        let Some(window) = web_sys::window() else { return };
-        if let Ok(Some(storage)) = window.session_storage() {
-            if storage.get_item(RELOADED_FOR).ok().flatten().as_deref() == Some(build) {
+        request_animation_frame(move || {
+            if client.0.is_over.get() {
                 return;
             }
-            let _ = storage.set_item(RELOADED_FOR, build);
-        }
-        let reload = Closure::once_into_js(move || {
-            if let Some(window) = web_sys::window() {
-                let _ = window.location().reload();
+            client.drain();
+            if let Some(screen) = client.screen() {
+                client.ask(screen.animate(page_millis()));
             }
+            client.next_frame();
         });
+    }
+
+    /// The server has another build: the page loads itself again, once, and not all pages at the same moment.
+    fn reload_for(&self, build: &str) {
+        let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(build);
+        if is_reloaded || !browser::remember_here(RELOADED_FOR, Some(build)) {
+            set_if_new(&self.0.live.trouble, UNREADABLE);
+            return;
+        }
         let wait = js_sys::Math::random() * RELOAD_SPREAD_MILLIS;
-        let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(reload.unchecked_ref(), wait as i32);
+        set_timeout(browser::reload, Duration::from_millis(wait as u64));
     }
-
-    fn every(self: &Rc<Self>, millis: i32, run: impl Fn(&Rc<Self>) + 'static) {
-        let client = self.clone();
-        let callback = Closure::<dyn FnMut()>::new(move || run(&client)).into_js_value();
-        if let Some(window) = web_sys::window() {
-            let _ = window.set_interval_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), millis);
-        }
-    }
-
-    fn on_window(self: &Rc<Self>, event: &str, run: impl Fn(&Rc<Self>) + 'static) {
-        let client = self.clone();
-        let callback = Closure::<dyn FnMut()>::new(move || run(&client)).into_js_value();
-        if let Some(window) = web_sys::window() {
-            let _ = window.add_event_listener_with_callback(event, callback.unchecked_ref());
-        }
-    }
-}
-
-/// Milliseconds since the page began, never going back.
-#[must_use]
-pub fn page_millis() -> f64 {
-    web_sys::window().and_then(|window| window.performance()).map_or(0.0, |performance| performance.now())
-}
-
-/// `<html data-live>` tells style sheets and tests whether the page hears from the server.
-fn note_live(is_live: bool) {
-    if let Some(root) =
-        web_sys::window().and_then(|window| window.document()).and_then(|document| document.document_element())
-    {
-        let _ = root.set_attribute("data-live", if is_live { "true" } else { "false" });
-    }
-}
-
-fn is_hidden() -> bool {
-    web_sys::window().and_then(|window| window.document()).is_some_and(|document| document.hidden())
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::header::Brand;
+use crate::components::brand::Brand;
 
 /// Nothing is here.
 #[component]

@@ -4,10 +4,11 @@ pub mod stage;
 
 use timeline::frame::ConnectionState;
 use timeline::list::{ClusterState, Copy, Entry, Group, Overall};
-use timeline::words::{clock, safe};
+use timeline::words::safe;
 
-use crate::components::connection::state_words;
+use crate::connection::state_words;
 use crate::list::Ages;
+use crate::zone::Zone;
 
 /// Lines that a wall follows: those on stage, those that wait, and what was done last.
 pub const LINES: u32 = 40;
@@ -88,14 +89,14 @@ pub fn calm_count(overall: &Overall) -> String {
 
 /// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC"; what is not live comes first.
 #[must_use]
-pub fn connections(overall: &Overall) -> String {
+pub fn connections(overall: &Overall, zone: Zone) -> String {
     let mut words = String::new();
     let is_stale = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Stale { .. });
     let well = overall.clusters.iter().filter(|cluster| !is_stale(cluster));
     let is_many = well.clone().count() > 2;
     for cluster in overall.clusters.iter().filter(is_stale).chain(well.clone().filter(|_| !is_many)) {
         words.push_str(if words.is_empty() { "" } else { " · " });
-        words.push_str(&format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection))));
+        words.push_str(&format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection, zone))));
     }
     if is_many {
         let live = if words.is_empty() { "" } else { " · " };
@@ -111,9 +112,9 @@ fn lowered(words: &str) -> String {
 
 /// What is said across the top when what is shown is old.
 #[must_use]
-pub fn stale(overall: &Overall, is_linked: bool, heard_millis: i64) -> String {
+pub fn stale(overall: &Overall, is_linked: bool, heard_millis: i64, zone: Zone) -> String {
     if !is_linked {
-        return format!("No word from Rollcast since {} UTC. What you see is from then.", clock(heard_millis));
+        return format!("No word from Rollcast since {}. What you see is from then.", zone.stamp(heard_millis));
     }
     let mut words = String::new();
     if !overall.trouble.is_empty() {
@@ -121,7 +122,7 @@ pub fn stale(overall: &Overall, is_linked: bool, heard_millis: i64) -> String {
     }
     for cluster in &overall.clusters {
         if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
-            words.push_str(&format!("No word from {} since {} UTC. ", safe(&cluster.name), clock(since_millis)));
+            words.push_str(&format!("No word from {} since {}. ", safe(&cluster.name), zone.stamp(since_millis)));
         }
     }
     words

@@ -1,0 +1,76 @@
+//! The application: what all pages share, and which page an address leads to.
+
+use std::sync::{Arc, Mutex};
+
+use leptos::prelude::*;
+use leptos_meta::provide_meta_context;
+use leptos_router::components::{Route, Router, Routes};
+use leptos_router::path;
+
+use crate::components::elsewhere::Elsewhere;
+use crate::components::notices::Notices;
+use crate::components::opened::Opened;
+use crate::components::playground::strip::Strip;
+use crate::live::client::Live;
+use crate::pages::detail::DetailPage;
+use crate::pages::deployments::DeploymentsPage;
+use crate::pages::rollout::RolloutPage;
+use crate::pages::wall::WallPage;
+use crate::payload::{Page, Payload};
+use crate::zone::Zone;
+
+/// What the document was rendered for: the first page takes it, later ones begin with what the server tells them live.
+#[derive(Clone)]
+pub struct First(Arc<Mutex<Option<Payload>>>);
+
+impl First {
+    /// Takes what the document was rendered for, if it is for the page that asks.
+    #[must_use]
+    pub fn take<P>(wanted: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
+        let first: Self = use_context()?;
+        let payload = first.0.lock().ok()?.take()?;
+        wanted(payload)
+    }
+}
+
+/// All of Rollcast's pages.
+#[component]
+pub fn App(
+    /// What the document is rendered for.
+    page: Page,
+) -> impl IntoView {
+    let Page { build, payload, playground } = page;
+    provide_meta_context();
+    provide_context(First(Arc::new(Mutex::new(Some(payload)))));
+    Live::provide(build);
+    Zone::provide();
+    Opened::provide();
+    view! {
+        <Notices/>
+        <Router>
+            {playground.map(|playground| view! { <Strip first=playground/> })}
+            <Routes fallback=Elsewhere>
+                <Route path=path!("/") view=DeploymentsPage/>
+                <Route path=path!("/wall") view=WallPage/>
+                <Route path=path!("/clusters/:cluster") view=DeploymentsPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace") view=DeploymentsPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name") view=RolloutPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/pods/:uid") view=DetailPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/revisions/:revision") view=DetailPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/rollouts") view=DetailPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/share") view=DetailPage/>
+            </Routes>
+        </Router>
+    }
+}
+
+/// The program cannot go on: says so instead of leaving a frozen picture. Needs nothing but the document.
+#[cfg(feature = "hydrate")]
+pub fn stopped() {
+    use crate::components::notices::STOPPED;
+
+    if let Some(bar) = document().get_element_by_id(STOPPED) {
+        bar.set_class_name("banner");
+    }
+    crate::browser::note("data-live", "false");
+}

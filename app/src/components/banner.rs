@@ -1,0 +1,23 @@
+//! A bar that says something; not there while there is nothing to say.
+
+use leptos::prelude::*;
+
+/// The bar.
+#[component]
+pub fn Banner(
+    /// What it says; nothing while it is empty.
+    #[prop(into)]
+    words: Signal<String>,
+    /// How tests find it.
+    test_id: &'static str,
+    /// It tells something that is not wrong.
+    #[prop(optional)]
+    is_quiet: bool,
+) -> impl IntoView {
+    let class = move || match (words.read().is_empty(), is_quiet) {
+        (true, _) => "unused",
+        (false, true) => "banner quiet",
+        (false, false) => "banner",
+    };
+    view! { <div class=class role="status" data-testid=test_id>{move || words.get()}</div> }
+}

@@ -1,0 +1,1 @@
+//! Details of a Deployment, beside the picture or as a page of their own.

@@ -1,0 +1,12 @@
+//! What this program does with an address that it does not know: the server is asked, which knows more addresses and says what is
+//! wrong with the others.
+
+use leptos::prelude::*;
+
+use crate::browser;
+
+/// Asks the server.
+#[component]
+pub fn Elsewhere() -> impl IntoView {
+    Effect::new(move |_| browser::reload());
+}

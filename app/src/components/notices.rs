@@ -1,0 +1,25 @@
+//! Bars that concern the page as a whole, whichever page it is.
+
+use leptos::prelude::*;
+
+use crate::components::banner::Banner;
+use crate::live::client::Live;
+
+/// Id of the bar that is shown when the page's program ended: by the program's last breath, and by `public/start.js` where it could
+/// not begin.
+pub const STOPPED: &str = "stopped";
+
+/// The bars.
+#[component]
+pub fn Notices() -> impl IntoView {
+    let trouble = Live::of_app().trouble;
+    view! {
+        <div id=STOPPED class="unused" role="alert" data-testid="stopped">
+            <span id="stopped-why">"This page stopped."</span>" "<a href="" rel="external">"Load it again"</a>
+        </div>
+        <noscript>
+            <p class="banner quiet" data-testid="no-scripts">"Scripts are off: this is how things were when the page was loaded. Load it again to look again."</p>
+        </noscript>
+        <Banner test_id="page-trouble" words=move || trouble.get().to_owned()/>
+    }
+}

@@ -1,0 +1,3 @@
+//! The strip above the pages of the playground.
+
+pub mod strip;

@@ -1,0 +1,29 @@
+//! The clusters' clocks, for "since 18 s".
+
+use timeline::Millis;
+use timeline::list::{Entry, Overall};
+use timeline::words::age;
+
+/// The clusters' clocks, for "since 18 s".
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ages(pub Vec<Millis>);
+
+impl Ages {
+    /// As they were told.
+    #[must_use]
+    pub fn told(overall: &Overall) -> Self {
+        Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
+    }
+
+    /// How long ago that is which a line tells.
+    #[must_use]
+    pub fn of(&self, entry: &Entry) -> String {
+        age(self.now(entry) - entry.summary.since_millis)
+    }
+
+    /// The time of a line's cluster.
+    #[must_use]
+    pub fn now(&self, entry: &Entry) -> Millis {
+        self.0.get(usize::from(entry.cluster)).copied().unwrap_or_default()
+    }
+}

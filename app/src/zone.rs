@@ -1,0 +1,185 @@
+//! In which zone times of day are told: the viewer's own, UTC on request. The server tells UTC, and the browser goes on in
+//! the viewer's zone once the page is alive, so that what was rendered is taken over as it is.
+
+use leptos::prelude::*;
+use timeline::{Millis, words};
+
+use crate::browser;
+
+/// Where the choice is remembered.
+const REMEMBERED: &str = "rollcast.zone";
+/// What follows a time of day in sentences of the server.
+const MARK: &str = " UTC";
+/// Letters of a time of day: 14:02:05.
+const CLOCK: usize = 8;
+
+/// A zone that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// Coordinated universal time.
+    Utc,
+    /// That of the viewer's system.
+    Own,
+    /// A zone by its name in the IANA database: "Europe/Berlin".
+    Named(String),
+}
+
+impl Choice {
+    /// What an address or the browser's memory says; `None` when it cannot be the name of a zone.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
+        match text {
+            "utc" | "UTC" => Some(Self::Utc),
+            "own" => Some(Self::Own),
+            name if name.len() <= 64 && name.contains('/') && name.chars().all(is_name) => {
+                Some(Self::Named(name.to_owned()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The zone of a page. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct Zone(RwSignal<Choice>);
+
+impl Zone {
+    /// Provides the zone of a page to all its components: UTC until the page is alive.
+    pub fn provide() -> Self {
+        let zone = Self(RwSignal::new(Choice::Utc));
+        provide_context(zone);
+        Effect::new(move |_| {
+            let asked = browser::parameter("zone").and_then(|text| Choice::named(&text));
+            let remembered = || browser::remembered(REMEMBERED).and_then(|text| Choice::named(&text));
+            zone.0.set(asked.or_else(remembered).unwrap_or(Choice::Own));
+        });
+        zone
+    }
+
+    /// The zone of the page around this component.
+    #[must_use]
+    pub fn of_page() -> Self {
+        use_context().unwrap_or_else(|| Self(RwSignal::new(Choice::Utc)))
+    }
+
+    /// Between UTC and the viewer's own; remembered.
+    pub fn toggle(self) {
+        let next = if self.0.with_untracked(|choice| *choice == Choice::Utc) { Choice::Own } else { Choice::Utc };
+        browser::remember(REMEMBERED, if next == Choice::Utc { "utc" } else { "own" });
+        self.0.set(next);
+    }
+
+    /// The time of day, "14:02:05"; follows the choice.
+    #[must_use]
+    pub fn clock(self, at_millis: Millis) -> String {
+        self.0.with(|choice| match choice {
+            Choice::Utc => words::clock(at_millis),
+            Choice::Own => words::clock(at_millis - browser::behind_utc_millis(at_millis)),
+            Choice::Named(name) => browser::time_in(name, at_millis).0,
+        })
+    }
+
+    /// What the zone is called at that time: "UTC", "CEST", "GMT+5:30".
+    #[must_use]
+    pub fn name(self, at_millis: Millis) -> String {
+        self.0.with(|choice| match choice {
+            Choice::Utc => "UTC".to_owned(),
+            Choice::Own => browser::time_in("", at_millis).1,
+            Choice::Named(name) => browser::time_in(name, at_millis).1,
+        })
+    }
+
+    /// Time and zone: "14:02:05 UTC".
+    #[must_use]
+    pub fn stamp(self, at_millis: Millis) -> String {
+        format!("{} {}", self.clock(at_millis), self.name(at_millis))
+    }
+
+    /// A sentence of the server, which tells times of day in UTC, with those times in this zone. They are taken to lie
+    /// within twelve hours of `near_millis`.
+    #[must_use]
+    pub fn said(self, sentence: &str, near_millis: Millis) -> String {
+        if self.0.with(|choice| *choice == Choice::Utc) || !sentence.contains(MARK) {
+            return sentence.to_owned();
+        }
+        told(sentence, near_millis, |at_millis| self.stamp(at_millis))
+    }
+}
+
+/// A sentence in which every "14:02:05 UTC" is told in other words.
+fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis) -> String) -> String {
+    let mut out = String::with_capacity(sentence.len());
+    let mut rest = sentence;
+    while let Some(mark) = rest.find(MARK) {
+        let (before, after) = (rest.get(..mark).unwrap_or_default(), rest.get(mark + MARK.len()..).unwrap_or_default());
+        let clock = mark.checked_sub(CLOCK).and_then(|at| before.get(at..));
+        match clock.and_then(|clock| millis_of_day(clock)) {
+            Some(of_day) => {
+                out.push_str(before.get(..mark - CLOCK).unwrap_or_default());
+                out.push_str(&stamp(nearest(of_day, near_millis)));
+            }
+            None => {
+                out.push_str(before);
+                out.push_str(MARK);
+            }
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+const DAY_MILLIS: Millis = 86_400_000;
+
+/// The moment with that time of day which is nearest to another one.
+fn nearest(of_day: Millis, near_millis: Millis) -> Millis {
+    let off = (of_day - near_millis.rem_euclid(DAY_MILLIS)).rem_euclid(DAY_MILLIS);
+    near_millis + if off > DAY_MILLIS / 2 { off - DAY_MILLIS } else { off }
+}
+
+/// Milliseconds since midnight of "14:02:05".
+fn millis_of_day(clock: &str) -> Option<Millis> {
+    let mut parts = clock.split(':');
+    let mut part = |most: Millis| {
+        let text = parts.next().filter(|text| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()))?;
+        text.parse::<Millis>().ok().filter(|number| *number < most)
+    };
+    let seconds = part(24)? * 3_600 + part(60)? * 60 + part(60)?;
+    parts.next().is_none().then_some(seconds * 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-22 23:30:00 UTC.
+    const NEAR: Millis = 1_795_390_200_000;
+
+    #[test]
+    fn times_in_sentences_are_told_in_the_viewers_zone() {
+        let two_hours_ahead = |sentence: &str| told(sentence, NEAR, |at| format!("{} CEST", words::clock(at + 7_200_000)));
+        assert_eq!(two_hours_ahead("Stale since 23:29:01 UTC: no word."), "Stale since 01:29:01 CEST: no word.");
+        assert_eq!(two_hours_ahead("From 23:59:59 UTC to 00:00:01 UTC"), "From 01:59:59 CEST to 02:00:01 CEST");
+        for as_it_is in ["Times are in UTC", "é3:29:01 UTC", "25:00:00 UTC", " UTC", "no time", ""] {
+            assert_eq!(two_hours_ahead(as_it_is), as_it_is);
+        }
+    }
+
+    #[test]
+    fn a_time_of_day_belongs_to_the_nearest_day() {
+        let of_day = |clock: &str| nearest(millis_of_day(clock).unwrap(), NEAR) - NEAR;
+        assert_eq!(of_day("23:30:01"), 1_000);
+        assert_eq!(of_day("00:30:00"), 3_600_000);
+        assert_eq!(of_day("23:00:00"), -1_800_000);
+    }
+
+    #[test]
+    fn zones_have_names_that_are_names() {
+        assert_eq!(Choice::named("utc"), Some(Choice::Utc));
+        assert_eq!(Choice::named("Europe/Berlin"), Some(Choice::Named("Europe/Berlin".to_owned())));
+        for wrong in ["", "berlin", "Europe/<script>", "a/b c", &"a/".repeat(40)] {
+            assert_eq!(Choice::named(wrong), None, "{wrong}");
+        }
+    }
+}
