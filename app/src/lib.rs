@@ -26,6 +26,7 @@ pub mod numbers;
 pub mod pages;
 pub mod payload;
 pub mod playground;
+pub mod rollout;
 pub mod rows;
 pub mod score;
 #[cfg(feature = "ssr")]

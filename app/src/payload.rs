@@ -10,6 +10,7 @@ use timeline::words::safe;
 
 use crate::detail::{Detail, Home};
 use crate::playground::Playground;
+use crate::rollout::board::Place;
 
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
@@ -48,7 +49,7 @@ pub struct DetailPayload {
 }
 
 /// A list, for its page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListPayload {
     /// Which Deployments.
     pub query: Query,
@@ -103,6 +104,18 @@ impl DeploymentPayload {
     #[must_use]
     pub fn path(&self) -> String {
         crate::address::deployment(&self.cluster, &self.namespace, &self.name)
+    }
+
+    /// Which Deployment it is about.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place {
+            cluster: self.cluster.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            uid: self.uid,
+            revision: self.revision,
+        }
     }
 
     /// What is said at the moment that the link names.

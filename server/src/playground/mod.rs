@@ -161,7 +161,7 @@ impl Playground {
 
     fn told_now(&self) -> String {
         let strip = self.strip();
-        json!({ "texts": strip.texts(), "commands": strip.commands(), "off": strip.off(), "pods": strip.pods })
+        json!({ "pods": strip.pods })
             .to_string()
     }
 
