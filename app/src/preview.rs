@@ -78,7 +78,7 @@ pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str
                 escaped(line)
             );
         }
-        for line in lines(&view.verdict.why, WHY, 1) {
+        for line in lines(&view.explanation(), WHY, 1) {
             let _ = write!(out, "<text x=\"60\" y=\"226\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
         }
     }

@@ -16,7 +16,7 @@ pub fn slots(board: &Board, slots: &mut Slots) {
     with("badge", "class", |view| format!("badge {}", view.verdict.tone.name()));
     with("badge", "", |view| view.verdict.badge.clone());
     with("verdict", "", |view| view.verdict.sentence.clone());
-    with("why", "", |view| view.verdict.why.clone());
+    with("why", "", timeline::view::View::explanation);
     with("new-available", "", |view| format!("{} of {}", view.counts.new_available, view.wanted));
     with("available", "", |view| view.counts.available.to_string());
     let (view, second) = (board.view.clone(), board.second.clone());

@@ -7,7 +7,7 @@ pub mod share;
 
 use leptos::prelude::*;
 use timeline::Uid;
-use timeline::words::safe;
+use timeline::words::{safe, shell_word as word};
 
 use crate::address;
 
@@ -84,13 +84,6 @@ fn linked(text: &str) -> AnyView {
     }
 }
 
-/// A word for a shell: names of Kubernetes are plain, anything else is quoted.
-fn word(text: &str) -> String {
-    let text = safe(text);
-    let is_plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:@".contains(&b));
-    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,11 +96,5 @@ mod tests {
             assert!(!markup(text).contains("<a"), "{text}");
         }
         assert!(!markup("https://a\"><script>").contains("<script>"));
-    }
-
-    #[test]
-    fn hostile_names_stay_one_word() {
-        assert_eq!(word("web-1"), "web-1");
-        assert_eq!(word("a; rm -rf '$HOME'"), r"'a; rm -rf '\''$HOME'\'''");
     }
 }

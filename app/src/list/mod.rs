@@ -113,12 +113,12 @@ pub fn rows<'c>(copy: &'c Copy, part: &Part, ages: &'c Ages) -> Vec<Plan<'c>> {
     plans
 }
 
-/// "1,284 Deployments · 3 under way · 2 stuck".
+/// "1,284 Deployments · 3 in progress · 2 stuck".
 #[must_use]
 pub fn summary(overall: &Overall) -> String {
     let [stuck, moving, ..] = overall.counts;
     let mut words = count(overall.all, "Deployment");
-    for (number, what) in [(moving, "under way"), (stuck, "stuck")] {
+    for (number, what) in [(moving, "in progress"), (stuck, "stuck")] {
         if number > 0 {
             words.push_str(&format!(" · {number} {what}"));
         }
@@ -131,7 +131,7 @@ pub fn summary(overall: &Overall) -> String {
 pub fn title(overall: &Overall, query: &Query) -> String {
     let [stuck, moving, ..] = overall.counts;
     let mut words = String::new();
-    for (number, what) in [(stuck, "stuck"), (moving, "under way")] {
+    for (number, what) in [(stuck, "stuck"), (moving, "in progress")] {
         if number > 0 {
             words.push_str(if words.is_empty() { "" } else { ", " });
             words.push_str(&format!("{number} {what}"));

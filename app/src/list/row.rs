@@ -85,7 +85,7 @@ pub(super) fn line<'c>(overall: &'c Overall, entry: &'c Entry, ages: &Ages) -> P
         summary.revision.unwrap_or_default(),
         summary.replaces.unwrap_or_default(),
     ];
-    let texts = [&since, &verdict.sentence, &verdict.why, &summary.images];
+    let texts = [&since, &verdict.sentence, &verdict.why, &summary.next, &summary.images];
     let stamp = texts.into_iter().fold(Stamp::default(), |stamp, text| stamp.text(text));
     // A score that moves is made again with every second.
     let lately = &summary.lately;
@@ -122,7 +122,7 @@ fn made(overall: &Overall, entry: &Entry, since: &str, now: Millis) -> Row {
             tiny(summary, now),
             verdict.tone.name(),
             escaped(&verdict.sentence),
-            escaped(&verdict.why),
+            escaped(&summary.explanation()),
             escaped(&summary.images),
             escaped(&address),
         ),

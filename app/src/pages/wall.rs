@@ -115,7 +115,7 @@ fn tile(tile: &TileBoard, prefix: &str, slots: &mut Slots) {
     };
     of_view("figure", |view| format!("{} of {}", view.counts.new_available, view.wanted));
     of_view("sentence", |view| view.verdict.sentence.clone());
-    of_view("why", |view| view.verdict.why.clone());
+    of_view("why", timeline::view::View::explanation);
 }
 
 /// The page.
