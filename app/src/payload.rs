@@ -150,7 +150,7 @@ impl Payload {
             Self::Wall(page) => format!("{}, live.", crate::list::summary(&page.list.copy().overall)),
             Self::Detail(page) => page.detail.title(),
             Self::Deployment(page) => match page.view() {
-                Some(view) => format!("{} {}", view.verdict.sentence, view.verdict.why).trim().to_owned(),
+                Some(view) => format!("{} {}", view.verdict.sentence, view.explanation()),
                 None => "There is no such Deployment.".to_owned(),
             },
         }

@@ -160,6 +160,8 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
         view.verdict.tone = Tone::Quiet;
         view.verdict.sentence = "What was said then is not known here.".to_owned();
         view.verdict.why.clear();
+        view.next.clear();
+        view.remedy = None;
         view.deadline_millis = None;
         view
     });

@@ -70,7 +70,7 @@ impl Malformed {
             "at" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
             "uid" => "the UID of a Deployment",
             "revision" => "the number of a revision, 1 or more",
-            "show" => "stuck, moving, finished or calm",
+            "show" => "stuck, moving, finished or stable",
             "by" => "namespace or verdict",
             "rotate" => "seconds, 2 to 3600",
             "columns" => "1 to 4",
