@@ -87,6 +87,12 @@ impl Board {
         }
     }
 
+    /// The board of the page around this component; on a wall there is none.
+    #[must_use]
+    pub fn of_page() -> Option<Self> {
+        use_context()
+    }
+
     /// The board of a page that was just rendered.
     #[must_use]
     pub fn rendered(payload: &DeploymentPayload) -> Self {

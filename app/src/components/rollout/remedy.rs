@@ -1,21 +1,18 @@
-//! What comes next, and the command that undoes what goes wrong: Rollcast itself changes nothing.
+//! The command that undoes what goes wrong, ready to copy: Rollcast itself changes nothing.
 
 use leptos::prelude::*;
 
 use crate::components::copy::CopyButton;
 use crate::rollout::board::Board;
-use crate::zone::Zone;
 
-/// What comes next, and the command.
+/// The command, where there is one.
 #[component]
 pub fn Remedy(
     /// What it follows.
     board: Board,
 ) -> impl IntoView {
-    let zone = Zone::of_page();
-    let next = move || zone.said(&board.said(|view| view.next.clone()), board.now_millis());
     let remedy = Memo::new(move |_| board.said(|view| view.remedy.clone()));
-    let command = move || {
+    move || {
         remedy.get().map(|remedy| {
             view! {
                 <p class="remedy" data-testid="remedy">
@@ -23,9 +20,5 @@ pub fn Remedy(
                 </p>
             }
         })
-    };
-    view! {
-        <p class="next" data-testid="next">{next}</p>
-        {command}
     }
 }

@@ -1,6 +1,7 @@
 //! The verdict: one sentence, why, and three figures.
 
 use leptos::prelude::*;
+use timeline::view::View;
 use timeline::words::duration;
 
 use super::remedy::Remedy;
@@ -14,16 +15,14 @@ pub fn VerdictLine(
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let said = move |read: fn(&timeline::view::View) -> &str| {
-        move || zone.said(&board.said(|view| read(view).to_owned()), board.now_millis())
-    };
-    let class = move || board.said(|view| format!("badge {}", view.verdict.tone.name()));
+    let said = move |read: fn(&View) -> String| move || zone.said(&board.said(read), board.now_millis());
+    let class = move || board.said(|view: &View| format!("badge {}", view.verdict.tone.name()));
     view! {
         <section class="verdict">
             <div>
-                <span id="badge" class=class data-testid="badge">{said(|view| &view.verdict.badge)}</span>
-                <h1 id="verdict" data-testid="verdict">{said(|view| &view.verdict.sentence)}</h1>
-                <p id="why" class="why" data-testid="why">{said(|view| &view.verdict.why)}</p>
+                <span id="badge" class=class data-testid="badge">{said(|view| view.verdict.badge.clone())}</span>
+                <h1 id="verdict" data-testid="verdict">{said(|view| view.verdict.sentence.clone())}</h1>
+                <p id="why" class="why" data-testid="why">{said(View::explanation)}</p>
                 <Remedy board/>
             </div>
             <Figures board/>
