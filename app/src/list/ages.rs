@@ -1,10 +1,10 @@
-//! The clusters' clocks, for "since 18 s".
+//! The clusters' clocks, for "18 s ago".
 
 use timeline::Millis;
 use timeline::list::{Entry, Overall};
 use timeline::words::age;
 
-/// The clusters' clocks, for "since 18 s".
+/// The clusters' clocks, by the clusters' numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ages(pub Vec<Millis>);
 

@@ -1,184 +1,25 @@
-//! A list of Deployments: which rows of it are made, and what they say. Pure, the same on the server and in the browser.
+//! A list of Deployments: which rows of it are made ([`part`]), what they say ([`line`], [`words`]), what its page follows ([`board`]),
+//! and what keeps that right in the browser ([`screen`]).
 //!
 //! ```text
-//!   headings and lines by number ──spots()──► the ones in view, with room left before and after ──rows()──► plans
+//!   address ─► query ─► screen: asks for the lines around those in view
+//!                          │ news (known)
+//!                          ▼
+//!   headings and lines by number ─► part: those in view, with room before and after ─► board: a signal per row ─► components
 //! ```
 
-mod ages;
-
-use timeline::list::{Copy, Group, Overall, Query};
-use timeline::words::{count, safe};
+pub mod ages;
+pub mod board;
+pub mod keys;
+mod known;
+pub mod line;
+pub mod memory;
+pub mod part;
+pub mod query;
+pub mod screen;
+pub mod tiny;
+pub mod words;
 
 pub use ages::Ages;
-
-/// Height of a heading, in pixels; style sheets have the same.
-const HEAD_PX: f64 = 44.0;
-/// Height of a line before it was measured.
-pub const LINE_PX: f64 = 58.0;
-
-/// Something in its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
-    /// A heading by its number.
-    Head(usize),
-    /// A line by its number.
-    Line(u32),
-}
-
-/// The part of a list that is made.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Part {
-    /// What is in it, in order.
-    pub spots: Vec<Spot>,
-    /// Height of what is before it, in pixels.
-    pub before_px: f64,
-    /// Height of what is after it, in pixels.
-    pub after_px: f64,
-}
-
-/// What of a list lies between two heights, in pixels from its top.
-#[must_use]
-pub fn part(overall: &Overall, line_px: f64, from_px: f64, to_px: f64) -> Part {
-    let mut part = Part::default();
-    let (mut y, mut number) = (0.0, 0_u32);
-    for (index, head) in overall.heads.iter().enumerate() {
-        if y + HEAD_PX > from_px && y < to_px {
-            part.spots.push(Spot::Head(index));
-        } else if y < from_px {
-            part.before_px += HEAD_PX;
-        } else {
-            part.after_px += HEAD_PX;
-        }
-        y += HEAD_PX;
-        // Lines of this heading that end before the part begins, and that begin after it ends.
-        let lines = f64::from(head.lines);
-        // Not `clamp`: what it says when its bounds are wrong brings the formatting of floating point numbers along.
-        let before = ((from_px - y) / line_px).floor().min(lines).max(0.0);
-        let until = ((to_px - y) / line_px).ceil().min(lines).max(before);
-        part.before_px += before * line_px;
-        part.after_px += (lines - until) * line_px;
-        part.spots.extend((number + before as u32..number + until as u32).map(Spot::Line));
-        y += lines * line_px;
-        number += head.lines;
-    }
-    part
-}
-
-/// The part with the first lines, as the server renders it: nothing is left out before it.
-#[must_use]
-pub fn lines_from(overall: &Overall, from: u32, to: u32) -> Part {
-    let mut part = Part::default();
-    let mut number = 0;
-    for (index, head) in overall.heads.iter().enumerate() {
-        let (first, last) = (number.max(from), (number + head.lines).min(to));
-        if first < last {
-            part.spots.push(Spot::Head(index));
-            part.spots.extend((first..last).map(Spot::Line));
-        }
-        number += head.lines;
-    }
-    part
-}
-
-/// "1,284 Deployments · 3 under way · 2 stuck".
-#[must_use]
-pub fn summary(overall: &Overall) -> String {
-    let [stuck, moving, ..] = overall.counts;
-    let mut words = count(overall.all, "Deployment");
-    for (number, what) in [(moving, "under way"), (stuck, "stuck")] {
-        if number > 0 {
-            words.push_str(&format!(" · {number} {what}"));
-        }
-    }
-    words
-}
-
-/// The page's title: what needs a look comes first.
-#[must_use]
-pub fn title(overall: &Overall, query: &Query) -> String {
-    let [stuck, moving, ..] = overall.counts;
-    let mut words = String::new();
-    for (number, what) in [(stuck, "stuck"), (moving, "under way")] {
-        if number > 0 {
-            words.push_str(if words.is_empty() { "" } else { ", " });
-            words.push_str(&format!("{number} {what}"));
-        }
-    }
-    let calm = if overall.all == 0 { "Deployments" } else { "Nothing in progress" };
-    format!("{}{} — Rollcast", if words.is_empty() { calm } else { &words }, place(query))
-}
-
-/// ": prod-eu / shop", or nothing for all.
-fn place(query: &Query) -> String {
-    match (&query.cluster, &query.namespace) {
-        (Some(cluster), Some(namespace)) => format!(": {} / {}", safe(cluster), safe(namespace)),
-        (Some(one), None) | (None, Some(one)) => format!(": {}", safe(one)),
-        (None, None) => String::new(),
-    }
-}
-
-/// What a list's heading says.
-#[must_use]
-pub fn heading(query: &Query) -> String {
-    match place(query).strip_prefix(": ") {
-        Some(place) => format!("Deployments of {place}"),
-        None => "Deployments".to_owned(),
-    }
-}
-
-/// What is said where there are no lines.
-#[must_use]
-pub fn nothing(overall: &Overall, query: &Query) -> String {
-    use timeline::frame::ConnectionState;
-
-    let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state == ConnectionState::Live);
-    let is_all = *query == Query { by: query.by, ..Query::default() };
-    match (overall.lines(), overall.all) {
-        (0, 0) if is_known && is_all => {
-            "No Deployments here yet. Make one: kubectl create deployment web --image=nginx".to_owned()
-        }
-        (0, 0) => "No Deployments are known here yet.".to_owned(),
-        (0, _) => "Nothing here that matches.".to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// How a group's chip reads.
-#[must_use]
-pub fn chip(group: Group, overall: &Overall) -> String {
-    let words = if group == Group::Finished { "Finished" } else { group.words() };
-    format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use timeline::list::{Common, Head};
-
-    fn overall(lines: &[u32]) -> Overall {
-        let head = |(&lines, group): (&u32, &Group)| Head { of: Common::Group(*group), lines };
-        Overall { heads: lines.iter().zip(&Group::ALL).map(head).collect(), ..Overall::default() }
-    }
-
-    #[test]
-    fn whatever_is_in_view_the_list_is_as_high() {
-        let overall = overall(&[2, 0, 1, 2_000]);
-        let height = 4.0 * HEAD_PX + 2_003.0 * LINE_PX;
-        for (from, to) in [(0.0, 900.0), (-400.0, 10.0), (130.0, 131.0), (60_000.0, 61_000.0), (1e9, 2e9)] {
-            let part = part(&overall, LINE_PX, from, to);
-            let spot = |spot: &Spot| if matches!(spot, Spot::Head(_)) { HEAD_PX } else { LINE_PX };
-            let made: f64 = part.spots.iter().map(spot).sum();
-            assert!((part.before_px + made + part.after_px - height).abs() < 0.01, "{from}: {part:?}");
-            assert!(part.spots.len() < 30, "{from}");
-        }
-    }
-
-    #[test]
-    fn what_is_in_view_is_in_order_and_touches_the_view() {
-        let part = part(&overall(&[2, 3]), 50.0, 100.0, 200.0);
-        // Heading 0 to 44, lines to 94 and 144, heading to 188, lines to 238 …
-        assert_eq!(part.spots, [Spot::Line(1), Spot::Head(1), Spot::Line(2)]);
-        assert!((part.before_px - 94.0).abs() < 0.01);
-        assert_eq!(lines_from(&overall(&[2, 3]), 1, 4).spots[..2], [Spot::Head(0), Spot::Line(1)]);
-    }
-}
+pub use known::Known;
+pub use words::{heading, summary, title};

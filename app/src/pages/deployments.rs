@@ -1,7 +1,155 @@
-//! A page.
+//! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the lines in view travel, and whatever changes in
+//! them is shown.
 
+use std::rc::Rc;
+
+use leptos::ev;
 use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::{use_params_map, use_url};
+use send_wrapper::SendWrapper;
+use timeline::list::Query;
+
+use crate::app::First;
+use crate::components::banner::Banner;
+use crate::components::brand::Brand;
+use crate::components::list::clusters::Clusters;
+use crate::components::list::columns::Columns;
+use crate::components::list::filter::{Filter, Inputs};
+use crate::components::list::nothing::Nothing;
+use crate::components::list::pages::Pages;
+use crate::components::list::rows::ListRows;
+use crate::list::board::ListBoard;
+use crate::list::memory::{Left, ListMemory};
+use crate::list::query::Parameters;
+use crate::list::screen::{FIRST, ListScreen, in_view};
+use crate::list::{Ages, Known, part, words};
+use crate::live::client::{Live, Screen};
+use crate::payload::{ListPayload, Payload};
+use crate::zone::Zone;
+use crate::{address, browser};
+
+/// What is said while the page has no connection.
+const LOST: &str = "The connection to Rollcast is lost. Showing last known data; trying again.";
 
 /// The page.
 #[component]
-pub fn DeploymentsPage() -> impl IntoView {}
+pub fn DeploymentsPage() -> impl IntoView {
+    let query = use_query();
+    let board = ListBoard::new(query);
+    let inputs = Inputs { text: NodeRef::new(), labels: NodeRef::new() };
+    let rendered = begin(board);
+    Effect::new(move |_| {
+        browser::on_window(ev::keydown, move |event| {
+            if crate::list::keys::pressed(&event, inputs.text, inputs.labels, board.rows) {
+                event.prevent_default();
+            }
+        });
+    });
+    let zone = Zone::of_page();
+    let overall = board.overall;
+    let lost = move || if board.is_linked.get() { "" } else { LOST }.to_owned();
+    let is_part = move || {
+        let Query { cluster, namespace, .. } = &*query.read();
+        cluster.is_some() || namespace.is_some()
+    };
+    let pages = rendered.map(|page| {
+        let lines = page.copy().overall.lines();
+        view! { <Pages query=page.query window=page.window lines/> }
+    });
+    view! {
+        <Title text=move || words::title(&overall.read(), &query.read())/>
+        <header class="top">
+            <Brand/>
+            <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
+            <span class="spread"></span>
+            <Clusters board/>
+            <a id="wall" class="choice" href=move || address::wall(&query.read())>"Wall"</a>
+        </header>
+        <Banner test_id="banner" words=Signal::derive(lost)/>
+        <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone))/>
+        <main class="list" data-testid="overview">
+            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href="/">"All"</a></h1>
+            <Filter board inputs/>
+            <Columns/>
+            <ListRows board/>
+            <Nothing board/>
+            {pages}
+        </main>
+    }
+}
+
+/// Which Deployments the address asks for.
+fn use_query() -> Memo<Query> {
+    let (params, url) = (use_params_map(), use_url());
+    Memo::new(move |_| {
+        let params = params.read();
+        Parameters::of(url.read().search()).query(params.get("cluster"), params.get("namespace"))
+    })
+}
+
+/// What a list begins with.
+enum Start {
+    /// What the document was rendered for.
+    Rendered(ListPayload),
+    /// The list as the viewer left it.
+    Left(Box<Left>),
+    /// Nothing: the viewer came by a link.
+    Empty,
+}
+
+/// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
+fn begin(board: ListBoard) -> Option<ListPayload> {
+    let (live, memory) = (Live::of_app(), ListMemory::of_app());
+    let written = use_url().with_untracked(|url| match url.search() {
+        "" => url.path().to_owned(),
+        search => format!("{}?{search}", url.path()),
+    });
+    let rendered = First::take(|payload| match payload {
+        Payload::List(list) => Some(*list),
+        _ => None,
+    });
+    let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
+    let start = match &rendered {
+        Some(payload) => Start::Rendered(payload.clone()),
+        None => recall().map_or(Start::Empty, |left| Start::Left(Box::new(left))),
+    };
+    match &start {
+        Start::Rendered(payload) => {
+            let copy = payload.copy();
+            board.hear(&copy.overall);
+            let part = part::lines_from(&copy.overall, payload.window.from, payload.window.to);
+            board.show(&copy, &part, &Ages::told(&copy.overall));
+        }
+        Start::Left(left) => {
+            board.hear(&left.known.copy.overall);
+            board.show(&left.known.copy, &in_view(&left.known, left.view), &left.ages);
+        }
+        Start::Empty => {}
+    }
+    let start = StoredValue::new(Some(start));
+    let followed: StoredValue<Option<SendWrapper<Rc<ListScreen>>>> = StoredValue::new(None);
+    Effect::new(move |_| {
+        let Some(start) = start.try_update_value(Option::take).flatten() else { return };
+        let screen = Rc::new(match start {
+            Start::Rendered(payload) => {
+                ListScreen::new(board, Known::of(payload.copy(), browser::page_millis()), payload.window)
+            }
+            Start::Left(left) => ListScreen::again(board, *left),
+            Start::Empty => ListScreen::new(board, Known::default(), FIRST),
+        });
+        live.follow(screen.clone(), screen.scope());
+        followed.set_value(Some(SendWrapper::new(screen)));
+    });
+    on_cleanup(move || {
+        let Some(screen) = followed.try_update_value(Option::take).flatten() else { return };
+        let screen = screen.take();
+        let (query, left) = screen.left(browser::page_millis());
+        if let Some(memory) = memory {
+            memory.keep(address::list(&query), left);
+        }
+        let screen: Rc<dyn Screen> = screen;
+        live.leave(&screen);
+    });
+    rendered
+}

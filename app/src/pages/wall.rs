@@ -1,7 +1,112 @@
-//! A page.
+//! The wall: what goes on, told by itself, to be read from across a room. Nobody has to touch it.
 
+use std::rc::Rc;
+
+use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_url;
+use send_wrapper::SendWrapper;
+
+use crate::app::First;
+use crate::browser::placed;
+use crate::components::banner::Banner;
+use crate::components::wall::below::Below;
+use crate::components::wall::calm::CalmLine;
+use crate::components::wall::legend::WallLegend;
+use crate::components::wall::sound::Sound;
+use crate::components::wall::tile::Tile;
+use crate::list::query::Parameters;
+use crate::list::{self, Known};
+use crate::live::client::{Live, Screen};
+use crate::payload::Payload;
+use crate::wall::awake::stay_awake;
+use crate::wall::board::WallBoard;
+use crate::wall::screen::WallScreen;
+use crate::wall::settings::Settings;
+use crate::wall::{self, shift};
+use crate::zone::Zone;
+use crate::browser;
 
 /// The page.
 #[component]
-pub fn WallPage() -> impl IntoView {}
+pub fn WallPage() -> impl IntoView {
+    let payload = First::take(|payload| match payload {
+        Payload::Wall(wall) => Some(*wall),
+        _ => None,
+    });
+    let settings = match &payload {
+        Some(payload) => Settings::told(payload),
+        None => Settings::of(&Parameters::of(use_url().read_untracked().search())),
+    };
+    let copy = payload.map(|payload| payload.list.copy());
+    let board = WallBoard::new(copy.as_ref());
+    follow(board, settings.clone(), copy);
+    let zone = Zone::of_page();
+    let Settings { query, columns, has_sound, .. } = settings;
+    let of_title = query.clone();
+    let title = move || list::title(&board.overall.read(), &of_title);
+    let stale = move || {
+        let stamp = |at_millis| zone.stamp(at_millis);
+        wall::stale(&board.overall.read(), board.is_linked.get(), board.heard_millis.get(), stamp)
+    };
+    let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
+    let shifted = shifting();
+    view! {
+        <Title text=title/>
+        <main class="wall" data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
+            <Banner test_id="stale" words=Signal::derive(stale)/>
+            <h1 class="aside">{list::heading(&query)}</h1>
+            <CalmLine board/>
+            <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
+                {board.seats.map(|seat| view! { <Tile seat/> }).collect_view()}
+            </div>
+            <WallLegend is_needed=Signal::derive(move || board.taken() > 0)/>
+            <Below board query/>
+            {has_sound.then(|| view! { <Sound board/> })}
+        </main>
+    }
+}
+
+/// Follows what the wall shows until the page is left.
+fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Copy>) {
+    let live = Live::of_app();
+    let start = StoredValue::new(Some((settings, copy)));
+    let followed: StoredValue<Option<SendWrapper<Rc<WallScreen>>>> = StoredValue::new(None);
+    Effect::new(move |_| {
+        let Some((settings, copy)) = start.try_update_value(Option::take).flatten() else { return };
+        let known = copy.map(|copy| Known::of(copy, browser::page_millis()));
+        let screen = Rc::new(WallScreen::new(live, board, settings, known));
+        live.follow(screen.clone(), screen.scope());
+        followed.set_value(Some(SendWrapper::new(screen)));
+    });
+    Effect::new(move |_| {
+        stay_awake();
+        browser::on_window(leptos::ev::visibilitychange, move |_| stay_awake()); // it bubbles; locks end with being seen
+    });
+    on_cleanup(move || {
+        let Some(screen) = followed.try_update_value(Option::take).flatten() else { return };
+        let screen = screen.take();
+        screen.stop();
+        let screen: Rc<dyn Screen> = screen;
+        live.leave(&screen);
+    });
+}
+
+/// The place of everything, which changes now and then.
+fn shifting() -> Signal<String> {
+    let moves = RwSignal::new(0_usize);
+    let timer: StoredValue<Option<IntervalHandle>> = StoredValue::new(None);
+    Effect::new(move |_| {
+        timer.set_value(set_interval_with_handle(move || moves.update(|moves| *moves += 1), shift::EVERY).ok());
+    });
+    on_cleanup(move || {
+        if let Some(timer) = timer.try_update_value(Option::take).flatten() {
+            timer.clear();
+        }
+    });
+    Signal::derive(move || match moves.get() {
+        0 => String::new(),
+        moves => shift::style(moves),
+    })
+}

@@ -1,19 +1,29 @@
-//! The wall: who is on stage, and what the strip below tells. Pure: lines of a list and the page's clock go in.
+//! The wall: who is on stage ([`stage`]), what is told below and across it (here), how old it is ([`age`]), and what keeps it right in
+//! the browser ([`screen`]). What is here and in [`stage`] and [`age`] is pure: lines of a list and the page's clock go in.
 
+pub mod age;
+pub mod awake;
+pub mod board;
+pub mod screen;
+pub mod settings;
+pub mod shift;
 pub mod stage;
+pub mod tones;
 
+use timeline::Millis;
 use timeline::frame::ConnectionState;
 use timeline::list::{ClusterState, Copy, Entry, Group, Overall};
-use timeline::words::safe;
+use timeline::words::{list, safe};
 
 use crate::connection::state_words;
 use crate::list::Ages;
+use crate::list::words::unreachable_since;
 use crate::zone::Zone;
 
 /// Lines that a wall follows: those on stage, those that wait, and what was done last.
 pub const LINES: u32 = 40;
 /// Others that the strip names at once.
-const AT_ONCE: usize = 2;
+pub const AT_ONCE: usize = 2;
 
 /// How a seat is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,6 +42,12 @@ pub fn of_group(copy: &Copy, group: Group) -> impl Iterator<Item = &Entry> {
     let number = |wanted: Group| copy.overall.counts.get(wanted as usize).copied().unwrap_or_default();
     let from: u32 = Group::ALL.into_iter().take_while(|known| *known != group).map(number).sum();
     (from..from + number(group)).map_while(|line| copy.line(line))
+}
+
+/// Nothing that a cluster is known to do needs a look.
+#[must_use]
+pub fn is_calm(overall: &Overall) -> bool {
+    overall.counts.iter().take(2).all(|count| *count == 0)
 }
 
 /// What is done or waits, a few at a time: "nginx: Revision 3 is live, 4 min ago".
@@ -56,35 +72,65 @@ fn done_words(entry: &Entry, ages: &Ages) -> String {
     format!("{}, {} ago", told(entry).trim_end_matches('.'), ages.of(entry))
 }
 
-/// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Of clusters that are not seen it says so.
+/// What was done last: "Last: nginx revision 3, 20 s ago."; empty when nothing was within the hour.
 #[must_use]
-pub fn calm(copy: &Copy, ages: &Ages) -> String {
-    let all = copy.overall.counts.iter().sum::<u32>();
-    let last = of_group(copy, Group::Finished).next();
-    let last = last.map(|entry| {
+pub fn last(copy: &Copy, ages: &Ages) -> String {
+    let last = of_group(copy, Group::Finished).next().map(|entry| {
         let revision = entry.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
-        format!(" Last: {}{revision}, {} ago.", safe(&entry.summary.name), ages.of(entry))
+        format!("Last: {}{revision}, {} ago.", safe(&entry.summary.name), ages.of(entry))
     });
-    let is_seen = |cluster: &&ClusterState| cluster.connection.state.is_live();
-    let unseen = copy.overall.clusters.len() - copy.overall.clusters.iter().filter(is_seen).count();
-    let unseen = match unseen {
-        0 => String::new(),
-        1 => "; 1 cluster is not seen".to_owned(),
-        more => format!("; {more} clusters are not seen"),
-    };
+    last.unwrap_or_default()
+}
+
+/// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Where a cluster is not seen it is named, and
+/// nothing is said of what may go on there. `stamp` tells times of day.
+#[must_use]
+pub fn calm(overall: &Overall, last: &str, stamp: impl Fn(Millis) -> String) -> String {
+    let all = overall.counts.iter().sum::<u32>();
     let noun = if all == 1 { "Deployment" } else { "Deployments" };
-    match all {
-        0 => format!("No Deployments here yet{unseen}."),
-        _ => format!("{} {noun}, nothing in progress{unseen}.{}", grouped(all), last.unwrap_or_default()),
+    let unseen: Vec<&ClusterState> = unseen(overall).collect();
+    let is_seen = unseen.len() < overall.clusters.len();
+    let said = match (unseen.as_slice(), all) {
+        ([], 0) => "No Deployments here yet.".to_owned(),
+        ([], _) => format!("{} {noun}, nothing in progress.", grouped(all)),
+        (unseen, _) => {
+            let elsewhere = if is_seen && all > 0 { "; elsewhere nothing in progress" } else { "" };
+            format!("{}{elsewhere}.", unseen_words(unseen, stamp))
+        }
+    };
+    format!("{said} {last}").trim_end().to_owned()
+}
+
+/// Clusters whose present is not known.
+pub fn unseen(overall: &Overall) -> impl Iterator<Item = &ClusterState> {
+    overall.clusters.iter().filter(|cluster| !cluster.connection.state.is_live())
+}
+
+fn unseen_words(unseen: &[&ClusterState], stamp: impl Fn(Millis) -> String) -> String {
+    let name = |cluster: &ClusterState| format!("“{}”", safe(&cluster.name));
+    match unseen {
+        [cluster] => match &cluster.connection.state {
+            ConnectionState::Stale { since_millis, .. } => unreachable_since(&cluster.name, &stamp(*since_millis)),
+            ConnectionState::Connecting => format!("Connecting to cluster {}", name(cluster)),
+            _ => format!("Cluster {} not watched", name(cluster)),
+        },
+        more => format!("Clusters {} not seen", list(&more.iter().map(|cluster| name(cluster)).collect::<Vec<_>>())),
     }
 }
 
-/// "1,279 stable, 2 finished in the last hour": in the groups, and with the figures, of the list.
+/// "1,279 stable, 2 finished in the last hour": in the groups, and with the figures, of the list. While a cluster is not seen it is
+/// said that this is what was known last.
 #[must_use]
 pub fn calm_count(overall: &Overall) -> String {
     let [_, _, finished, calm] = overall.counts;
-    let calm = format!("{} stable", grouped(calm));
-    if finished == 0 { calm } else { format!("{calm}, {} finished in the last hour", grouped(finished)) }
+    let mut words = format!("{} stable", grouped(calm));
+    if finished > 0 {
+        words.push_str(&format!(", {} finished in the last hour", grouped(finished)));
+    }
+    if unseen(overall).next().is_some() {
+        words.push_str(", as last known");
+    }
+    words
 }
 
 /// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC"; what is not live comes first.
@@ -110,22 +156,30 @@ fn lowered(words: &str) -> String {
     letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
-/// What is said across the top when what is shown is old.
+/// What is said across the top when what is shown is old. `heard_millis`: the last word from the server. `stamp` tells times of day.
 #[must_use]
-pub fn stale(overall: &Overall, is_linked: bool, heard_millis: i64, zone: Zone) -> String {
+pub fn stale(overall: &Overall, is_linked: bool, heard_millis: Millis, stamp: impl Fn(Millis) -> String) -> String {
     if !is_linked {
-        return format!("No word from Rollcast since {}. What you see is from then.", zone.stamp(heard_millis));
+        return format!("No word from Rollcast since {}. Showing last known data; trying again.", stamp(heard_millis));
     }
-    let mut words = String::new();
-    if !overall.trouble.is_empty() {
-        words.push_str(&format!("{} ", overall.trouble));
-    }
+    let mut words = overall.trouble.clone();
     for cluster in &overall.clusters {
-        if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
-            words.push_str(&format!("No word from {} since {}. ", safe(&cluster.name), zone.stamp(since_millis)));
+        if let ConnectionState::Stale { since_millis, retry_at_millis, .. } = cluster.connection.state {
+            let next = retry_at_millis.map(|at| format!(", next try at {}", stamp(at))).unwrap_or_default();
+            words.push_str(&format!(" {}{next}.", unreachable_since(&cluster.name, &stamp(since_millis))));
         }
     }
-    words
+    words.trim_start().to_owned()
+}
+
+/// Class name for the size of a text that must be read whole: the more there is to say, the smaller.
+#[must_use]
+pub fn size(letters: usize) -> &'static str {
+    match letters {
+        0..=230 => "says",
+        231..=380 => "says long",
+        _ => "says longest",
+    }
 }
 
 /// 1,284.
@@ -144,16 +198,63 @@ fn grouped(number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use timeline::frame::Connection;
+    use timeline::words::clock;
+
+    fn cluster(name: &str, state: ConnectionState) -> ClusterState {
+        ClusterState { name: name.into(), accent: 0, connection: Connection { state, ..Connection::default() }, now_millis: 0 }
+    }
+
+    fn dead() -> ClusterState {
+        let since_millis = 50_520_000; // 14:02
+        cluster("dead", ConnectionState::Stale { since_millis, retry_at_millis: Some(50_525_000), why: String::new() })
+    }
+
+    fn overall(calm: u32, clusters: Vec<ClusterState>) -> Overall {
+        Overall { counts: [0, 0, 0, calm], all: calm, clusters, ..Overall::default() }
+    }
 
     #[test]
     fn the_wall_counts_in_the_groups_of_the_list() {
         let counted = |counts| calm_count(&Overall { counts, ..Overall::default() });
         assert_eq!(counted([3, 2, 0, 1_279]), "1,279 stable");
         assert_eq!(counted([0, 0, 1, 0]), "0 stable, 1 finished in the last hour");
+        assert_eq!(calm_count(&overall(1, vec![dead()])), "1 stable, as last known");
     }
 
     #[test]
     fn numbers_are_read_from_afar() {
         assert_eq!([0, 999, 1_284, 1_000_000].map(grouped), ["0", "999", "1,284", "1,000,000"]);
+    }
+
+    #[test]
+    fn nothing_is_called_calm_where_nobody_looks() {
+        let live = || cluster("a", ConnectionState::Live);
+        let said = |overall: &Overall| calm(overall, "", clock);
+        assert_eq!(said(&overall(1_284, vec![live()])), "1,284 Deployments, nothing in progress.");
+        assert_eq!(calm(&overall(1, vec![live()]), "Last: web, 2 s ago.", clock), "1 Deployment, nothing in progress. Last: web, 2 s ago.");
+        assert_eq!(said(&overall(0, vec![live()])), "No Deployments here yet.");
+        assert_eq!(
+            said(&overall(1, vec![live(), dead()])),
+            "Cluster “dead” unreachable since 14:02:00; elsewhere nothing in progress."
+        );
+        assert_eq!(said(&overall(1, vec![dead()])), "Cluster “dead” unreachable since 14:02:00.");
+        let connecting = cluster("b", ConnectionState::Connecting);
+        assert_eq!(said(&overall(0, vec![connecting.clone(), live()])), "Connecting to cluster “b”.");
+        let words = said(&overall(4, vec![connecting, live(), dead()]));
+        assert_eq!(words, "Clusters “b” and “dead” not seen; elsewhere nothing in progress.");
+    }
+
+    #[test]
+    fn what_is_old_says_so_across_the_top() {
+        let told = |is_linked| stale(&overall(1, vec![dead()]), is_linked, 60_000, clock);
+        assert_eq!(told(true), "Cluster “dead” unreachable since 14:02:00, next try at 14:02:05.");
+        assert_eq!(told(false), "No word from Rollcast since 00:01:00. Showing last known data; trying again.");
+        assert_eq!(stale(&overall(1, Vec::new()), true, 0, clock), "");
+    }
+
+    #[test]
+    fn long_texts_are_smaller_not_shorter() {
+        assert_eq!([10, 230, 231, 900].map(size), ["says", "says", "says long", "says longest"]);
     }
 }

@@ -1,1 +1,8 @@
-//! Parts of a page.
+//! The parts of the wall.
+
+pub mod below;
+pub mod calm;
+pub mod legend;
+pub mod lines;
+pub mod sound;
+pub mod tile;

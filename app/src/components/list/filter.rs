@@ -1,0 +1,119 @@
+//! What narrows the list: words, labels, groups, and how lines are put together. Without scripts it is a plain form.
+
+use leptos::ev;
+use leptos::html;
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+use timeline::list::{By, Group, Query};
+
+use crate::address;
+use crate::list::board::ListBoard;
+use crate::list::words;
+
+/// Two inputs: words and labels.
+#[derive(Clone, Copy)]
+pub struct Inputs {
+    /// Words.
+    pub text: NodeRef<html::Input>,
+    /// A label selector.
+    pub labels: NodeRef<html::Input>,
+}
+
+/// The filter.
+#[component]
+pub fn Filter(
+    /// What it follows.
+    board: ListBoard,
+    /// Its inputs.
+    inputs: Inputs,
+) -> impl IntoView {
+    let query = board.query;
+    let navigate = use_navigate();
+    // What is searched stands in the address.
+    let seek = Callback::new(move |()| {
+        let written = |input: NodeRef<html::Input>| input.get_untracked().map(|input| input.value()).unwrap_or_default();
+        let wanted = Query { text: written(inputs.text), labels: written(inputs.labels), ..query.get_untracked() };
+        navigate(&address::list(&wanted), NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() });
+    });
+    Effect::new(move |before: Option<()>| {
+        let (text, labels) = query.with(|query| (query.text.clone(), query.labels.clone()));
+        let (Some(text_input), Some(labels_input)) = (inputs.text.get(), inputs.labels.get()) else { return };
+        if (text_input.value(), labels_input.value()) == (text.clone(), labels.clone()) {
+            return;
+        }
+        if before.is_none() {
+            seek.run(()); // written before the page was alive
+        } else {
+            text_input.set_value(&text);
+            labels_input.set_value(&labels);
+        }
+    });
+    let submit = move |event: ev::SubmitEvent| {
+        event.prevent_default();
+        seek.run(());
+    };
+    let place = move || {
+        let Query { cluster, namespace, .. } = query.get();
+        address::list(&Query { cluster, namespace, ..Query::default() })
+    };
+    let first = query.get_untracked();
+    view! {
+        <form class="filter" method="get" role="search" action=place on:submit=submit>
+            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:input=move |_| seek.run(()) placeholder="Name, namespace, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:input=move |_| seek.run(()) placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
+            <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
+            <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
+            <Kept name="namespace" value=Signal::derive(move || query.read().namespace.clone().filter(|_| query.read().cluster.is_none()))/>
+            <button class="search">"Search"</button>
+            <Choices board/>
+            <span id="found" class="muted" role="status" data-testid="count">
+                {move || board.overall.with(|overall| format!("{} of {}", overall.lines(), overall.all))}
+            </span>
+        </form>
+    }
+}
+
+/// What the form keeps of the address.
+#[component]
+fn Kept(
+    name: &'static str,
+    /// Its value; not there while it is `None`.
+    value: Signal<Option<String>>,
+) -> impl IntoView {
+    move || value.get().map(|value| view! { <input type="hidden" name=name value=value/> })
+}
+
+/// Groups to choose from, and how lines are put together.
+#[component]
+fn Choices(board: ListBoard) -> impl IntoView {
+    let query = board.query;
+    let group = |group: Group| {
+        let words = Signal::derive(move || words::chip(group, &board.overall.read()));
+        view! { <Choice board group=Some(group) words/> }
+    };
+    let other = move || {
+        let by = if query.read().by == By::Place { By::Verdict } else { By::Place };
+        address::list(&Query { by, ..query.get() })
+    };
+    let other_words = move || if query.read().by == By::Place { "Group by status" } else { "Group by namespace" };
+    view! {
+        <nav class="choices" aria-label="Which">
+            <Choice board group=None words="All"/>
+            {Group::ALL.map(group).collect_view()}
+            <a class="choice grouping" href=other>{other_words}</a>
+        </nav>
+    }
+}
+
+/// A group of Deployments, or all of them.
+#[component]
+fn Choice(
+    board: ListBoard,
+    group: Option<Group>,
+    #[prop(into)] words: Signal<String>,
+) -> impl IntoView {
+    let href = move || address::list(&Query { group, ..board.query.get() });
+    let is_chosen = move || (board.query.read().group == group).then_some("true");
+    view! { <a class="choice" href=href aria-current=is_chosen>{words}</a> }
+}

@@ -1,0 +1,23 @@
+//! What is said where the list has no lines, and where to go from there.
+
+use leptos::prelude::*;
+
+use crate::list::board::ListBoard;
+use crate::list::words::nothing;
+
+/// The words.
+#[component]
+pub fn Nothing(
+    /// What they follow.
+    board: ListBoard,
+) -> impl IntoView {
+    let said = Memo::new(move |_| {
+        if board.is_known.get() { nothing(&board.overall.read(), &board.query.read()) } else { Default::default() }
+    });
+    let class = move || if said.read().0.is_empty() { "unused" } else { "muted nothing" };
+    view! {
+        <p class=class>
+            {move || said.get().0}" "<a class=move || if said.read().1 { "" } else { "unused" } href="/">"Show all Deployments"</a>
+        </p>
+    }
+}

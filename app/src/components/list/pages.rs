@@ -1,0 +1,25 @@
+//! The list page by page, for browsers without scripts; hidden once the page is alive.
+
+use leptos::prelude::*;
+use timeline::list::{Query, Window};
+
+use crate::address;
+
+/// Ways to the lines before and after those that were rendered.
+#[component]
+pub fn Pages(
+    /// Which Deployments.
+    query: Query,
+    /// Lines that were rendered.
+    window: Window,
+    /// How many there are.
+    lines: u32,
+) -> impl IntoView {
+    let address = address::list(&query);
+    let sign = if address.contains('?') { '&' } else { '?' };
+    let step = move |from: u32, words: &'static str| view! { <a href=format!("{address}{sign}from={from}")>{words}</a> };
+    let length = window.to - window.from;
+    let earlier = (window.from > 0).then(|| step(window.from.saturating_sub(length), "Lines before"));
+    let later = (lines > window.to).then(|| step(window.to, "More lines"));
+    view! { <p class="pages">{earlier}" "{later}</p> }
+}

@@ -1,0 +1,46 @@
+//! A Deployment's row: what it is called, its pods, what is said of it, and ways to its pages.
+
+use leptos::prelude::*;
+use timeline::view::Tone;
+
+use super::tiny_score::TinyScore;
+use crate::list::line::Line;
+use crate::zone::Zone;
+
+/// The row.
+#[component]
+pub fn Row(
+    /// What it says.
+    line: ArcRwSignal<Line>,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let line: ReadSignal<Line> = line.read_only().into();
+    let text = move |read: fn(&Line) -> &String| move || read(&line.read()).clone();
+    let said = move |read: fn(&Line) -> &String| {
+        move || {
+            let line = line.read();
+            zone.said(read(&line), line.near_millis)
+        }
+    };
+    let class = move || if matches!(line.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row calm" };
+    let rollouts = move || format!("{}/rollouts", line.read().address);
+    let tiny = Signal::derive(move || line.read().tiny.clone());
+    view! {
+        <div class="line">
+            <a class=class href=text(|line| &line.address) data-testid="deployment">
+                <span class="name">
+                    <b>{text(|line| &line.name)}</b>
+                    <span class="muted"><i class=move || format!("accent accent-{}", line.read().accent)></i>{text(|line| &line.place)}</span>
+                </span>
+                <span class="pods"><TinyScore tiny/></span>
+                <span class="says">
+                    <span class=move || format!("sentence {}", line.read().tone.name())>{said(|line| &line.sentence)}</span>
+                    <span class="muted why">{said(|line| &line.why)}</span>
+                </span>
+                <span class="image"><b>{text(|line| &line.revision)}</b>" "<span class="mono">{text(|line| &line.images)}</span></span>
+                <span class="muted since">{text(|line| &line.since)}" ago"</span>
+            </a>
+            <a class="past" href=rollouts aria-label=move || format!("Rollouts of {}", line.read().name)>"Rollouts"</a>
+        </div>
+    }
+}

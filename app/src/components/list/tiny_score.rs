@@ -1,0 +1,28 @@
+//! The tiny score of a line: its pods over the last minute, and how many are available now.
+
+use leptos::prelude::*;
+
+use crate::list::tiny::{HIGH, Tiny, WIDE};
+
+/// The score.
+#[component]
+pub fn TinyScore(
+    /// What it shows.
+    tiny: Signal<Tiny>,
+) -> impl IntoView {
+    let layer = move |layer: usize| {
+        let class = move || tiny.read().classes().get(layer).copied();
+        let path = move || tiny.read().layers.get(layer).cloned().unwrap_or_default();
+        view! { <path class=class d=path></path> }
+    };
+    view! {
+        <svg class="tiny" viewBox=format!("0 0 {WIDE} {HIGH}") preserveAspectRatio="none" aria-hidden="true">
+            {[0, 1, 2, 3].map(layer).collect_view()}
+            <path class="wanted" d=move || tiny.read().wanted.clone()></path>
+        </svg>
+        <span class=move || if tiny.read().is_short { "counted short" } else { "counted" }>
+            {move || tiny.read().counted.clone()}
+            <span class="aside">" available"</span>
+        </span>
+    }
+}

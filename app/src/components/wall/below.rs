@@ -1,0 +1,45 @@
+//! The line at the foot of the wall: counts, what is done or waits, how clusters are reached, where to look closer, and the time.
+
+use leptos::prelude::*;
+use timeline::list::Query;
+
+use crate::address;
+use crate::wall;
+use crate::wall::board::WallBoard;
+use crate::zone::Zone;
+
+/// Letters of "14:02".
+const MINUTES: usize = 5;
+
+/// The line.
+#[component]
+pub fn Below(
+    /// What it follows.
+    board: WallBoard,
+    /// Which Deployments the wall shows.
+    query: Query,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let told = move |index: usize| {
+        let words = move || {
+            let words = board.strip.read().get(index).cloned().unwrap_or_default();
+            zone.said(&words, board.now_millis.get())
+        };
+        view! { <span class="told" id=format!("strip-{index}")>{words}</span> }
+    };
+    let clock = move || match board.now_millis.get() {
+        0 => String::new(), // not known before the page is alive
+        now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
+    };
+    let code = format!("/qr.svg?path={}", address::segment(&address::list(&query)));
+    view! {
+        <footer class="below">
+            <span id="calm-count" data-testid="calm-count">{move || wall::calm_count(&board.overall.read())}</span>
+            {(0..wall::AT_ONCE).map(told).collect_view()}
+            <span class="spread"></span>
+            <span id="connections" data-testid="connections">{move || wall::connections(&board.overall.read(), zone)}</span>
+            <img class="qr" src=code alt="A QR code: this list" width="76" height="76"/>
+            <b id="clock" data-testid="clock">{clock}</b>
+        </footer>
+    }
+}

@@ -1,0 +1,39 @@
+//! What happened last to the Deployment of a tile, shown where there is room.
+
+use leptos::prelude::*;
+use timeline::story::Line;
+
+use crate::rollout::picture::Picture;
+use crate::zone::Zone;
+
+/// Lines that are shown.
+const MOST: usize = 4;
+
+/// The lines, the newest first.
+#[component]
+pub fn Lines(
+    /// The picture that has them.
+    picture: Picture,
+) -> impl IntoView {
+    let story = picture.story;
+    view! {
+        <ol class="lines">
+            <For each=move || story.order().into_iter().take(MOST) key=|key| *key let:key>
+                {story.row(key).map(|line| view! { <Told line/> })}
+            </For>
+        </ol>
+    }
+}
+
+/// A line.
+#[component]
+fn Told(line: ArcRwSignal<Line>) -> impl IntoView {
+    let zone = Zone::of_page();
+    let line: ReadSignal<Line> = line.read_only().into();
+    view! {
+        <li class=move || line.read().kind.name()>
+            <span class="muted">{move || zone.clock(line.read().at_millis)}</span>" "
+            {move || zone.said(&line.read().text, line.read().at_millis)}
+        </li>
+    }
+}

@@ -1,0 +1,44 @@
+//! A tile: one Deployment, read from across a room.
+
+use leptos::prelude::*;
+use timeline::view::View;
+use timeline::words::safe;
+
+use super::lines::Lines;
+use crate::components::rollout::score::Score;
+use crate::wall;
+use crate::wall::board::Seat;
+use crate::zone::Zone;
+
+/// The tile.
+#[component]
+pub fn Tile(
+    /// What it follows.
+    seat: Seat,
+) -> impl IntoView {
+    let Seat { prefix, board, picture, age, .. } = seat;
+    let zone = Zone::of_page();
+    let said = move |read: fn(&View) -> &String| zone.said(&board.said(|view| read(view).clone()), board.now_millis());
+    let size = move || {
+        let letters = |view: &View| view.verdict.sentence.len() + view.verdict.why.len() + view.next.len();
+        wall::size(board.said(letters))
+    };
+    let place = move || board.place.with(|place| format!("{} / {}", safe(&place.cluster), safe(&place.namespace)));
+    let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.wanted));
+    view! {
+        <section id=format!("{prefix}tile") class=move || seat.class() data-testid="tile">
+            <div class="who">
+                <h2>{move || board.place.with(|place| safe(&place.name))}</h2>
+                <b>{figure}" "<small>"new available"</small></b>
+            </div>
+            <p class="where"><span>{place}</span>" "<span class="age" data-testid="age">{move || age.read().words(zone)}</span></p>
+            <p class=size>
+                <span>{move || said(|view| &view.verdict.sentence)}</span>" "
+                <span class="muted">{move || said(|view| &view.verdict.why)}</span>" "
+                <span class="muted" data-testid="tile-next">{move || said(|view| &view.next)}</span>
+            </p>
+            <div class="room" inert=true><Score picture is_wall=true/></div>
+            <Lines picture/>
+        </section>
+    }
+}

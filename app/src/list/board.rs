@@ -1,0 +1,102 @@
+//! What the components of the list's page follow: a signal per heading and line, and their order in one.
+
+use leptos::html;
+use leptos::prelude::*;
+use timeline::list::{Copy, Overall, Query};
+
+use super::Ages;
+use super::line::{Heading, Line};
+use super::part::{Part, Spot};
+use crate::rows::{Rows, set_if_new};
+
+/// A place in the list, with the key of what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// A heading, by its number.
+    Head(usize),
+    /// A Deployment.
+    Line(u128),
+    /// A line that did not arrive yet, by its number.
+    Coming(u32),
+}
+
+/// The state of the page. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct ListBoard {
+    /// Which Deployments: what the address says.
+    pub query: Memo<Query>,
+    /// What is true of the whole list.
+    pub overall: RwSignal<Overall>,
+    /// Whether anything was heard of it yet.
+    pub is_known: RwSignal<bool>,
+    /// The page has a connection to the server, or is making its first.
+    pub is_linked: RwSignal<bool>,
+    /// What is made, in order.
+    pub slots: RwSignal<Vec<Slot>>,
+    /// The headings.
+    pub heads: Rows<Heading>,
+    /// The lines.
+    pub lines: Rows<Line>,
+    /// Height of what is not made before, in pixels.
+    pub before_px: RwSignal<f64>,
+    /// Height of what is not made after, in pixels.
+    pub after_px: RwSignal<f64>,
+    /// The element around all rows.
+    pub rows: NodeRef<html::Div>,
+}
+
+impl ListBoard {
+    /// A board of which nothing is known yet.
+    #[must_use]
+    pub fn new(query: Memo<Query>) -> Self {
+        Self {
+            query,
+            overall: RwSignal::default(),
+            is_known: RwSignal::new(false),
+            is_linked: RwSignal::new(true),
+            slots: RwSignal::default(),
+            heads: Rows::default(),
+            lines: Rows::default(),
+            before_px: RwSignal::new(0.0),
+            after_px: RwSignal::new(0.0),
+            rows: NodeRef::new(),
+        }
+    }
+
+    /// What is true of the whole list was heard.
+    pub fn hear(&self, overall: &Overall) {
+        set_if_new(&self.is_known, true);
+        if self.overall.try_with_untracked(|known| !known.is_like(overall)).unwrap_or(false) {
+            self.overall.set(overall.clone());
+        }
+    }
+
+    /// Makes the rows of a part; only what differs is touched.
+    pub fn show(&self, copy: &Copy, part: &Part, ages: &Ages) {
+        let mut slots = Vec::with_capacity(part.spots.len());
+        let (mut heads, mut lines) = (Vec::new(), Vec::with_capacity(part.spots.len()));
+        for spot in &part.spots {
+            match *spot {
+                Spot::Head(index) => {
+                    if let Some(head) = copy.overall.heads.get(index) {
+                        heads.push((index as u128, Heading::of(&copy.overall, head)));
+                        slots.push(Slot::Head(index));
+                    }
+                }
+                Spot::Line(number) => match copy.line(number) {
+                    Some(entry) => {
+                        let key = Line::key(entry);
+                        lines.push((key, Line::of(&copy.overall, entry, ages)));
+                        slots.push(Slot::Line(key));
+                    }
+                    None => slots.push(Slot::Coming(number)),
+                },
+            }
+        }
+        self.heads.set(heads);
+        self.lines.set(lines);
+        set_if_new(&self.slots, slots);
+        set_if_new(&self.before_px, part.before_px);
+        set_if_new(&self.after_px, part.after_px);
+    }
+}

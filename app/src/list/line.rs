@@ -1,0 +1,103 @@
+//! What a line and a heading say, as data.
+
+use timeline::Millis;
+use timeline::list::{Common, Entry, Head, Overall};
+use timeline::view::Tone;
+use timeline::words::safe;
+
+use super::Ages;
+use super::tiny::Tiny;
+use crate::address;
+
+/// Times of day in sentences are looked for around the hour.
+const HOUR_MILLIS: Millis = 3_600_000;
+
+/// A Deployment's line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Address of its page.
+    pub address: String,
+    /// Name of the Deployment.
+    pub name: String,
+    /// Cluster and namespace: "prod-eu / shop".
+    pub place: String,
+    /// Accent of the cluster; 0 for none.
+    pub accent: u8,
+    /// How it feels.
+    pub tone: Tone,
+    /// The verdict, as the server tells it: with times in UTC.
+    pub sentence: String,
+    /// Why, and what comes next.
+    pub why: String,
+    /// Times in these sentences are near to this.
+    pub near_millis: Millis,
+    /// "3", or "2 → 3" while one is replaced.
+    pub revision: String,
+    /// Images of the template, joined.
+    pub images: String,
+    /// How long ago: "18 s".
+    pub since: String,
+    /// Its pods over the last minute.
+    pub tiny: Tiny,
+}
+
+impl Line {
+    /// What a line's entry says.
+    #[must_use]
+    pub fn of(overall: &Overall, entry: &Entry, ages: &Ages) -> Self {
+        let (summary, now_millis) = (&entry.summary, ages.now(entry));
+        let cluster = overall.clusters.get(usize::from(entry.cluster));
+        let name = cluster.map_or("", |cluster| cluster.name.as_str());
+        Self {
+            address: address::deployment(name, &summary.namespace, &summary.name),
+            name: safe(&summary.name),
+            place: format!("{} / {}", safe(name), safe(&summary.namespace)),
+            accent: cluster.map_or(0, |cluster| cluster.accent),
+            tone: summary.verdict.tone,
+            sentence: summary.verdict.sentence.clone(),
+            // Where all is well, nothing comes next.
+            why: if summary.verdict.tone == Tone::Ok { summary.verdict.why.clone() } else { summary.explanation() },
+            near_millis: now_millis.div_euclid(HOUR_MILLIS) * HOUR_MILLIS,
+            revision: match (summary.replaces, summary.revision) {
+                (Some(before), Some(now)) => format!("{before} → {now}"),
+                (_, Some(now)) => now.to_string(),
+                _ => String::new(),
+            },
+            images: summary.images.clone(),
+            since: ages.of(entry),
+            tiny: Tiny::of(summary, now_millis),
+        }
+    }
+
+    /// Tells a line from all others: two clusters may show the same object.
+    #[must_use]
+    pub fn key(entry: &Entry) -> u128 {
+        entry.summary.uid.bits() ^ (u128::from(entry.cluster) << 64)
+    }
+}
+
+/// A heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// What the lines below it have in common.
+    pub words: String,
+    /// Address of the list of these alone; `None` for a group.
+    pub address: Option<String>,
+    /// How many there are.
+    pub lines: u32,
+}
+
+impl Heading {
+    /// What a heading of a list says.
+    #[must_use]
+    pub fn of(overall: &Overall, head: &Head) -> Self {
+        let (words, address) = match &head.of {
+            Common::Group(group) => (group.words().to_owned(), None),
+            Common::Place(cluster, namespace) => {
+                let name = overall.clusters.get(usize::from(*cluster)).map_or("", |known| known.name.as_str());
+                (format!("{} / {}", safe(name), safe(namespace)), Some(address::namespace(name, namespace)))
+            }
+        };
+        Self { words, address, lines: head.lines }
+    }
+}

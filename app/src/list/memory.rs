@@ -1,0 +1,119 @@
+//! What the application remembers of lists while the viewer looks at something else, so that coming back shows them at once, where
+//! they were left.
+
+use leptos::ev;
+use leptos::prelude::*;
+use timeline::list::Window;
+
+use super::{Ages, Known};
+use crate::browser;
+
+/// Lists that are remembered.
+const MOST: usize = 4;
+
+/// A list as it was left.
+#[derive(Debug, Clone)]
+pub struct Left {
+    /// What was known of it.
+    pub known: Known,
+    /// Lines that were asked for.
+    pub window: Window,
+    /// The clusters' clocks then.
+    pub ages: Ages,
+    /// Where it was on the page.
+    pub view: View,
+}
+
+/// What of a list is in view.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct View {
+    /// Height of a line, in pixels.
+    pub line_px: f64,
+    /// Top of the list on the page, in pixels.
+    pub top_px: f64,
+    /// Height of the browser's window, in pixels.
+    pub view_px: f64,
+    /// How far the page is scrolled, in pixels.
+    pub scrolled_px: f64,
+}
+
+/// The memory. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct ListMemory {
+    /// Lists by their address, the last one left at the end.
+    lists: StoredValue<Vec<(String, Left)>>,
+    /// The address that the browser's own buttons led to last; empty while they led nowhere.
+    went_to: StoredValue<String>,
+}
+
+/// Provides the memory to the whole application.
+pub fn provide() {
+    let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
+    provide_context(memory);
+    Effect::new(move |_| {
+        browser::on_window(ev::popstate, move |_| {
+            let location = window().location();
+            let address = location.pathname().ok().zip(location.search().ok());
+            memory.went_to.set_value(address.map(|(path, search)| path + &search).unwrap_or_default());
+        });
+    });
+}
+
+impl ListMemory {
+    /// That of the application around this component; `None` where it has none.
+    #[must_use]
+    pub fn of_app() -> Option<Self> {
+        use_context()
+    }
+
+    /// A list as it was left. `is_back` tells of an address as the browser writes it whether its own buttons led there: then the list
+    /// is where it was on the page, else it is seen from its top.
+    #[must_use]
+    pub fn recall(self, address: &str, written: &str) -> Option<Left> {
+        let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
+        let find = |lists: &Vec<(String, Left)>| lists.iter().find(|(known, _)| known == address).map(|(_, left)| left.clone());
+        let mut left = self.lists.try_with_value(find).flatten()?;
+        if !is_back {
+            left.view.scrolled_px = 0.0;
+        }
+        Some(left)
+    }
+
+    /// A list is left.
+    pub fn keep(self, address: String, left: Left) {
+        self.lists.try_update_value(|lists| {
+            lists.retain(|(known, _)| *known != address);
+            lists.push((address, left));
+            let forgotten = lists.len().saturating_sub(MOST);
+            lists.drain(..forgotten);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(scrolled_px: f64) -> Left {
+        let view = View { line_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
+        Left { known: Known::default(), window: Window { from: 0, to: 60 }, ages: Ages::default(), view }
+    }
+
+    #[test]
+    fn a_list_is_where_it_was_left_for_who_goes_back() {
+        let owner = Owner::new();
+        owner.with(|| {
+            let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
+            memory.keep("/?q=web".into(), left(700.0));
+            let scrolled = |written| memory.recall("/?q=web", written).map(|left| left.view.scrolled_px);
+            assert_eq!(scrolled("/?q=web"), Some(0.0), "by a link");
+            memory.went_to.set_value("/?q=web".into());
+            assert_eq!(scrolled("/?q=web"), Some(700.0));
+            assert_eq!(scrolled("/?q=web"), Some(0.0), "once");
+            for number in 0..MOST {
+                memory.keep(format!("/clusters/{number}"), left(0.0));
+            }
+            assert_eq!(scrolled("/?q=web"), None, "the oldest is forgotten");
+        });
+    }
+}

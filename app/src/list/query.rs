@@ -1,0 +1,99 @@
+//! Which Deployments an address asks for. The address is the only truth of it, for the server and for the browser.
+
+use timeline::list::{By, Group, Query};
+
+/// The parameters of an address, read as the server reads them; of two with the same name the last one counts. The router's own
+/// map decodes values twice, which makes another text of one with percent signs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Those of `q=web&by=namespace`.
+    #[must_use]
+    pub fn of(search: &str) -> Self {
+        let pairs = search.split('&').filter(|pair| !pair.is_empty());
+        Self(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(name, value)| (decoded(name), decoded(value))).collect())
+    }
+
+    /// What is written there; `None` where nothing is.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let said = self.0.iter().rev().find(|(known, _)| known == name);
+        said.map(|(_, value)| value.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// Which Deployments they ask for, of those in a place that the path names, if it names one. What makes no sense is not asked.
+    #[must_use]
+    pub fn query(&self, cluster: Option<String>, namespace: Option<String>) -> Query {
+        let text = |name| self.get(name).unwrap_or_default().to_owned();
+        let place = |name| self.get(name).map(str::to_owned);
+        let (cluster, namespace) = match (cluster, namespace) {
+            (None, None) => (place("cluster"), place("namespace")),
+            named => named,
+        };
+        Query {
+            text: text("q"),
+            labels: text("labels"),
+            group: self.get("show").and_then(Group::named),
+            by: if self.get("by") == Some("namespace") { By::Place } else { By::Verdict },
+            cluster,
+            namespace,
+        }
+    }
+}
+
+/// What is written in an address, as text.
+fn decoded(written: &str) -> String {
+    let mut bytes = Vec::with_capacity(written.len());
+    let mut rest = written.bytes();
+    while let Some(byte) = rest.next() {
+        let hex = || {
+            let (high, low) = (rest.clone().next()?, rest.clone().nth(1)?);
+            let digit = |byte: u8| char::from(byte).to_digit(16);
+            u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+        };
+        match byte {
+            b'+' => bytes.push(b' '),
+            b'%' => match hex() {
+                Some(byte) => {
+                    bytes.push(byte);
+                    rest.nth(1);
+                }
+                None => bytes.push(b'%'),
+            },
+            byte => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address;
+
+    #[test]
+    fn an_address_asks_for_what_it_was_made_for() {
+        for text in ["", "nginx live", "a&b=c", "50%", "%2541", "1+1", "ümlaut ☸", " web "] {
+            for group in [None, Some(Group::Calm), Some(Group::Stuck)] {
+                for place in [None, Some("arn:aws:eks/prod eu".to_owned())] {
+                    let query =
+                        Query { text: text.into(), labels: "app in (a,b)".into(), group, by: By::Place, namespace: place, cluster: None };
+                    let address = address::list(&query);
+                    let (_, search) = address.split_once('?').unwrap();
+                    assert_eq!(Parameters::of(search).query(None, None), query, "{address}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_asked() {
+        let query = |search: &str| Parameters::of(search).query(None, None);
+        assert_eq!(query("show=sideways&by=moon&theme=dark&&q"), Query::default());
+        assert_eq!(query("q=a&q=b%zz%4").text, "b%zz%4");
+        assert_eq!(query("show=calm").group, Some(Group::Calm), "a name from before");
+        let place = Parameters::of("cluster=x&namespace=y").query(Some("a".into()), None);
+        assert_eq!((place.cluster.as_deref(), place.namespace), (Some("a"), None), "the path names the place");
+    }
+}

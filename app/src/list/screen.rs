@@ -1,0 +1,193 @@
+//! Keeps the list right: those lines in view are made and followed, a few more around them are known.
+
+use std::cell::RefCell;
+
+use leptos::prelude::*;
+use timeline::frame::{Position, Scope, ServerFrame};
+use timeline::list::{Query, Window};
+
+use super::board::ListBoard;
+use super::memory::{Left, View};
+use super::part::{LINE_PX, Part, part};
+use super::{Ages, Known};
+use crate::live::client::{Ask, Screen};
+use crate::live::link::LinkState;
+use crate::rows::set_if_new;
+
+/// Made above and below what is in view, in pixels.
+const MORE_PX: f64 = 700.0;
+/// The part is made anew once this much of that is used up.
+const STEP_PX: f64 = 350.0;
+/// Lines known above and below the made ones.
+const MORE_LINES: u32 = 30;
+/// Sizes are measured, and ages told, this often.
+const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
+/// Height of a browser's window before it was measured.
+const VIEW_PX: f64 = 900.0;
+
+/// Lines that are asked for where nothing says which are in view.
+pub const FIRST: Window = Window { from: 0, to: 2 * MORE_LINES };
+
+/// The screen of a list.
+pub struct ListScreen {
+    board: ListBoard,
+    state: RefCell<State>,
+}
+
+struct State {
+    known: Known,
+    /// What was asked for last.
+    asked: (Query, Window),
+    view: View,
+    /// The page is yet to be scrolled to where it was left.
+    is_to_scroll: bool,
+    made_at_px: f64,
+    looked_at: f64,
+    is_linked: bool,
+    /// The server began to tell of this list.
+    is_begun: bool,
+    is_dirty: bool,
+}
+
+/// The part of a list that is in view, and a little more.
+#[must_use]
+pub fn in_view(known: &Known, view: View) -> Part {
+    let from = view.scrolled_px - view.top_px;
+    part(&known.copy.overall, view.line_px, from - MORE_PX, from + view.view_px + MORE_PX)
+}
+
+impl ListScreen {
+    /// A screen of a list of which those lines are known, or nothing yet.
+    #[must_use]
+    pub fn new(board: ListBoard, known: Known, window: Window) -> Self {
+        let view = View { line_px: LINE_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
+        Self::at(board, known, window, view, false)
+    }
+
+    /// A screen of a list as it was left.
+    #[must_use]
+    pub fn again(board: ListBoard, left: Left) -> Self {
+        let Left { known, window, view, .. } = left;
+        Self::at(board, known, window, view, view.scrolled_px > 0.0)
+    }
+
+    fn at(board: ListBoard, known: Known, window: Window, view: View, is_to_scroll: bool) -> Self {
+        let state = State {
+            known,
+            asked: (board.query.get_untracked(), window),
+            view,
+            is_to_scroll,
+            made_at_px: f64::NEG_INFINITY,
+            looked_at: f64::NEG_INFINITY,
+            is_linked: true,
+            is_begun: false,
+            is_dirty: true,
+        };
+        Self { board, state: RefCell::new(state) }
+    }
+
+    /// What it follows.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        let (query, window) = self.state.borrow().asked.clone();
+        Scope::List { query, window }
+    }
+
+    /// The list as it is left.
+    #[must_use]
+    pub fn left(&self, page_millis: f64) -> (Query, Left) {
+        let state = self.state.borrow();
+        let (query, window) = state.asked.clone();
+        let (known, ages) = (state.known.clone(), state.known.ages(page_millis));
+        (query, Left { known, window, ages, view: state.view })
+    }
+}
+
+impl Screen for ListScreen {
+    fn link(&self, link: LinkState, _: f64) {
+        // The first connection is not a loss: what the server rendered is fresh.
+        let is_linked = matches!(link, LinkState::Live { .. } | LinkState::Connecting { .. });
+        set_if_new(&self.board.is_linked, is_linked);
+        self.state.borrow_mut().is_linked = is_linked;
+    }
+
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
+        let state = &mut *self.state.borrow_mut();
+        let mut is_news = false;
+        for frame in frames {
+            if let ServerFrame::List(news) = frame {
+                // What was on its way for the list before this one is of no use.
+                state.is_begun |= news.is_anew;
+                if state.is_begun {
+                    state.known.hear(*news, page_millis);
+                    is_news = true;
+                }
+            }
+        }
+        if is_news {
+            state.is_dirty = true;
+            self.board.hear(&state.known.copy.overall);
+        }
+        Ask::Nothing
+    }
+
+    fn animate(&self, page_millis: f64) -> Ask {
+        let state = &mut *self.state.borrow_mut();
+        if std::mem::take(&mut state.is_to_scroll) {
+            window().scroll_to_with_x_and_y(0.0, state.view.scrolled_px);
+        }
+        state.view.scrolled_px = window().scroll_y().unwrap_or(0.0);
+        if page_millis - state.looked_at > LOOK_AGAIN_MILLIS {
+            (state.looked_at, state.is_dirty) = (page_millis, true);
+            state.measure(self.board);
+        }
+        let scrolled = state.view.scrolled_px;
+        if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
+            (state.is_dirty, state.made_at_px) = (false, scrolled);
+            let ages: Ages = state.known.ages(page_millis);
+            self.board.show(&state.known.copy, &in_view(&state.known, state.view), &ages);
+        }
+        state.ask(self.board)
+    }
+
+    fn position(&self) -> Option<Position> {
+        None
+    }
+}
+
+impl State {
+    fn measure(&mut self, board: ListBoard) {
+        let inner = window().inner_height().ok().and_then(|height| height.as_f64());
+        self.view.view_px = inner.unwrap_or(VIEW_PX);
+        let Some(rows) = board.rows.get_untracked() else { return };
+        self.view.top_px = rows.get_bounding_client_rect().top() + self.view.scrolled_px;
+        // On narrow screens lines are higher.
+        if let Ok(Some(line)) = rows.query_selector(".line") {
+            self.view.line_px = line.get_bounding_client_rect().height().max(20.0);
+        }
+    }
+
+    /// Asks for other lines, or another question, where the ones that are known will not do.
+    fn ask(&mut self, board: ListBoard) -> Ask {
+        let query = board.query.with_untracked(|query| (*query != self.asked.0).then(|| query.clone()));
+        let wanted = match &query {
+            Some(_) => Some(FIRST),
+            None => self.far(),
+        };
+        let Some(window) = wanted.filter(|_| self.is_linked) else { return Ask::Nothing };
+        self.asked.1 = window;
+        if let Some(query) = query {
+            self.asked.0 = query;
+        }
+        Ask::Follow(Box::new(Scope::List { query: self.asked.0.clone(), window }))
+    }
+
+    /// Other lines than those that were asked for, where some in view are not among these.
+    fn far(&self) -> Option<Window> {
+        let (first, last) = in_view(&self.known, self.view).lines()?;
+        let is_known = self.asked.1.from <= first && last < self.asked.1.to;
+        let lines = self.known.copy.overall.lines();
+        let wanted = Window { from: first.saturating_sub(MORE_LINES), to: (last + 1 + MORE_LINES).min(lines) };
+        (!is_known).then_some(wanted)
+    }
+}

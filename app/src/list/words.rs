@@ -1,0 +1,176 @@
+//! What is said of a list as a whole. Pure: times of day are told by whoever asks.
+
+use timeline::Millis;
+use timeline::frame::ConnectionState;
+use timeline::list::{ClusterState, Group, Overall, Query};
+use timeline::words::{count, list, safe, sentence_end};
+
+use crate::connection::forbidden;
+use crate::zone::Zone;
+
+/// "1,284 Deployments · 3 in progress · 2 stuck".
+#[must_use]
+pub fn summary(overall: &Overall) -> String {
+    let [stuck, moving, ..] = overall.counts;
+    let mut words = count(overall.all, "Deployment");
+    for (number, what) in [(moving, "in progress"), (stuck, "stuck")] {
+        if number > 0 {
+            words.push_str(&format!(" · {number} {what}"));
+        }
+    }
+    words
+}
+
+/// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
+#[must_use]
+pub fn title(overall: &Overall, query: &Query) -> String {
+    let [stuck, moving, ..] = overall.counts;
+    let mut words = String::new();
+    for (number, what) in [(stuck, "stuck"), (moving, "in progress")] {
+        if number > 0 {
+            words.push_str(if words.is_empty() { "" } else { ", " });
+            words.push_str(&format!("{number} {what}"));
+        }
+    }
+    let calm = if overall.all == 0 { "Deployments" } else { "Nothing in progress" };
+    format!("{}{} — Rollcast", if words.is_empty() { calm } else { &words }, place(query)).replace('<', "‹")
+}
+
+/// ": prod-eu / shop", or nothing for all.
+fn place(query: &Query) -> String {
+    match (&query.cluster, &query.namespace) {
+        (Some(cluster), Some(namespace)) => format!(": {} / {}", safe(cluster), safe(namespace)),
+        (Some(one), None) | (None, Some(one)) => format!(": {}", safe(one)),
+        (None, None) => String::new(),
+    }
+}
+
+/// What a list's heading says.
+#[must_use]
+pub fn heading(query: &Query) -> String {
+    match place(query).strip_prefix(": ") {
+        Some(place) => format!("Deployments of {place}"),
+        None => "Deployments".to_owned(),
+    }
+}
+
+/// How a group's chip reads.
+#[must_use]
+pub fn chip(group: Group, overall: &Overall) -> String {
+    let words = if group == Group::Finished { "Finished" } else { group.words() };
+    format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
+}
+
+/// What is said where there are no lines, and whether all Deployments are another list than this one.
+#[must_use]
+pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
+    let is_whole = *query == Query { by: query.by, ..Query::default() };
+    let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
+    let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
+    let connecting: Vec<String> = overall.clusters.iter().filter(connecting).map(|cluster| safe(&cluster.name)).collect();
+    let words = match (overall.lines(), overall.all) {
+        (1.., _) => return (String::new(), false),
+        (0, 1..) => "Nothing here that matches. Ask for less.".to_owned(),
+        (0, 0) if is_known && is_whole => {
+            "No Deployments here yet. Make one: kubectl create deployment web --image=nginx".to_owned()
+        }
+        (0, 0) if is_known => "No Deployments are known here yet.".to_owned(),
+        (0, 0) if !connecting.is_empty() => {
+            format!("Connecting to {}. Deployments appear here as soon as they are known.", list(&connecting))
+        }
+        (0, 0) => "No Deployments are known here yet. They appear as soon as a cluster answers; why none does is said above.".to_owned(),
+    };
+    (words, !is_whole)
+}
+
+/// What is wrong with the question, or with clusters.
+#[must_use]
+pub fn trouble(overall: &Overall, zone: Zone) -> String {
+    troubled(overall, |at_millis| zone.stamp(at_millis), |why, near| zone.said(why, near))
+}
+
+fn troubled(overall: &Overall, stamp: impl Fn(Millis) -> String, said: impl Fn(&str, Millis) -> String) -> String {
+    let mut words = overall.trouble.clone();
+    for cluster in &overall.clusters {
+        if let ConnectionState::Stale { since_millis, retry_at_millis, why } = &cluster.connection.state {
+            let why = said(&sentence_end(why), *since_millis);
+            words.push_str(&format!(" {}: {why}", unreachable_since(&cluster.name, &stamp(*since_millis))));
+            if overall.all > 0 {
+                words.push_str(" Showing last known data.");
+            }
+            if let Some(at) = retry_at_millis {
+                words.push_str(&format!(" Next try at {}.", stamp(*at)));
+            }
+        }
+        let forbidden = forbidden(&cluster.connection);
+        if !forbidden.is_empty() {
+            words.push_str(&format!(" In {}: {forbidden}", safe(&cluster.name)));
+        }
+    }
+    words.trim_start().to_owned()
+}
+
+/// "Cluster “prod-eu” unreachable since 14:02:05 UTC".
+#[must_use]
+pub fn unreachable_since(cluster: &str, stamp: &str) -> String {
+    format!("Cluster “{}” unreachable since {stamp}", safe(cluster))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timeline::frame::Connection;
+    use timeline::list::{Common, Head};
+    use timeline::words::clock;
+
+    fn cluster(name: &str, state: ConnectionState) -> ClusterState {
+        ClusterState { name: name.into(), accent: 0, connection: Connection { state, ..Connection::default() }, now_millis: 0 }
+    }
+
+    fn stale(retry_at_millis: Option<Millis>) -> ConnectionState {
+        ConnectionState::Stale { since_millis: 0, retry_at_millis, why: "connection refused".into() }
+    }
+
+    fn overall(all: u32, clusters: Vec<ClusterState>) -> Overall {
+        Overall { all, clusters, ..Overall::default() }
+    }
+
+    #[test]
+    fn trouble_says_since_when_why_and_what_is_shown() {
+        let told = |overall: &Overall| {
+            troubled(overall, |at| format!("{} UTC", clock(at)), |why, _| why.to_owned())
+        };
+        let one = vec![cluster("dead", stale(Some(5_000)))];
+        assert_eq!(
+            told(&overall(2, one.clone())),
+            "Cluster “dead” unreachable since 00:00:00 UTC: connection refused. Showing last known data. Next try at 00:00:05 UTC."
+        );
+        assert!(!told(&overall(0, one)).contains("last known"), "nothing is known");
+        assert_eq!(told(&overall(2, vec![cluster("well", ConnectionState::Live)])), "");
+    }
+
+    #[test]
+    fn an_empty_list_says_what_to_do_next() {
+        let all = Query::default();
+        let said = |overall: &Overall, query: &Query| nothing(overall, query);
+        let live = || vec![cluster("a", ConnectionState::Live)];
+        assert!(said(&overall(0, live()), &all).0.contains("kubectl create deployment"));
+        let connecting = vec![cluster("a", ConnectionState::Connecting), cluster("b", stale(None))];
+        assert_eq!(said(&overall(0, connecting), &all).0, "Connecting to a. Deployments appear here as soon as they are known.");
+        assert!(said(&overall(0, vec![cluster("b", stale(None))]), &all).0.starts_with("No Deployments are known here yet."));
+        let other = Query { text: "x".into(), ..Query::default() };
+        let (words, is_part) = said(&overall(3, live()), &other);
+        assert!(words.starts_with("Nothing here that matches.") && is_part);
+        let head = Head { of: Common::Group(Group::Calm), lines: 1 };
+        assert_eq!(said(&Overall { heads: vec![head], all: 1, ..Overall::default() }, &other), (String::new(), false));
+    }
+
+    #[test]
+    fn a_title_is_no_markup() {
+        let query = Query { namespace: Some("</title><script>".into()), ..Query::default() };
+        assert!(!title(&Overall::default(), &query).contains('<'));
+        let busy = Overall { counts: [1, 2, 0, 0], all: 3, ..Overall::default() };
+        assert_eq!(title(&busy, &Query::default()), "1 stuck, 2 in progress — Rollcast");
+        assert_eq!(summary(&busy), "3 Deployments · 2 in progress · 1 stuck");
+    }
+}

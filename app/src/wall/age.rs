@@ -1,0 +1,105 @@
+//! How old the news of a tile is.
+
+use timeline::Millis;
+use timeline::frame::ConnectionState;
+use timeline::list::{ClusterState, Entry};
+use timeline::words::age;
+
+use crate::zone::Zone;
+
+/// How old the news of a tile is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Age {
+    /// Nobody is there.
+    #[default]
+    Unknown,
+    /// Its cluster is seen; how long ago something of it changed last: "12 s".
+    Changed(String),
+    /// The same in a recording, which has its own time of day.
+    Recorded {
+        /// How long ago: "12 s".
+        ago: String,
+        /// The recording's time.
+        at_millis: Millis,
+    },
+    /// It was seen last at that time.
+    LastSeen(Millis),
+}
+
+impl Age {
+    /// That of a line at a time of its cluster.
+    #[must_use]
+    pub fn of(entry: &Entry, cluster: &ClusterState, now_millis: Millis) -> Self {
+        let summary = &entry.summary;
+        let lately = summary.lately.steps.last().map(|(after, _)| summary.lately.from_millis + Millis::from(*after));
+        let changed_millis = lately.map_or(summary.since_millis, |lately| lately.max(summary.since_millis));
+        let ago = age(now_millis - changed_millis);
+        match cluster.connection.state {
+            ConnectionState::Stale { since_millis, .. } => Self::LastSeen(since_millis),
+            ConnectionState::Replay { .. } => Self::Recorded { ago, at_millis: now_millis },
+            _ => Self::Changed(ago),
+        }
+    }
+
+    /// In words, with times of day in that zone.
+    #[must_use]
+    pub fn words(&self, zone: Zone) -> String {
+        self.told(|at_millis| zone.stamp(at_millis))
+    }
+
+    fn told(&self, stamp: impl Fn(Millis) -> String) -> String {
+        match self {
+            Self::Unknown => String::new(),
+            Self::Changed(ago) => format!("last change {ago} ago"),
+            Self::Recorded { ago, at_millis } => format!("last change {ago} ago · recorded {}", stamp(*at_millis)),
+            Self::LastSeen(at_millis) => format!("last seen {}", stamp(*at_millis)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timeline::frame::Connection;
+    use timeline::verdict::KubectlVerdict;
+    use timeline::view::{Lately, Summary, Tone, Verdict};
+    use timeline::words::clock;
+
+    fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; 4])>) -> String {
+        let verdict = Verdict {
+            badge: String::new(),
+            tone: Tone::Busy,
+            sentence: String::new(),
+            why: String::new(),
+            kubectl: KubectlVerdict::Complete,
+        };
+        let summary = Summary {
+            uid: timeline::Uid::from_bits(1),
+            namespace: "shop".into(),
+            name: "web".into(),
+            revision: None,
+            replaces: None,
+            images: String::new(),
+            verdict,
+            next: String::new(),
+            pods: [0; 4],
+            wanted: 3,
+            lately: Lately { from_millis: 40_000, steps },
+            since_millis,
+            finished_millis: None,
+        };
+        let connection = Connection { state, ..Connection::default() };
+        let cluster = ClusterState { name: "a".into(), accent: 0, connection, now_millis: 0 };
+        Age::of(&Entry { cluster: 0, summary }, &cluster, 100_000).told(clock)
+    }
+
+    #[test]
+    fn a_tile_tells_when_something_changed_and_when_it_was_seen() {
+        assert_eq!(told(ConnectionState::Live, 30_000, Vec::new()), "last change 1 min ago");
+        assert_eq!(told(ConnectionState::Live, 30_000, vec![(48_000, [1, 0, 0, 0])]), "last change 12 s ago");
+        let replay = ConnectionState::Replay { name: "r".into() };
+        assert_eq!(told(replay, 98_000, Vec::new()), "last change 2 s ago · recorded 00:01:40");
+        let stale = ConnectionState::Stale { since_millis: 61_000, retry_at_millis: None, why: String::new() };
+        assert_eq!(told(stale, 0, Vec::new()), "last seen 00:01:01");
+    }
+}

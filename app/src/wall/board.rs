@@ -1,0 +1,127 @@
+//! What the components of the wall follow. Seats are there for as long as the page lives and are only aimed anew, so that nothing
+//! gathers over days.
+
+use leptos::prelude::*;
+use timeline::Millis;
+use timeline::list::{Copy, Overall};
+use timeline::view::{Hold, Tone, View};
+
+use super::age::Age;
+use super::stage::SEATS;
+use super::{Look, is_calm, last, strip};
+use crate::list::Ages;
+use crate::rollout::board::{Board, Place};
+use crate::rollout::picture::Picture;
+use crate::rows::set_if_new;
+
+/// Before the ids of what is on each seat.
+const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];
+
+/// The state of the page. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct WallBoard {
+    /// What is true of the whole list.
+    pub overall: RwSignal<Overall>,
+    /// The page has a connection to the server, or is making its first.
+    pub is_linked: RwSignal<bool>,
+    /// The last word from the server, by the browser's clock.
+    pub heard_millis: RwSignal<Millis>,
+    /// What is done or waits.
+    pub strip: RwSignal<Vec<String>>,
+    /// Nothing goes on, as far as is known.
+    pub is_calm: RwSignal<bool>,
+    /// What was done last.
+    pub last: RwSignal<String>,
+    /// Time of day, by the browser's clock; 0 until the page is alive.
+    pub now_millis: RwSignal<Millis>,
+    /// The seats.
+    pub seats: [Seat; SEATS],
+}
+
+/// What is on one seat. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct Seat {
+    /// Before the ids of what is on it.
+    pub prefix: &'static str,
+    /// Who sits there, and how it goes.
+    pub board: Board,
+    /// The picture of it.
+    pub picture: Picture,
+    /// How it is shown.
+    pub look: RwSignal<Look>,
+    /// How old its news is.
+    pub age: RwSignal<Age>,
+}
+
+impl WallBoard {
+    /// A wall of those lines, or one of which nothing is known yet.
+    #[must_use]
+    pub fn new(copy: Option<&Copy>) -> Self {
+        let seat = |prefix| Seat {
+            prefix,
+            board: Board::of(Place::default()),
+            picture: Picture::new(prefix),
+            look: RwSignal::default(),
+            age: RwSignal::default(),
+        };
+        let board = Self {
+            overall: RwSignal::default(),
+            is_linked: RwSignal::new(true),
+            heard_millis: RwSignal::default(),
+            strip: RwSignal::default(),
+            is_calm: RwSignal::new(false),
+            last: RwSignal::default(),
+            now_millis: RwSignal::default(),
+            seats: PREFIXES.map(seat),
+        };
+        if let Some(copy) = copy {
+            let ages = Ages::told(&copy.overall);
+            board.hear(&copy.overall);
+            board.is_calm.set(is_calm(&copy.overall));
+            board.strip.set(strip(copy, &[], &ages, 0));
+            board.last.set(last(copy, &ages));
+        }
+        board
+    }
+
+    /// What is true of the whole list was heard.
+    pub fn hear(&self, overall: &Overall) {
+        if self.overall.try_with_untracked(|known| !known.is_like(overall)).unwrap_or(false) {
+            self.overall.set(overall.clone());
+        }
+    }
+
+    /// How many seats are taken. Follows them.
+    #[must_use]
+    pub fn taken(&self) -> usize {
+        self.seats.iter().filter(|seat| seat.look.get() != Look::Free).count()
+    }
+}
+
+impl Seat {
+    /// Somebody else sits there from here on.
+    pub fn take(&self, place: Place) {
+        self.board.view.set(None);
+        set_if_new(&self.board.place, place);
+    }
+
+    /// How it stands with who sits there, as a class name. Follows it.
+    #[must_use]
+    pub fn class(self) -> String {
+        let stale = if self.board.is_stale() { " stale" } else { "" };
+        match self.look.get() {
+            Look::Free => "unused".to_owned(),
+            Look::OnStage => format!("tile {}{stale}", self.board.view.with(|view| severity(view.as_ref()))),
+            Look::Past => format!("tile past{stale}"),
+        }
+    }
+}
+
+/// How bad it is, as class names: what a fault blocks is told from what merely goes on.
+fn severity(view: Option<&View>) -> &'static str {
+    let (tone, hold) = view.map_or((Tone::Quiet, Hold::Free), |view| (view.verdict.tone, view.hold));
+    match (tone, hold) {
+        (Tone::Busy, Hold::Blocked) => "busy blocked",
+        (tone, _) => tone.name(),
+    }
+}

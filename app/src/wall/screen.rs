@@ -1,0 +1,202 @@
+//! Keeps the wall right: follows the list, directs the stage, and lets every seat follow one Deployment.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use leptos::prelude::*;
+use timeline::frame::{Position, Scope, ServerFrame};
+use timeline::list::{Copy, Entry, Group, Window};
+
+use super::age::Age;
+use super::board::{Seat, WallBoard};
+use super::settings::Settings;
+use super::stage::{self, Key, Seats};
+use super::{LINES, Look, last, of_group, strip};
+use crate::browser::now_millis;
+use crate::list::{Ages, Known};
+use crate::live::client::{Ask, Client, Live, Screen};
+use crate::live::link::LinkState;
+use crate::rollout::board::Place;
+use crate::rollout::screen::RolloutScreen;
+use crate::rows::set_if_new;
+
+/// The stage is looked at this often.
+const LOOK_MILLIS: f64 = 500.0;
+/// How many that are done are shown while nothing goes on.
+const PAST: usize = 3;
+
+/// The screen of a wall.
+pub struct WallScreen {
+    board: WallBoard,
+    settings: Settings,
+    /// What each seat shows its Deployment with, and its own connection.
+    followed: Vec<(RolloutScreen, Client)>,
+    state: RefCell<State>,
+}
+
+struct State {
+    known: Known,
+    seats: Seats,
+    looked_at: f64,
+    is_linked: bool,
+    /// The server began to tell of this list.
+    is_begun: bool,
+    is_dirty: bool,
+}
+
+impl WallScreen {
+    /// A screen of a wall of which those lines are known, or nothing yet. Called from effects.
+    #[must_use]
+    pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<Known>) -> Self {
+        let follow = |seat: &Seat| {
+            let screen = RolloutScreen::new(seat.board, seat.picture, None, Callback::new(|_| ()));
+            let client = Client::start(live, false);
+            client.follow(Rc::new(screen.clone()), Scope::Nothing);
+            (screen, client)
+        };
+        let followed = board.seats.iter().map(follow).collect();
+        set_if_new(&board.heard_millis, now_millis());
+        let state = State {
+            is_begun: known.is_some(),
+            known: known.unwrap_or_default(),
+            seats: Seats::default(),
+            looked_at: f64::NEG_INFINITY,
+            is_linked: true,
+            is_dirty: true,
+        };
+        Self { board, settings, followed, state: RefCell::new(state) }
+    }
+
+    /// What it follows.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: LINES } }
+    }
+
+    /// Ends the connections of the seats.
+    pub fn stop(&self) {
+        self.followed.iter().for_each(|(_, client)| client.stop());
+    }
+}
+
+impl Screen for WallScreen {
+    fn link(&self, link: LinkState, _: f64) {
+        let is_linked = matches!(link, LinkState::Live { .. } | LinkState::Connecting { .. });
+        set_if_new(&self.board.is_linked, is_linked);
+        self.state.borrow_mut().is_linked = is_linked;
+    }
+
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
+        let state = &mut *self.state.borrow_mut();
+        set_if_new(&self.board.heard_millis, now_millis());
+        let mut is_news = false;
+        for frame in frames {
+            if let ServerFrame::List(news) = frame {
+                // What was on its way for the list before this one is of no use.
+                state.is_begun |= news.is_anew;
+                if state.is_begun {
+                    let before = names(&state.known.copy);
+                    state.known.hear(*news, page_millis);
+                    if before != names(&state.known.copy) {
+                        state.seats = Seats::default(); // numbers of clusters mean others now
+                    }
+                    is_news = true;
+                }
+            }
+        }
+        if is_news {
+            state.is_dirty = true;
+            self.board.hear(&state.known.copy.overall);
+        }
+        Ask::Nothing
+    }
+
+    fn animate(&self, page_millis: f64) -> Ask {
+        let state = &mut *self.state.borrow_mut();
+        if state.is_begun && (state.is_dirty || page_millis - state.looked_at > LOOK_MILLIS) {
+            (state.is_dirty, state.looked_at) = (false, page_millis);
+            self.direct(state, page_millis);
+        }
+        Ask::Nothing
+    }
+
+    fn position(&self) -> Option<Position> {
+        None
+    }
+}
+
+fn names(copy: &Copy) -> Vec<String> {
+    copy.overall.clusters.iter().map(|cluster| cluster.name.clone()).collect()
+}
+
+impl WallScreen {
+    fn direct(&self, state: &mut State, page_millis: f64) {
+        let copy = &state.known.copy;
+        let active = |group| of_group(copy, group).map(move |entry: &Entry| (entry.key(), group));
+        let all: Vec<(Key, Group)> = active(Group::Stuck).chain(active(Group::Moving)).collect();
+        let on_stage = state.seats.direct(&all, page_millis);
+        let is_calm = on_stage.iter().all(Option::is_none);
+        let past: Vec<Key> = of_group(copy, Group::Finished).map(Entry::key).take(PAST).collect();
+        let wanted: Vec<(Option<Key>, Look)> = if is_calm {
+            let past = past.into_iter().map(|key| (Some(key), Look::Past));
+            past.chain(std::iter::repeat((None, Look::Free))).take(stage::SEATS).collect()
+        } else {
+            let look = |key: &Option<Key>| if key.is_some() { Look::OnStage } else { Look::Free };
+            on_stage.iter().map(|key| (*key, look(key))).collect()
+        };
+        let ages = state.known.ages(page_millis);
+        let seats = wanted.iter().enumerate().zip(&self.board.seats).zip(&self.followed);
+        for (((number, (key, look)), seat), (screen, _)) in seats {
+            let entry = key.and_then(|key| copy.lines().find(|entry| entry.key() == key));
+            if state.seats.aim(number, *key) {
+                aim(screen, seat, copy, entry);
+            }
+            set_if_new(&seat.look, *look);
+            self.tell_age(seat, copy, entry, &ages, state.is_linked);
+        }
+        let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
+        let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
+        let board = &self.board;
+        set_if_new(&board.strip, strip(copy, &seated, &ages, turn));
+        set_if_new(&board.is_calm, is_calm);
+        set_if_new(&board.last, last(copy, &ages));
+        // Minutes are shown.
+        set_if_new(&board.now_millis, now_millis().div_euclid(60_000) * 60_000);
+    }
+
+    /// What is not in view of the list any more is as old as it was.
+    fn tell_age(&self, seat: &Seat, copy: &Copy, entry: Option<&Entry>, ages: &Ages, is_linked: bool) {
+        if !is_linked {
+            set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
+            return;
+        }
+        let cluster = entry.and_then(|entry| copy.overall.clusters.get(usize::from(entry.cluster)));
+        if let Some((entry, cluster)) = entry.zip(cluster) {
+            set_if_new(&seat.age, Age::of(entry, cluster, ages.now(entry)));
+        }
+    }
+}
+
+/// Lets a seat follow who sits there now.
+fn aim(screen: &RolloutScreen, seat: &Seat, copy: &Copy, entry: Option<&Entry>) {
+    let cluster = entry.and_then(|entry| copy.overall.clusters.get(usize::from(entry.cluster)));
+    let Some((entry, cluster)) = entry.zip(cluster) else {
+        screen.aim(Scope::Nothing);
+        return;
+    };
+    let (summary, cluster) = (&entry.summary, cluster.name.clone());
+    let place = Place {
+        cluster: cluster.clone(),
+        namespace: summary.namespace.clone(),
+        name: summary.name.clone(),
+        uid: Some(summary.uid),
+        revision: None,
+    };
+    seat.take(place);
+    screen.aim(Scope::Deployment {
+        cluster,
+        namespace: summary.namespace.clone(),
+        name: summary.name.clone(),
+        uid: Some(summary.uid),
+    });
+}

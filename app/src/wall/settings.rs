@@ -1,0 +1,64 @@
+//! What the address of a wall says besides which Deployments it shows.
+
+use timeline::list::{By, Query};
+
+use crate::list::query::Parameters;
+use crate::payload::WallPayload;
+
+/// Seconds after which the strip tells of others, where nothing is said.
+const ROTATE_SECONDS: u32 = 12;
+const ROTATE: std::ops::RangeInclusive<u32> = 2..=3_600;
+/// Most columns.
+const COLUMNS: u8 = 4;
+
+/// How a wall is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Which Deployments.
+    pub query: Query,
+    /// Seconds after which the strip tells of others.
+    pub rotate_seconds: u32,
+    /// Columns of the stage; 0 for as many as suit it.
+    pub columns: u8,
+    /// Tones when something gets stuck or is done.
+    pub has_sound: bool,
+}
+
+impl Settings {
+    /// Those that the server read.
+    #[must_use]
+    pub fn told(payload: &WallPayload) -> Self {
+        let WallPayload { list, rotate_seconds, columns, has_sound } = payload;
+        Self { query: list.query.clone(), rotate_seconds: *rotate_seconds, columns: *columns, has_sound: *has_sound }
+    }
+
+    /// Those of an address; what makes no sense is as if it were not there.
+    #[must_use]
+    pub fn of(parameters: &Parameters) -> Self {
+        let number = |name| parameters.get(name).and_then(|text| text.parse::<u32>().ok());
+        let columns = number("columns").and_then(|columns| u8::try_from(columns).ok());
+        // A wall shows what goes on first, whatever the list it belongs to shows.
+        let query = Query { group: None, by: By::Verdict, ..parameters.query(None, None) };
+        Self {
+            query,
+            rotate_seconds: number("rotate").filter(|seconds| ROTATE.contains(seconds)).unwrap_or(ROTATE_SECONDS),
+            columns: columns.filter(|columns| *columns <= COLUMNS).unwrap_or(0),
+            has_sound: parameters.get("sound") == Some("on"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_says_how_a_wall_is_shown() {
+        let settings = Settings::of(&Parameters::of("q=web&cluster=a&columns=3&rotate=30&sound=on&show=stuck"));
+        assert_eq!((settings.columns, settings.rotate_seconds, settings.has_sound), (3, 30, true));
+        assert_eq!((settings.query.text.as_str(), settings.query.cluster.as_deref()), ("web", Some("a")));
+        assert_eq!(settings.query.group, None);
+        let odd = Settings::of(&Parameters::of("columns=900&rotate=0&sound=loud"));
+        assert_eq!((odd.columns, odd.rotate_seconds, odd.has_sound), (0, ROTATE_SECONDS, false));
+    }
+}
