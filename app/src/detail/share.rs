@@ -86,6 +86,13 @@ impl ShareDetail {
         }
     }
 
+    /// This is shared already: of the present only the time of asking differs, and links stay as they are while somebody copies them.
+    #[must_use]
+    pub fn is_shared_by(&self, known: &Self) -> bool {
+        let is_present = !self.is_past && !known.is_past;
+        is_present && Self { at_millis: known.at_millis, ..self.clone() } == *known
+    }
+
     /// The path of the link that most people want: of the moment that is shown, or of the revision.
     #[must_use]
     pub fn first_path(&self, home: &Home) -> String {
@@ -156,6 +163,8 @@ mod tests {
         assert_eq!(links[0].text, format!("https://a{}", now.first_path(&home)));
         assert!(links[1].text.ends_with("&at=9"));
         let then = share(Some(7));
+        assert!(ShareDetail { at_millis: 10, ..now.clone() }.is_shared_by(&now));
+        assert!(!then.is_shared_by(&now) && !ShareDetail { revision: None, ..now.clone() }.is_shared_by(&now));
         assert_eq!(then.links(&home)[0].meaning, Meaning::Moment(7));
         assert_eq!(then.links(&home)[0].text, format!("https://a{}", then.first_path(&home)));
     }

@@ -49,7 +49,14 @@ pub fn buttons(world: &World, of: &Key, choice: &Choice) -> Vec<Button> {
             "undo" => Some(("revision", "Revision; empty for the one before", String::new())),
             _ => None,
         };
-        Button { group, action: name, label, command, is_possible: action.is_some(), field }
+        Button {
+            group: (*group).to_owned(),
+            action: (*name).to_owned(),
+            label: (*label).to_owned(),
+            command,
+            is_possible: action.is_some(),
+            field: field.map(|(name, label, value)| (name.to_owned(), label.to_owned(), value)),
+        }
     });
     made.collect()
 }
