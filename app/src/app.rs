@@ -74,3 +74,10 @@ pub fn stopped() {
     }
     crate::browser::note("data-live", "false");
 }
+
+/// The application as far as its routes go.
+#[cfg(feature = "ssr")]
+pub fn routes() -> impl IntoView {
+    let payload = Payload::List(Box::default());
+    view! { <App page=Page { build: String::new(), payload, playground: None }/> }
+}

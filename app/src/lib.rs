@@ -26,6 +26,9 @@ pub mod numbers;
 pub mod pages;
 pub mod payload;
 pub mod playground;
+#[cfg(feature = "ssr")]
+pub mod preview;
+pub mod rollout;
 pub mod rows;
 pub mod score;
 #[cfg(feature = "ssr")]

@@ -10,6 +10,7 @@ use timeline::words::safe;
 
 use crate::detail::{Detail, Home};
 use crate::playground::Playground;
+use crate::rollout::board::Place;
 
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
@@ -48,7 +49,7 @@ pub struct DetailPayload {
 }
 
 /// A list, for its page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListPayload {
     /// Which Deployments.
     pub query: Query,
@@ -105,6 +106,18 @@ impl DeploymentPayload {
         crate::address::deployment(&self.cluster, &self.namespace, &self.name)
     }
 
+    /// Which Deployment it is about.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place {
+            cluster: self.cluster.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            uid: self.uid,
+            revision: self.revision,
+        }
+    }
+
     /// What is said at the moment that the link names.
     #[cfg(feature = "ssr")]
     fn view(&self) -> Option<&timeline::view::View> {
@@ -137,7 +150,7 @@ impl Payload {
             Self::Wall(page) => format!("{}, live.", crate::list::summary(&page.list.copy().overall)),
             Self::Detail(page) => page.detail.title(),
             Self::Deployment(page) => match page.view() {
-                Some(view) => format!("{} {}", view.verdict.sentence, view.verdict.why).trim().to_owned(),
+                Some(view) => format!("{} {}", view.verdict.sentence, view.explanation()),
                 None => "There is no such Deployment.".to_owned(),
             },
         }

@@ -120,7 +120,9 @@ impl Button {
             _ if command.is_empty() => String::new(),
             Some("replicas") if !field.is_empty() => with_word(command, "--replicas=", field),
             Some("revision") if !field.is_empty() => format!("{command} --to-revision={field}"),
-            _ if !pod.is_empty() && ["kubectl delete pod ", "kubectl label pod "].iter().any(|of| command.starts_with(of)) => {
+            _ if !pod.is_empty()
+                && ["kubectl delete pod ", "kubectl label pod "].iter().any(|of| command.starts_with(of)) =>
+            {
                 with_word(command, " pod ", pod)
             }
             _ => command.clone(),

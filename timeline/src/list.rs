@@ -86,13 +86,14 @@ impl Group {
             Self::Stuck => "stuck",
             Self::Moving => "moving",
             Self::Finished => "finished",
-            Self::Calm => "calm",
+            Self::Calm => "stable",
         }
     }
 
-    /// The group of that name.
+    /// The group of that name, or of one that it had in addresses before.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
+        let name = if name == "calm" { "stable" } else { name };
         Self::ALL.into_iter().find(|group| group.name() == name)
     }
 
@@ -101,9 +102,9 @@ impl Group {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Stuck => "Stuck",
-            Self::Moving => "Under way",
+            Self::Moving => "In progress",
             Self::Finished => "Finished in the last hour",
-            Self::Calm => "Calm",
+            Self::Calm => "Stable",
         }
     }
 }
@@ -224,6 +225,8 @@ pub enum Line {
     Part {
         /// The verdict.
         verdict: Option<Verdict>,
+        /// What comes next.
+        next: Option<String>,
         /// The pods.
         pods: Option<[u32; 4]>,
         /// How they were lately.
@@ -268,6 +271,7 @@ mod tests {
         for group in Group::ALL {
             assert_eq!(Group::named(group.name()), Some(group));
         }
+        assert_eq!(Group::named("calm"), Some(Group::Calm), "links from before still work");
         assert_eq!(Group::named("bad"), None);
     }
 }

@@ -70,7 +70,7 @@ impl PodState {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Unready => "running, not ready",
-            Self::Ready => "ready, not yet counted",
+            Self::Ready => "ready, waiting for minReadySeconds",
             other => other.name(),
         }
     }

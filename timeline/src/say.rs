@@ -6,11 +6,16 @@
 mod cause;
 mod choice;
 mod happening;
+mod headline;
+mod next;
+mod remedy;
 mod verdict;
 
 pub use cause::cause;
 pub use choice::choice;
 pub use happening::happening;
+pub use next::next;
+pub use remedy::remedy;
 pub use verdict::{badge, budget, derived, recreated, succeeded, verdict, why};
 
 use crate::model::Pod;
@@ -28,11 +33,11 @@ pub fn pod(pod: &Pod) -> String {
 #[must_use]
 pub const fn kubectl(verdict: KubectlVerdict) -> &'static str {
     match verdict {
-        KubectlVerdict::NotObserved => "waits for the spec to be observed",
-        KubectlVerdict::DeadlineExceeded => "fails: progress deadline exceeded",
-        KubectlVerdict::Updating => "waits for new replicas to be updated",
-        KubectlVerdict::OldPending => "waits for old replicas to terminate",
-        KubectlVerdict::AvailabilityPending => "waits for updated replicas to be available",
+        KubectlVerdict::NotObserved => "waiting for the spec to be observed",
+        KubectlVerdict::DeadlineExceeded => "failed: progress deadline exceeded",
+        KubectlVerdict::Updating => "waiting for new replicas to be updated",
+        KubectlVerdict::OldPending => "waiting for old replicas to terminate",
+        KubectlVerdict::AvailabilityPending => "waiting for updated replicas to be available",
         KubectlVerdict::Complete => "successfully rolled out",
         KubectlVerdict::Gone => "not found",
     }

@@ -1,5 +1,7 @@
 //! Why a rollout does not move: causes as data, most decisive first. [`crate::say`] makes sentences of them.
 
+pub mod certain;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Next, Sums};
@@ -130,6 +132,17 @@ pub enum CauseKind {
         /// The revision.
         revision: Option<u64>,
     },
+}
+
+impl CauseKind {
+    /// It keeps pods from starting, or from being there at all.
+    #[must_use]
+    pub const fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Image { .. } | Self::BadContainer | Self::NotStarted | Self::Crash { .. } | Self::Refused(_)
+        )
+    }
 }
 
 /// What causes are looked for in.

@@ -2,6 +2,7 @@
 //! [`crate::say`] finds the words.
 
 mod counts;
+mod remedy;
 mod standing;
 mod summary;
 
@@ -16,6 +17,7 @@ use crate::{Millis, Model, Uid, rollout};
 
 pub use counts::{Counts, SetCounts};
 use counts::{counts, owed, reported, set_counts};
+pub use remedy::{Remedy, Way};
 pub use standing::Standing;
 pub use summary::{LATELY_MILLIS, Lately, Summary, summary};
 
@@ -33,7 +35,7 @@ pub struct Now {
 pub enum Tone {
     /// All is as it should be.
     Ok,
-    /// Something is under way or waits.
+    /// Something is in progress or waiting.
     Busy,
     /// Somebody should look.
     Bad,
@@ -63,7 +65,7 @@ pub struct Verdict {
     pub tone: Tone,
     /// One sentence of at most twelve words.
     pub sentence: String,
-    /// Why, with evidence; may be empty.
+    /// Why, with figures and what the limits allow; may be empty. What comes next is [`View::next`].
     pub why: String,
     /// What `kubectl rollout status` makes of the same object.
     pub kubectl: KubectlVerdict,
@@ -79,6 +81,18 @@ pub enum Hold {
     Waits,
     /// A fault.
     Blocked,
+}
+
+impl Hold {
+    /// The word for it: "waiting", "blocked"; empty when nothing holds it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Free => "",
+            Self::Waits => "waiting",
+            Self::Blocked => "blocked",
+        }
+    }
 }
 
 /// A cause, in words.
@@ -99,6 +113,10 @@ pub struct Reason {
 pub struct View {
     /// The verdict, in words.
     pub verdict: Verdict,
+    /// What comes next, and what the progress deadline will do: whole sentences, never empty.
+    pub next: String,
+    /// The command that undoes it, or shows why it is so; `None` where nothing is wrong.
+    pub remedy: Option<Remedy>,
     /// Causes, the most decisive first.
     pub reasons: Vec<Reason>,
     /// Pods counted.
@@ -111,7 +129,8 @@ pub struct View {
     pub limits: Limits,
     /// The budget in words: what is asked for and available against ceiling and floor, and where these come from.
     pub budget: String,
-    /// Where ceiling and floor come from: "4 + 1 (25 %, up)", "4 − 1 (25 %, down)"; empty for Recreate.
+    /// Where ceiling and floor come from: "4 + maxSurge 1 (25 % rounded up)", "4 − maxUnavailable 1 (25 % rounded down)"; empty
+    /// for Recreate.
     pub derived: (String, String),
     /// Since when the limits are what they are, as far as it was seen.
     pub limits_since_millis: Millis,
@@ -127,6 +146,14 @@ pub struct View {
     pub is_succeeded: bool,
 }
 
+impl View {
+    /// Why it is so and what comes next, one after the other: for places that have one text for both.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        format!("{} {}", self.verdict.why, self.next).trim().to_owned()
+    }
+}
+
 /// Looks at a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
@@ -140,6 +167,8 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
             why: say::why(standing, &looked),
             kubectl: looked.kubectl,
         },
+        next: say::next(standing, &looked),
+        remedy: looked.way_out(standing).map(|way| say::remedy(&way, looked.deployment)),
         reasons: looked.causes.iter().map(|cause| reason(cause, &looked)).collect(),
         budget: say::budget(&looked),
         derived: say::derived(&looked.deployment.now.spec, looked.limits).unwrap_or_default(),
@@ -150,7 +179,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         wanted: looked.deployment.now.spec.replicas,
         limits: looked.limits,
         revision: looked.revision(),
-        deadline_millis: deadline(looked.deployment).map(|at| at.saturating_add(now.skew_millis)),
+        deadline_millis: looked.deadline_millis,
         notice: match (looked.successor(), looked.predecessor()) {
             (Some(after), _) => say::succeeded(after, looked.deployment, now.skew_millis),
             (None, Some(before)) => say::recreated(before, looked.deployment, now.skew_millis),
@@ -201,6 +230,8 @@ pub struct Looked<'m> {
     pub owed: (u32, u32),
     /// Causes, the most decisive first.
     pub causes: Vec<Cause>,
+    /// When the progress deadline passes, or passed, by our clock; `None` when no deadline runs.
+    pub deadline_millis: Option<Millis>,
     /// Our clock.
     pub now_millis: Millis,
 }
@@ -223,8 +254,21 @@ impl<'m> Looked<'m> {
             reported(model, deployment, current, sums.asked)
         };
         let owed = if sees_pods { owed(model, deployment) } else { (0, 0) };
-        let now_millis = now.millis;
-        Some(Self { model, deployment, current, counts, limits, next, owed, kubectl, causes, sums, now_millis })
+        let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
+        Some(Self {
+            model,
+            deployment,
+            current,
+            counts,
+            sums,
+            limits,
+            next,
+            kubectl,
+            owed,
+            causes,
+            deadline_millis,
+            now_millis: now.millis,
+        })
     }
 
     /// The revision that is scaled up.
@@ -319,14 +363,18 @@ impl<'m> Looked<'m> {
     }
 }
 
-/// Runs only while a rollout is under way and its conditions are those of the spec in force. By the API server's clock.
+/// Runs only while a rollout is in progress and its conditions are those of the spec in force. By the API server's clock. While
+/// the ReplicaSet is refused the controller does not come to look at the deadline (`rolloutRolling` in `rolling.go`).
 fn deadline(deployment: &Deployment) -> Option<Millis> {
     let now = &deployment.now;
     let condition = now.status.progressing.as_ref()?;
     let runs = !now.spec.paused
         && deployment.deleted_millis.is_none()
         && now.generation <= now.status.observed_generation
-        && !matches!(condition.reason.as_str(), "NewReplicaSetAvailable" | "DeploymentPaused");
+        && !matches!(
+            condition.reason.as_str(),
+            "NewReplicaSetAvailable" | "DeploymentPaused" | "ReplicaSetCreateError"
+        );
     let seconds = now.spec.progress_deadline_seconds.filter(|_| runs)?;
     if condition.reason == "ProgressDeadlineExceeded" {
         return condition.last_update_millis; // it passed; finding that moved the time

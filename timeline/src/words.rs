@@ -101,6 +101,14 @@ pub fn sentence_end(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', '…']) { text } else { format!("{text}.") }
 }
 
+/// A word for a shell: names of Kubernetes are plain, anything else is quoted.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let text = safe(text);
+    let is_plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:@".contains(&b));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// What is said where somebody asks for a cluster that the server does not have.
 #[must_use]
 pub fn not_watched(cluster: &str) -> String {
@@ -120,6 +128,12 @@ mod tests {
     fn hostile_text_is_one_short_visible_line() {
         assert_eq!(safe("a\u{202e}b\u{200b}\x1b[31mc\nd"), "ab[31mc d");
         assert_eq!(safe(&"x".repeat(1_000_000)).chars().count(), 201);
+    }
+
+    #[test]
+    fn hostile_names_stay_one_word() {
+        assert_eq!(shell_word("web-1"), "web-1");
+        assert_eq!(shell_word("a; rm -rf '$HOME'"), r"'a; rm -rf '\''$HOME'\'''");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use timeline::fact::{
     Container, ContainerState, DeploymentFact, Exit, Phase, PodFact, ReplicaSetFact, Role, Seen, Strategy, Truth,
 };
 use timeline::model::EndReason;
-use timeline::view::{self, Now};
+use timeline::view::{self, Now, Verdict};
 use timeline::{Fact, Millis, Timeline, Uid};
 
 /// The scene, changed, and what is said of it after 30 s.
@@ -50,7 +50,9 @@ fn said(change: impl FnOnce(&mut DeploymentFact, &mut ReplicaSetFact, &mut Vec<P
             format!("\n  {fatal}: {} <{}>", reason.sentence, reason.evidence.object)
         })
         .collect();
-    format!("[{}] {} {}{}", view.verdict.badge, view.verdict.sentence, view.verdict.why, reasons.concat())
+    let remedy = view.remedy.map(|remedy| format!("\n  {}: {}", remedy.what, remedy.command)).unwrap_or_default();
+    let Verdict { badge, sentence, why, .. } = view.verdict;
+    format!("[{badge}] {sentence}\n  {why}\n  {}{remedy}{}", view.next, reasons.concat())
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub fn lint() -> Result<()> {
             "--package",
             "app",
             "--features",
-            "page-list,page-rollout,page-wall",
+            "hydrate",
             "--target-dir",
             "target/page-lint",
             "--",

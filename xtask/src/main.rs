@@ -8,7 +8,6 @@ mod build;
 mod check;
 mod cluster;
 mod fonts;
-mod names;
 mod page;
 mod setup;
 mod sh;

@@ -5,11 +5,15 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::{fonts, names, setup, sh};
+use crate::{fonts, setup, sh};
 
 /// Where the built page is; the server embeds this folder.
 pub const SITE: &str = "target/site";
 const PROFILE: &str = "wasm-release";
+const DEV_PROFILE: &str = "wasm-dev";
+const TARGET: &str = "wasm32-unknown-unknown";
+/// Name of the page's program, also that of its files.
+const PROGRAM: &str = "rollcast";
 /// What travels is the compressed size, and that is not smallest where the plain one is: -Oz and inlining make the code
 /// less regular and cost 10 % of it.
 const WASM_OPT: [&str; 9] = [
@@ -24,19 +28,28 @@ const WASM_OPT: [&str; 9] = [
     "--one-caller-inline-max-function-size=0",
 ];
 
-/// The kinds of pages, each with a program of its own.
-pub const PROGRAMS: [&str; 3] = ["list", "rollout", "wall"];
+/// How the page's program is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speed {
+    /// Small, as it is shipped and tested.
+    Small,
+    /// Soon, for whoever changes a component and looks at it.
+    Soon,
+}
 
-/// Builds the pages. What did not change is not built again.
+/// Builds the page. What did not change is not built again.
 pub fn build() -> Result<()> {
+    build_as(Speed::Small)
+}
+
+/// Builds the page in one of two ways; both put it into the same place.
+pub fn build_as(speed: Speed) -> Result<()> {
     let toolchain = setup::ensure_wasm()?;
     setup::ensure_node_modules()?;
     let site = sh::at(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;
-    for program in PROGRAMS {
-        self::program(&toolchain, program, &pkg)?;
-    }
+    program(&toolchain, speed, &pkg)?;
     let fonts = fonts::build(&site)?;
     write(&pkg.join("rollcast.css"), &fonts::named(&style()?, &fonts)?)?;
     write(&pkg.join("fonts.txt"), &std::fs::read_to_string(sh::at(fonts::MADE).join("fonts.txt"))?)?;
@@ -52,59 +65,44 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Builds the program of a kind of page.
-fn program(toolchain: &setup::Toolchain, name: &str, pkg: &Path) -> Result<()> {
-    let mut cargo = sh::command(
-        "cargo",
-        &[
-            "build",
-            "--package",
-            "app",
-            "--lib",
-            "--features",
-            &format!("page-{name}"),
-            "--target",
-            "wasm32-unknown-unknown",
-            "--profile",
-            PROFILE,
-            "--target-dir",
-            "target/page",
-        ],
-    );
+/// Builds the page's program and its bindings.
+fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()> {
+    let profile = if speed == Speed::Small { PROFILE } else { DEV_PROFILE };
+    let arguments = ["build", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
+    let mut cargo = sh::command("cargo", &arguments);
+    cargo.args(["--profile", profile, "--target-dir", "target/page"]);
     toolchain.configure(&mut cargo);
     sh::run(&mut cargo)?;
-    let wasm = sh::at(&format!("target/page/wasm32-unknown-unknown/{PROFILE}/app.wasm"));
-    // One file for all of them: what is there must be taken before the next one is built.
-    let built = sh::at(&format!("target/page/{name}.wasm"));
-    if std::fs::read(&built).ok() != Some(std::fs::read(&wasm)?) {
-        std::fs::copy(&wasm, &built)?;
-    }
-    let optimised = pkg.join(format!("{name}_bg.wasm"));
-    if is_newer(&built, &optimised) {
-        bind(&built, name, pkg)?;
-        compress(&optimised)?;
-        compress(&pkg.join(format!("{name}.js")))?;
+    let built = sh::at(&format!("target/page/{TARGET}/{profile}/app.wasm"));
+    let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
+    // Which way it was made last.
+    let stamp = sh::at("target/page/made");
+    let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == profile);
+    if is_newer(&built, &made) || !is_made {
+        bind(&built, speed, pkg)?;
+        compress(&made)?;
+        compress(&pkg.join(format!("{PROGRAM}.js")))?;
+        std::fs::write(&stamp, profile)?;
     }
     Ok(())
 }
 
-/// Makes the JavaScript bindings and shrinks the wasm.
-fn bind(wasm: &Path, name: &str, pkg: &Path) -> Result<()> {
-    sh::say(&format!("making the bindings of {name} pages"));
+/// Makes the JavaScript bindings, and shrinks the wasm where it is to be small.
+fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
+    sh::say("making the bindings of the page's program");
     let mut bindgen = Bindgen::new();
-    bindgen.input_path(wasm).out_name(name).web(true)?.typescript(false).omit_default_module_path(true);
+    bindgen.input_path(wasm).out_name(PROGRAM).web(true)?.typescript(false).omit_default_module_path(true);
     let made = sh::at("target/page/bindings");
     bindgen.generate(&made)?;
-    let program = made.join(format!("{name}_bg.wasm"));
-    let bindings = std::fs::read_to_string(made.join(format!("{name}.js")))?;
-    let (short, bindings) = names::shorten(&std::fs::read(&program)?, &bindings)?;
-    std::fs::write(&program, short)?;
-    std::fs::write(pkg.join(format!("{name}.js")), squeezed(&bindings, &["//", "/*", "*"]))?;
+    let (program, name) = (made.join(format!("{PROGRAM}_bg.wasm")), format!("{PROGRAM}_bg.wasm"));
+    let bindings = std::fs::read_to_string(made.join(format!("{PROGRAM}.js")))?;
+    std::fs::write(pkg.join(format!("{PROGRAM}.js")), squeezed(&bindings, &["//", "/*", "*"]))?;
+    if speed == Speed::Soon {
+        std::fs::copy(program, pkg.join(name))?;
+        return Ok(());
+    }
     sh::run(
-        sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &WASM_OPT)
-            .arg("-o")
-            .arg(pkg.join(format!("{name}_bg.wasm")))
-            .arg(program),
+        sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &WASM_OPT).arg("-o").arg(pkg.join(name)).arg(program),
     )
 }
 

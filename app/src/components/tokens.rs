@@ -4,6 +4,8 @@
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
+use crate::score::ink::{DOT, Pattern};
+
 /// The drawings, once per document. Style sheets and pages refer to them by id.
 #[component]
 pub fn Drawings() -> impl IntoView {
@@ -21,8 +23,29 @@ pub fn Drawings() -> impl IntoView {
                 </g>
                 <g id="token-finished"><circle r="7" class="token-ring"/><path d="M-3 0l2 2.5 4 -5" class="token-line"/></g>
                 <g id="token-terminating"><circle r="5.5" class="token-ring"/><path d="M-3 0h6" class="token-line"/></g>
+                {Pattern::ALL.map(|pattern| view! { <Tile pattern/> }).into_iter().collect_view()}
             </defs>
         </svg>
+    }
+}
+
+/// A pattern as it is on paper; pictures turn and stretch it.
+#[component]
+fn Tile(
+    /// Which one.
+    pattern: Pattern,
+) -> impl IntoView {
+    let (tile, colour) = (pattern.tile(), format!("var({})", pattern.colour().token()));
+    let (side, middle) = (tile.side, tile.side / 2.0);
+    let dot = (tile.stripe <= 0.0).then(|| {
+        view! { <circle cx=middle cy=middle r=DOT fill=colour.clone()></circle> }
+    });
+    view! {
+        <pattern id=format!("tile-{}", pattern.name()) width=side height=side patternUnits="userSpaceOnUse" patternTransform=format!("rotate({})", pattern.degrees())>
+            <rect width=side height=side fill=colour.clone() fill-opacity=tile.ground></rect>
+            <rect width=tile.stripe height=side fill=colour></rect>
+            {dot}
+        </pattern>
     }
 }
 

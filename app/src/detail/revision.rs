@@ -59,7 +59,8 @@ impl RevisionDetail {
         let is_current = rollout::current_revision(model, deployment) == Some(revision);
         let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision);
         let images = set.map(|set| &set.images).or_else(|| last.map(|rollout| &rollout.images));
-        let image = |image: &timeline::fact::Image| Image { container: safe(&image.container), image: safe(&image.image) };
+        let image =
+            |image: &timeline::fact::Image| Image { container: safe(&image.container), image: safe(&image.image) };
         Some(Self {
             revision,
             standing: standing(is_current, set.and_then(ReplicaSet::revision).filter(|now| *now != revision)),
@@ -89,9 +90,8 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<Fact> {
     let Some(set) = set else { return Vec::new() };
     let revisions: Vec<String> = set.revisions.iter().map(|(revision, _)| revision.to_string()).collect();
     let living = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone);
-    let (pods, available) = living.fold((0, 0), |(pods, available), pod| {
-        (pods + 1, available + u32::from(pod.state() == PodState::Available))
-    });
+    let (pods, available) = living
+        .fold((0, 0), |(pods, available), pod| (pods + 1, available + u32::from(pod.state() == PodState::Available)));
     let cause = set.now.change_cause.as_deref().filter(|cause| !cause.is_empty());
     Facts::default()
         .text("ReplicaSet", safe(&set.name))
@@ -150,17 +150,12 @@ fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
 fn commands(home: &Home, revision: u64, is_current: bool, set: Option<&ReplicaSet>) -> Vec<Command> {
     let (namespace, name) = (word(&home.namespace), word(&home.name));
     let kubectl = |what: &str, rest: String| Command::new(what, format!("kubectl --namespace {namespace} {rest}"));
-    let mut all = vec![kubectl(
-        "Full pod template",
-        format!("rollout history deployment/{name} --revision={revision}"),
-    )];
+    let mut all =
+        vec![kubectl("Full pod template", format!("rollout history deployment/{name} --revision={revision}"))];
     if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {
         all.push(kubectl("Its ReplicaSet", format!("describe replicaset {}", word(&set.name))));
         if !is_current && set.revision() == Some(revision) {
-            all.push(kubectl(
-                "Roll back to it",
-                format!("rollout undo deployment/{name} --to-revision={revision}"),
-            ));
+            all.push(kubectl("Roll back to it", format!("rollout undo deployment/{name} --to-revision={revision}")));
         }
     }
     all

@@ -75,7 +75,13 @@ impl Meaning {
 impl ShareDetail {
     /// What is shared of a Deployment: `at_millis` is the moment shown where that is not the present.
     #[must_use]
-    pub fn of(origin: String, deployment: Uid, revision: Option<u64>, at_millis: Option<Millis>, now_millis: Millis) -> Self {
+    pub fn of(
+        origin: String,
+        deployment: Uid,
+        revision: Option<u64>,
+        at_millis: Option<Millis>,
+        now_millis: Millis,
+    ) -> Self {
         Self {
             is_local: is_local(&origin),
             origin,
@@ -147,7 +153,13 @@ mod tests {
         for local in ["http://127.0.0.1:7440", "http://localhost:7440", "https://a.localhost", "http://[::1]:7440"] {
             assert!(is_local(local), "{local}");
         }
-        for other in ["http://10.0.0.7:7440", "https://rollcast.example.com", "http://[fe80::1]:80", "http://localhost.example.com", ""] {
+        for other in [
+            "http://10.0.0.7:7440",
+            "https://rollcast.example.com",
+            "http://[fe80::1]:80",
+            "http://localhost.example.com",
+            "",
+        ] {
             assert!(!is_local(other), "{other}");
         }
     }

@@ -1,7 +1,185 @@
-//! A page.
+//! The page of one Deployment: verdict, score, story, time.
 
+use std::rc::Rc;
+
+use leptos::html;
 use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::{use_params_map, use_query_map};
+use send_wrapper::SendWrapper;
+use timeline::frame::{Moment, Scope, Snapshot};
 
-/// The page.
+use crate::app::First;
+use crate::browser;
+use crate::components::rollout::connection::ConnectionBars;
+use crate::components::rollout::header::Header;
+use crate::components::rollout::keys::{self, Keyboard};
+use crate::components::rollout::legend::Legend;
+use crate::components::rollout::linked::LinkBars;
+use crate::components::rollout::missing::MissingDeployment;
+use crate::components::rollout::role::Role;
+use crate::components::rollout::score::Score;
+use crate::components::rollout::story::Story;
+use crate::components::rollout::table::PodTable;
+use crate::components::rollout::transport::Transport;
+use crate::components::rollout::verdict::VerdictLine;
+use crate::live::client::{Live, Screen};
+use crate::motion::Motion;
+use crate::payload::{DeploymentPayload, Payload, title};
+use crate::rollout::board::{Board, Place, Shown, first_shown};
+use crate::rollout::controls::Controls;
+use crate::rollout::picture::{Moving, Picture};
+use crate::rollout::screen::RolloutScreen;
+use crate::score::frame::Frame;
+use crate::score::{placed, scale, scene};
+use crate::zone::Zone;
+
+/// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
-pub fn RolloutPage() -> impl IntoView {}
+pub fn RolloutPage() -> impl IntoView {
+    let (params, query) = (use_params_map(), use_query_map());
+    // What only the server knows the meaning of: which moment a link to a revision leads to.
+    let asked = Memo::new(move |_| {
+        let (params, query) = (params.read(), query.read());
+        let place = Place {
+            cluster: params.get("cluster").unwrap_or_default(),
+            namespace: params.get("namespace").unwrap_or_default(),
+            name: params.get("name").unwrap_or_default(),
+            uid: query.get("uid").and_then(|uid| uid.parse().ok()),
+            revision: query.get("revision").and_then(|revision| revision.parse().ok()),
+        };
+        (place, query.get("at"))
+    });
+    move || {
+        let (place, at) = asked.get();
+        let payload = First::take(|payload| match payload {
+            Payload::Deployment(payload) => Some(*payload),
+            Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
+        });
+        if payload.is_none() && (place.revision.is_some() || at.is_some()) {
+            Effect::new(|_| browser::reload());
+        }
+        view! { <Rollout place payload/> }
+    }
+}
+
+/// What the page begins with.
+type Begins = Option<(Snapshot, Option<Moment>)>;
+
+/// One Deployment.
+#[component]
+fn Rollout(
+    /// Which one.
+    place: Place,
+    /// What the document was rendered from, if it was for this page.
+    payload: Option<DeploymentPayload>,
+) -> impl IntoView {
+    let scope = Scope::Deployment {
+        cluster: place.cluster.clone(),
+        namespace: place.namespace.clone(),
+        name: place.name.clone(),
+        uid: place.uid,
+    };
+    let (board, drawn) = match &payload {
+        Some(payload) => (Board::rendered(payload), drawn(payload)),
+        None => (Board::of(place), Drawn::nothing()),
+    };
+    let Drawn { picture, moving, sheet } = drawn;
+    let begins: Begins = payload.map(|payload| (payload.snapshot, payload.moment));
+    let (controls, as_table, help) = (Controls::provide(), RwSignal::new(false), NodeRef::<html::Details>::new());
+    provide_context(board);
+    come_alive(board, picture, begins, scope, controls);
+    let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page() };
+    Effect::new(move |_| keys::listen(keyboard));
+    let titled = move || {
+        let badge = board.said(|view| view.verdict.badge.clone());
+        let badge = if badge.is_empty() { "Not found" } else { &badge };
+        board.place.with(|place| title(badge, &place.namespace, &place.name))
+    };
+    let is_there = Memo::new(move |_| board.view.read().is_some());
+    let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
+    let class = move || if as_table.get() { "page rollout tabled" } else { "page rollout" };
+    view! {
+        <Title text=titled/>
+        <div class=class data-testid="page">
+            <Header board/>
+            <ConnectionBars board/>
+            <Role board/>
+            <LinkBars board/>
+            <main id="there" class=move || shown(is_there.get())>
+                <VerdictLine board/>
+                <div class="main">
+                    <Placed sheet/>
+                    <Score board picture moving/>
+                    <aside class="rail" aria-label="Story">
+                        <h2>"What the controllers did"</h2>
+                        <Story picture/>
+                    </aside>
+                    <PodTable board picture/>
+                </div>
+                <Transport board controls help/>
+                <Legend as_table/>
+            </main>
+            <div class="aside" role="status">{move || board.announced.get()}</div>
+            <div class=move || shown(board.is_known.get() && !is_there.get())><MissingDeployment board/></div>
+            <p class=move || if board.is_known.get() { "unused" } else { "message" } role="status">"Connecting to Rollcast…"</p>
+        </div>
+    }
+}
+
+/// Where everything is until the program takes over.
+#[component]
+fn Placed(
+    /// The style sheet.
+    sheet: String,
+) -> impl IntoView {
+    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
+    view! { <style id="placed" nonce=nonce inner_html=sheet></style> }
+}
+
+/// The picture as the server renders it, and as the browser takes it over.
+struct Drawn {
+    picture: Picture,
+    moving: Moving,
+    sheet: String,
+}
+
+impl Drawn {
+    fn nothing() -> Self {
+        Self { picture: Picture::new(""), moving: Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0), sheet: String::new() }
+    }
+}
+
+fn drawn(payload: &DeploymentPayload) -> Drawn {
+    let snapshot = &payload.snapshot;
+    let Shown { model, said, frame } = first_shown(snapshot, payload.moment.as_ref());
+    let scene = scene::scene(&model, snapshot.deployment, &said, frame, &Motion::default());
+    let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
+    let (moving, sheet) = (Moving::at(frame, scene.height), placed::sheet(&scene, &ticks, frame));
+    Drawn { picture: Picture::drawn("", scene, &ticks, frame), moving, sheet }
+}
+
+/// Once the page is alive it follows its Deployment, until the viewer leaves it.
+fn come_alive(board: Board, picture: Picture, begins: Begins, scope: Scope, controls: Controls) {
+    let live = Live::of_app();
+    let begins = StoredValue::new(begins);
+    let followed = StoredValue::new(None::<SendWrapper<Rc<dyn Screen>>>);
+    Effect::new(move |_| {
+        let begins = begins.try_update_value(Option::take).flatten();
+        let screen = RolloutScreen::new(board, picture, begins, Callback::new(|_| {}));
+        controls.attach(screen.clone());
+        for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
+            let screen = SendWrapper::new(screen.clone());
+            let handle = window_event_listener_untyped(event, move |_| screen.print(is_printing));
+            on_cleanup(move || handle.remove());
+        }
+        let screen: Rc<dyn Screen> = Rc::new(screen);
+        followed.set_value(Some(SendWrapper::new(screen.clone())));
+        live.follow(screen, scope.clone());
+    });
+    on_cleanup(move || {
+        if let Some(screen) = followed.try_update_value(Option::take).flatten() {
+            live.leave(&screen);
+        }
+    });
+}

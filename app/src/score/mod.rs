@@ -1,6 +1,21 @@
-//! The score: time runs to the right, now is the line at the right edge, one band per ReplicaSet, one bar per pod. Pure geometry:
-//! the model, the time and the size of the picture go in, places come out, the same on the server and in the browser.
+//! The score: time runs to the right, now is the line at the right edge, one band per ReplicaSet, one bar per pod. Pure geometry and
+//! its painters, the same on the server and in the browser.
+//!
+//! ```text
+//!   model ─► lanes (bands, slots) ─► places (pixels) ─► scene: bars, ribbon, budget as marks and objects
+//!                                                         │
+//!   ink (what states look like) ─► paint ─► elements, a canvas, a preview's file
+//! ```
 
+pub mod bars;
+pub mod budget;
+pub mod frame;
+pub mod ink;
 pub mod lanes;
+pub mod paint;
+pub mod placed;
 pub mod places;
+pub mod ribbon;
 pub mod scale;
+pub mod scene;
+pub mod steps;

@@ -79,11 +79,11 @@ pub fn calm(copy: &Copy, ages: &Ages) -> String {
     }
 }
 
-/// "1,279 calm, 2 finished in the last hour": in the groups, and with the figures, of the list.
+/// "1,279 stable, 2 finished in the last hour": in the groups, and with the figures, of the list.
 #[must_use]
 pub fn calm_count(overall: &Overall) -> String {
     let [_, _, finished, calm] = overall.counts;
-    let calm = format!("{} calm", grouped(calm));
+    let calm = format!("{} stable", grouped(calm));
     if finished == 0 { calm } else { format!("{calm}, {} finished in the last hour", grouped(finished)) }
 }
 
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn the_wall_counts_in_the_groups_of_the_list() {
         let counted = |counts| calm_count(&Overall { counts, ..Overall::default() });
-        assert_eq!(counted([3, 2, 0, 1_279]), "1,279 calm");
-        assert_eq!(counted([0, 0, 1, 0]), "0 calm, 1 finished in the last hour");
+        assert_eq!(counted([3, 2, 0, 1_279]), "1,279 stable");
+        assert_eq!(counted([0, 0, 1, 0]), "0 stable, 1 finished in the last hour");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use app::rows::escaped;
+use app::preview::escaped;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -90,12 +90,7 @@ pub(super) async fn revision(
     answer(rollcast, place, parameters, look, why, request).await
 }
 
-pub(super) async fn rollouts(
-    rollcast: &Rollcast,
-    place: Place,
-    parameters: &Parameters,
-    request: Request,
-) -> Response {
+pub(super) async fn rollouts(rollcast: &Rollcast, place: Place, parameters: &Parameters, request: Request) -> Response {
     let why = format!("Rollcast knows no Deployment {} there.", safe(&place.2));
     let look = |asked: &Asked, reader: &Reader<'_>| {
         // All of them, whichever moment is shown.

@@ -20,7 +20,7 @@ pub(super) async fn file_or_not_found(
         request.headers().get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let takes_brotli = accepts.split(',').any(|coding| coding.trim().split(';').next() == Some("br"));
     let Some(asset) = assets::find(&path, takes_brotli) else {
-        return pages::not_found(rollcast, request).await;
+        return pages::not_found(&rollcast, request).await;
     };
     // Addresses that name the build or the content never change what they deliver.
     let names_build = query.as_deref() == Some(&format!("v={}", rollcast.build));

@@ -60,18 +60,19 @@ enum Meaning {
     Nothing(String, Vec<(String, String)>),
 }
 
+/// The page of a Deployment, or of a moment of it.
 pub(super) async fn deployment(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path((cluster, namespace, name)): Path<(String, String, String)>,
-    parameters: Parameters,
+    rollcast: &Rollcast,
+    (cluster, namespace, name): (String, String, String),
+    parameters: &Parameters,
     request: Request,
 ) -> Response {
     let Some(hub) = rollcast.clusters.get(&cluster) else {
-        let instead = elsewhere(&rollcast, &namespace, &name);
+        let instead = elsewhere(rollcast, &namespace, &name);
         return pages::refuse(
-            &rollcast,
+            rollcast,
             StatusCode::NOT_FOUND,
-            pages::no_cluster(&rollcast, &cluster),
+            pages::no_cluster(rollcast, &cluster),
             instead,
             request,
         )
@@ -79,10 +80,10 @@ pub(super) async fn deployment(
     };
     let page = address::deployment(&cluster, &namespace, &name);
     let now = |page: &str| vec![(page.to_owned(), format!("{} as it is now", safe(&name)))];
-    let named = match Named::read(&parameters) {
+    let named = match Named::read(parameters) {
         Ok(named) => named,
         Err(wrong) => {
-            return pages::refuse(&rollcast, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
+            return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
         }
     };
     let address = Address { namespace: namespace.clone(), name: name.clone(), uid: named.uid };
@@ -108,12 +109,11 @@ pub(super) async fn deployment(
         Meaning::Then(at_millis) => hub.moment(&address, at_millis).await.ok(),
         Meaning::Elsewhere(link) => return Redirect::temporary(&link).into_response(),
         Meaning::Nothing(why, instead) => {
-            return pages::refuse(&rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
+            return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
         }
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
     let page = DeploymentPayload {
-        build: rollcast.build.to_owned(),
         uid: named.uid,
         revision: named.revision.filter(|_| snapshot.deployment.is_some()),
         cluster,
@@ -123,7 +123,7 @@ pub(super) async fn deployment(
         snapshot,
         moment,
     };
-    pages::render(&rollcast, Payload::Deployment(Box::new(page)), status, request).await
+    pages::render(rollcast, Payload::Deployment(Box::new(page)), status, request).await
 }
 
 fn meaning(model: &Model, deployment: &Deployment, named: Named, page: &str, now_millis: Millis) -> Meaning {

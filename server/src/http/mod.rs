@@ -34,20 +34,10 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     let worthwhile = DefaultPredicate::new().and(NotForContentType::const_new("font/"));
     let compression = CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)).compress_when(worthwhile);
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
-    Router::new()
-        .route("/", get(pages::overview))
-        .route("/wall", get(pages::wall))
-        .route("/clusters/{cluster}", get(pages::cluster))
-        .route("/clusters/{cluster}/namespaces/{namespace}", get(pages::namespace))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}", get(links::deployment))
+    let pages = leptos_axum::generate_route_list(app::app::routes);
+    let pages = pages.iter().fold(Router::new(), |router, page| router.route(page.path(), get(pages::page)));
+    pages
         .route("/deployments/{uid}", get(links::by_uid))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/pods/{uid}", get(details::pod))
-        .route(
-            "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/revisions/{revision}",
-            get(details::revision),
-        )
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/rollouts", get(details::rollouts))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/share", get(details::share))
         .route("/qr.svg", get(qr::code))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/badge.svg", get(badge::badge))
         .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.svg", get(preview::svg))

@@ -1,9 +1,11 @@
-//! The pages: complete HTML from the current state, rendered by the same components that run in the browser.
+//! The pages: complete HTML from the current state, rendered by the same application that runs in the browser. Its routes are the
+//! ones that it names; what each of them is about is decided here.
 
 use std::sync::Arc;
 
-use app::payload::{ListPayload, Payload, WallPayload};
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use app::payload::{ListPayload, Page, Payload, WallPayload};
+use app::zone;
+use axum::extract::{FromRequestParts, MatchedPath, Query, RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -12,7 +14,7 @@ use leptos_axum::ResponseOptions;
 use timeline::list::{self, By, Group, Sent, Window};
 use timeline::words::safe;
 
-use super::guard;
+use super::{details, guard, links};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 
@@ -68,44 +70,52 @@ impl Malformed {
             "at" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
             "uid" => "the UID of a Deployment",
             "revision" => "the number of a revision, 1 or more",
-            "show" => "stuck, moving, finished or calm",
+            "show" => "stuck, moving, finished or stable",
             "by" => "namespace or verdict",
             "rotate" => "seconds, 2 to 3600",
             "columns" => "1 to 4",
             "sound" => "on or off",
             "theme" => "dark, light or auto",
+            "zone" => "utc, own, or the name of a time zone such as Europe/Berlin",
             _ => "a number",
         };
         format!("{}={} makes no sense: it should be {should}.", self.name, timeline::words::safe(&self.text))
     }
 }
 
-pub(super) async fn overview(
+/// Whichever page of the application an address leads to.
+pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
+    matched: MatchedPath,
+    params: RawPathParams,
     parameters: Parameters,
     request: Request,
 ) -> Response {
-    let cluster = Some(parameters.text("cluster")).filter(|text| !text.is_empty());
-    let namespace = Some(parameters.text("namespace")).filter(|text| !text.is_empty());
-    list(&rollcast, &parameters, cluster, namespace, request).await
-}
-
-pub(super) async fn cluster(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path(cluster): Path<String>,
-    parameters: Parameters,
-    request: Request,
-) -> Response {
-    list(&rollcast, &parameters, Some(cluster), None, request).await
-}
-
-pub(super) async fn namespace(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path((cluster, namespace)): Path<(String, String)>,
-    parameters: Parameters,
-    request: Request,
-) -> Response {
-    list(&rollcast, &parameters, Some(cluster), Some(namespace), request).await
+    let part = |name: &str| {
+        let part = params.iter().find(|(known, _)| *known == name);
+        part.map(|(_, value)| value.to_owned()).unwrap_or_default()
+    };
+    let place = || (part("cluster"), part("namespace"), part("name"));
+    let asked = |name| Some(parameters.text(name)).filter(|text| !text.is_empty());
+    let (rollcast, parameters) = (&*rollcast, &parameters);
+    match matched.as_str() {
+        "/" => list(rollcast, parameters, asked("cluster"), asked("namespace"), request).await,
+        "/wall" => wall(rollcast, parameters, request).await,
+        "/clusters/{cluster}" => list(rollcast, parameters, Some(part("cluster")), None, request).await,
+        "/clusters/{cluster}/namespaces/{namespace}" => {
+            list(rollcast, parameters, Some(part("cluster")), Some(part("namespace")), request).await
+        }
+        "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}" => {
+            links::deployment(rollcast, place(), parameters, request).await
+        }
+        below => match below.split('/').nth(7) {
+            Some("pods") => details::pod(rollcast, place(), part("uid"), parameters, request).await,
+            Some("revisions") => details::revision(rollcast, place(), part("revision"), parameters, request).await,
+            Some("rollouts") => details::rollouts(rollcast, place(), parameters, request).await,
+            Some("share") => details::share(rollcast, place(), parameters, request).await,
+            _ => not_found(rollcast, request).await,
+        },
+    }
 }
 
 /// Which Deployments an address asks for.
@@ -157,14 +167,14 @@ fn lines(rollcast: &Rollcast, query: list::Query, window: Window) -> (ListPayloa
     let chosen = rollcast.listings.now(&query);
     let news = Sent::default().news(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
     let status = if chosen.overall.trouble.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    (ListPayload { build: rollcast.build.to_owned(), query, window, news }, status)
+    (ListPayload { query, window, news }, status)
 }
 
 /// The wall of a list.
-pub(super) async fn wall(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters, request: Request) -> Response {
+async fn wall(rollcast: &Rollcast, parameters: &Parameters, request: Request) -> Response {
     let part = |name| Some(parameters.text(name)).filter(|text| !text.is_empty());
     if let Some(unknown) = part("cluster").filter(|cluster| !rollcast.clusters.contains_key(cluster)) {
-        return missing(&rollcast, no_cluster(&rollcast, &unknown), request).await;
+        return missing(rollcast, no_cluster(rollcast, &unknown), request).await;
     }
     let read = || {
         let within = |from: u32, to: u32| move |text: &str| text.parse().ok().filter(|it| (from..=to).contains(it));
@@ -175,8 +185,9 @@ pub(super) async fn wall(State(rollcast): State<Arc<Rollcast>>, parameters: Para
         };
         let theme = |text: &str| matches!(text, "dark" | "light" | "auto").then_some(());
         parameters.read("theme", theme)?;
+        parameters.read("zone", zone::Choice::named)?;
         Ok::<_, Malformed>((
-            query(&parameters, part("cluster"), part("namespace"))?,
+            query(parameters, part("cluster"), part("namespace"))?,
             parameters.read("rotate", within(2, 3_600))?.unwrap_or(12),
             parameters.read("columns", within(1, 4))?.unwrap_or(0),
             parameters.read("sound", switch)?.unwrap_or(false),
@@ -186,13 +197,13 @@ pub(super) async fn wall(State(rollcast): State<Arc<Rollcast>>, parameters: Para
         Ok((query, rotate_seconds, columns, has_sound)) => {
             // A wall shows what goes on first, whatever the list it belongs to shows.
             let query = list::Query { group: None, by: By::Verdict, ..query };
-            let (list, status) = lines(&rollcast, query, Window { from: 0, to: app::wall::LINES });
+            let (list, status) = lines(rollcast, query, Window { from: 0, to: app::wall::LINES });
             let payload = WallPayload { list, rotate_seconds, columns: columns as u8, has_sound };
-            render(&rollcast, Payload::Wall(Box::new(payload)), status, request).await
+            render(rollcast, Payload::Wall(Box::new(payload)), status, request).await
         }
         Err(wrong) => {
             let instead = vec![("/wall".to_owned(), "The wall of everything".to_owned())];
-            refuse(&rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await
+            refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await
         }
     }
 }
@@ -208,10 +219,10 @@ pub(super) fn millis(text: &str) -> Option<i64> {
     text.parse().ok().or_else(time)
 }
 
-pub(super) async fn not_found(rollcast: Arc<Rollcast>, request: Request) -> Response {
+pub(super) async fn not_found(rollcast: &Rollcast, request: Request) -> Response {
     let why = "Pages are the list of all Deployments, and one page per Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
-    missing(&rollcast, why.to_owned(), request).await
+    missing(rollcast, why.to_owned(), request).await
 }
 
 pub(super) async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
@@ -236,23 +247,14 @@ pub(super) async fn refuse(
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
 }
 
-/// A page without a program.
-pub(super) async fn plain(rollcast: &Rollcast, title: String, markup: String, request: Request) -> Response {
-    let build = rollcast.build;
-    let shell = move || {
-        guard_page();
-        app::shell::plain(title.clone(), markup.clone(), build)
-    };
-    respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, StatusCode::OK)
-}
-
+/// A page of the application, rendered from what it is about.
 pub(super) async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
-    let build = rollcast.build;
     let origin = origin(&request);
-    let strip = rollcast.playground.as_ref().map(|playground| playground.strip());
+    let playground = rollcast.playground.as_ref().map(|playground| playground.strip());
+    let page = Page { build: rollcast.build.to_owned(), payload, playground };
     let shell = move || {
         guard_page();
-        app::shell::shell(payload.clone(), build, &origin, strip.as_ref())
+        app::shell::shell(page.clone(), &origin)
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
 }

@@ -144,6 +144,7 @@ mod tests {
                 why: String::new(),
                 kubectl: KubectlVerdict::Complete,
             },
+            next: String::new(),
             pods: [0; 4],
             lately: timeline::view::Lately::default(),
             since_millis: NOW - finished_ago,

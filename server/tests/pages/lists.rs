@@ -99,6 +99,7 @@ fn chosen(seed: u64) -> Chosen {
             replaces: None,
             images: "web:v1".into(),
             verdict,
+            next: format!("Next {}.", rng.u8(..2)),
             pods: [rng.u32(..3), 0, 0, 0],
             lately: Default::default(),
             since_millis: rng.i64(..2),

@@ -31,9 +31,10 @@ impl Copy {
                 (Line::Whole(entry), _) => {
                     self.entries.insert(id, *entry);
                 }
-                (Line::Part { verdict, pods, lately, since_millis }, Some(Entry { summary, .. })) => {
+                (Line::Part { verdict, next, pods, lately, since_millis }, Some(Entry { summary, .. })) => {
                     summary.lately = lately.unwrap_or_else(|| std::mem::take(&mut summary.lately));
                     summary.verdict = verdict.unwrap_or_else(|| summary.verdict.clone());
+                    summary.next = next.unwrap_or_else(|| std::mem::take(&mut summary.next));
                     summary.pods = pods.unwrap_or(summary.pods);
                     summary.since_millis = since_millis.unwrap_or(summary.since_millis);
                 }

@@ -66,10 +66,11 @@ impl Sent {
 /// What changed of a line that is known; `None` when more did than what is said and counted: a new revision, another image.
 fn part(known: &Summary, now: &Summary) -> Option<Line> {
     let (verdict, pods, since_millis) = (now.verdict.clone(), now.pods, now.since_millis);
-    let lately = now.lately.clone();
-    let is_part = Summary { verdict, pods, lately, since_millis, ..known.clone() } == *now;
+    let (lately, next) = (now.lately.clone(), now.next.clone());
+    let is_part = Summary { verdict, next, pods, lately, since_millis, ..known.clone() } == *now;
     is_part.then(|| Line::Part {
         verdict: (known.verdict != now.verdict).then(|| now.verdict.clone()),
+        next: (known.next != now.next).then(|| now.next.clone()),
         pods: (known.pods != now.pods).then_some(pods),
         lately: (known.lately != now.lately).then(|| now.lately.clone()),
         since_millis: (known.since_millis != now.since_millis).then_some(since_millis),

@@ -1,5 +1,6 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
+use crate::stall::certain::{PullFailure, pull_failure, told};
 use crate::stall::{Cause, CauseKind, Refused};
 use crate::verdict::KubectlVerdict;
 use crate::view::Looked;
@@ -23,25 +24,26 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
         CauseKind::ControllerSilent => {
             format!("The Deployment controller has not reacted for {}.", since.unwrap_or_default())
         }
-        CauseKind::Paused { is_edited: true } => format!(
-            "A change of the template waits: image {}. It is rolled out once someone runs kubectl rollout resume.",
-            images(&spec.images)
-        ),
+        CauseKind::Paused { is_edited: true } => {
+            format!("A change of the template is waiting: image {}.", images(&spec.images))
+        }
         CauseKind::Paused { is_edited: false } if looked.kubectl == KubectlVerdict::Complete => {
-            "Nothing waits; changes of the template will.".to_owned()
+            "No change of the template is waiting.".to_owned()
         }
-        CauseKind::Paused { is_edited: false } => {
-            "The rollout goes on once someone runs kubectl rollout resume.".to_owned()
-        }
+        CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
         CauseKind::Refused(what) => refused(*what, &evidence.message),
         CauseKind::Image { image } => {
-            let because = pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object));
+            let because = match pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object)) {
+                PullFailure::NotFound => "not found".to_owned(),
+                PullFailure::Denied => "access denied".to_owned(),
+                PullFailure::Unusable | PullFailure::Other => safe(&evidence.reason),
+            };
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
             format!("{image} cannot be pulled: {because} ({one_is}).")
         }
         CauseKind::BadContainer => format!(
-            "A container cannot be made ({}, {one_is}): {}",
+            "A container cannot be created ({}, {one_is}): {}",
             safe(&evidence.reason),
             sentence_end(&evidence.message)
         ),
@@ -77,20 +79,19 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
             // "Init 1 of 3": how many are done, of how many.
             let done = safe(&evidence.reason).replacen("Init ", "", 1);
             let at_work = safe(&evidence.message);
-            let verb = if *is_running { "runs" } else { "has not started" };
+            let verb = if *is_running { "is running" } else { "has not started" };
             let since = since.unwrap_or_default();
             format!("Init container {at_work} {verb} ({done} done, {one_is}); the pod has been starting for {since}.")
         }
         CauseKind::NotReady => {
-            let verb = if pods == 1 { "runs but is" } else { "run but are" };
+            let verb = if pods == 1 { "is running but" } else { "are running but" };
             let container = unready_containers(&evidence.message);
             let since = since.unwrap_or_default();
-            let since = if evidence.is_least { format!("for {since}") } else { format!("since {since}") };
-            format!("{} {verb} not ready{container} {since}.", pod_of(pods))
+            format!("{} {verb} not ready{container} for {since}.", pod_of(pods))
         }
         CauseKind::Gate => {
             let gate = gate(&evidence.message).unwrap_or_else(|| "that is not named".to_owned());
-            format!("Waits for readiness gate {gate} on {}.", count(pods, "pod"))
+            format!("Waiting for readiness gate {gate} on {}.", count(pods, "pod"))
         }
         CauseKind::Deadlock => {
             let wall = if looked.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Refused(_))) {
@@ -99,25 +100,27 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
                 "no node fits"
             };
             format!(
-                "May not remove an old pod (maxUnavailable {}) and cannot add one ({wall}): nobody can move.",
+                "Can't remove an old pod (maxUnavailable {}) or add a new one ({wall}): the rollout is blocked.",
                 looked.limits.max_unavailable
             )
         }
         CauseKind::OldNotGoing => {
             format!(
-                "{} longer than the grace period allows and must go first ({one_is}).",
-                if pods == 1 { "1 old pod drains" } else { "Old pods drain" }
+                "{} been terminating for longer than the grace period and must be gone first ({one_is}).",
+                if pods == 1 { "1 old pod has".to_owned() } else { format!("{pods} old pods have") }
             )
         }
         CauseKind::PodsMissing { wanted, there } => format!(
-            "The ReplicaSet controller is behind for {}: {wanted} asked for, {there} there.",
+            "The ReplicaSet controller has been behind for {}: {} asked for, {there} {exist}.",
             since.unwrap_or_default(),
+            count(*wanted, "pod"),
+            exist = if *there == 1 { "exists" } else { "exist" },
         ),
         CauseKind::MinReady { left_millis, seconds, is_first } => {
             let verb = match pods {
-                1 => "counts",
-                _ if *is_first => "the first one counts",
-                _ => "count",
+                1 => "becomes available",
+                _ if *is_first => "the first one becomes available",
+                _ => "become available",
             };
             format!(
                 "{} {} ready and {verb} in {} s (minReadySeconds {seconds}).",
@@ -128,14 +131,14 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
         }
         CauseKind::OldTroubles { revision } => {
             let revision = revision.map_or_else(|| "An older revision".to_owned(), |r| format!("Revision {r}"));
-            format!("{revision} has troubles of its own: {} ({}).", failing(pods), safe(&evidence.reason))
+            format!("{revision} has problems of its own: {} ({}).", failing(pods), safe(&evidence.reason))
                 .replace(" ().", ".")
         }
     }
 }
 
 fn failing(pods: u32) -> String {
-    if pods == 1 { "1 pod fails".to_owned() } else { format!("{pods} pods fail") }
+    format!("{} {} failing", count(pods, "pod"), is_are(pods))
 }
 
 /// What goes on after a sentence: its message, or nothing.
@@ -149,22 +152,35 @@ fn refused(what: Refused, message: &str) -> String {
         Refused::Pods => "new pods",
         Refused::Deletion => "to delete pods",
     };
-    let Some((_, quota)) = message.split_once("exceeded quota: ") else {
-        return format!("The API server refuses {refused}{}", tail(message));
-    };
-    // "q, requested: pods=1, used: pods=3, limited: pods=3"
+    match quota(message) {
+        None => format!("The API server refuses {refused}{}", tail(message)),
+        Some(Quota { name, used }) => {
+            let used = used.map(|used| format!(" ({used})")).unwrap_or_default();
+            format!("The API server refuses {refused}: quota {name} is used up{used}.")
+        }
+    }
+}
+
+/// A quota that refuses, as far as a message tells it.
+pub(super) struct Quota {
+    /// Its name.
+    pub(super) name: String,
+    /// How much of it is used: "3 of 3 pods".
+    used: Option<String>,
+}
+
+/// The quota of a message: "… exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3".
+pub(super) fn quota(message: &str) -> Option<Quota> {
+    let (_, quota) = message.split_once("exceeded quota: ")?;
     let part = |key: &str| quota.split(", ").find_map(|part| part.strip_prefix(key)).map(safe);
     let name = safe(quota.split(',').next().unwrap_or_default());
-    match (part("used: "), part("limited: ")) {
-        (Some(used), Some(limited)) => {
-            let what = match (used.split_once('='), limited.split_once('=')) {
-                (Some((what, used)), Some((same, limited))) if what == same => format!("{used} of {limited} {what}"),
-                _ => format!("{used} of {limited}"),
-            };
-            format!("The API server refuses {refused}: quota {name} is used up ({what}).")
+    let used = part("used: ").zip(part("limited: ")).map(|(used, limited)| {
+        match (used.split_once('='), limited.split_once('=')) {
+            (Some((what, used)), Some((same, limited))) if what == same => format!("{used} of {limited} {what}"),
+            _ => format!("{used} of {limited}"),
         }
-        _ => format!("The API server refuses {refused}: quota {name} is used up."),
-    }
+    });
+    Some(Quota { name, used })
 }
 
 /// The decisive part of "0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: …".
@@ -173,27 +189,6 @@ fn scheduler_says(message: &str) -> &str {
         return message;
     };
     reasons.split_once(". ").map_or(reasons, |(decisive, _)| decisive)
-}
-
-/// The short reason of a failed pull, out of messages that repeat it several times. While the kubelet backs off, only the
-/// Event still tells it.
-fn pull_failure(reason: &str, message: &str, event: Option<&str>) -> String {
-    for text in [Some(message), event].into_iter().flatten() {
-        if text.contains("not found") || text.contains("manifest unknown") {
-            return "not found".to_owned();
-        }
-        if text.contains("unauthorized") || text.contains("denied") {
-            return "access denied".to_owned();
-        }
-    }
-    safe(reason)
-}
-
-/// What the last Event about a failure of this object says.
-fn told<'l>(looked: &'l Looked<'_>, object: &str) -> Option<&'l str> {
-    let (kind, name) = object.split_once(' ')?;
-    let about = |note: &&crate::model::Note| note.reason == "Failed" && note.about.0 == kind && note.about.1 == name;
-    looked.deployment.notes.iter().rev().find(about).map(|note| note.message.as_str())
 }
 
 /// "containers with unready status: [nginx proxy]" as " (container nginx proxy)".

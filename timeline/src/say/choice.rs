@@ -6,7 +6,7 @@ use crate::chosen::Criterion;
 #[must_use]
 pub fn choice(criteria: &[Criterion]) -> String {
     if criteria == [Criterion::Chance] {
-        return "nothing told it from those that stayed; then the lower UID goes, or chance decides".to_owned();
+        return "nothing distinguished it from those that stayed; then the lower UID or chance decides".to_owned();
     }
     let said: Vec<String> = criteria.iter().map(|criterion| said(*criterion)).collect();
     said.join("; ")
@@ -24,7 +24,7 @@ fn said(criterion: Criterion) -> String {
         Criterion::ReadyLater => "it had been ready for a shorter time",
         Criterion::Restarts => "its containers had restarted more often",
         Criterion::Younger => "it was younger",
-        Criterion::Chance => "from the rest nothing told it: then the lower UID goes, or chance decides",
+        Criterion::Chance => "nothing distinguished it from the rest; then the lower UID or chance decides",
     };
     words.to_owned()
 }

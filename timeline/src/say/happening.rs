@@ -24,10 +24,10 @@ pub fn happening(happening: &Happening) -> String {
             format!("Revision {revision} is complete after {}.", duration(*took))
         }
         Happening::Completed { revision, took_millis: None } => {
-            format!("Revision {revision} is complete; when it was is not known.")
+            format!("Revision {revision} is complete; when it finished is not known.")
         }
         Happening::Overtaken { revision, by } => {
-            format!("Revision {by} overtook revision {revision} before it finished.")
+            format!("Revision {by} superseded revision {revision} before {revision} finished.")
         }
         Happening::Deadline { revision } => format!(
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
@@ -37,7 +37,7 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Moved { parts } => {
             let parts: Vec<String> =
                 parts.iter().map(|part| format!("{} {} → {}", who(part), part.from, part.to)).collect();
-            format!("While nobody looked: {}.", list(&parts))
+            format!("While not observed: {}.", list(&parts))
         }
         Happening::AndSoOn { parts, steps } => {
             let parts: Vec<String> = parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
@@ -51,14 +51,14 @@ pub fn happening(happening: &Happening) -> String {
         Happening::LeftNode { pod, pods, node, why, .. } => left(pod, *pods, node, *why),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Released { pod, is_orphaned: true, .. } => {
-            format!(
-                "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running, out of rotation.",
-                name(pod)
-            )
+            format!("Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.", name(pod))
         }
         Happening::Released { pod, revision, .. } => {
             let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();
-            format!("Pod {} released{by}: its labels no longer match. It keeps running, out of rotation.", name(pod))
+            format!(
+                "Pod {} released{by}: its labels no longer match. It keeps running outside its ReplicaSet.",
+                name(pod)
+            )
         }
         Happening::Adopted { pod } => format!("Pod {} adopted again: its labels match.", name(pod)),
         Happening::CleanedUp { hash, revision, limit } => format!(
@@ -67,7 +67,7 @@ pub fn happening(happening: &Happening) -> String {
             revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default()
         ),
         Happening::SetDeleted { hash, was_seen: false, .. } => {
-            format!("ReplicaSet {} went while nobody looked.", safe(hash))
+            format!("ReplicaSet {} disappeared while not observed.", safe(hash))
         }
         Happening::SetDeleted { hash, again_millis, outage_millis, .. } => {
             let again = match again_millis {
@@ -79,9 +79,9 @@ pub fn happening(happening: &Happening) -> String {
                 Some(outage) => format!("; {} with nothing available", duration(*outage)),
                 None => String::new(),
             };
-            format!("ReplicaSet {} deleted by hand{again}{outage}.", safe(hash))
+            format!("ReplicaSet {} deleted manually{again}{outage}.", safe(hash))
         }
-        Happening::Paused => "Paused: changes of the template wait until it is resumed.".to_owned(),
+        Happening::Paused => "Paused: changes of the template wait until the rollout is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
         Happening::Deleted => "The Deployment was deleted.".to_owned(),
@@ -100,7 +100,7 @@ pub fn happening(happening: &Happening) -> String {
 
 fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>, was_seen: bool) -> String {
     match (trigger, before) {
-        _ if !was_seen => format!("Revision {revision} started while nobody looked: image {images}."),
+        _ if !was_seen => format!("Revision {revision} started while not observed: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
         (Trigger::Adopted, _) => format!("Revision {revision} adopts the ReplicaSet that was there: image {images}."),
         (Trigger::Restart, _) => format!("Revision {revision} starts: restart with the same image {images}."),
@@ -144,13 +144,13 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
     let shrinks = parts.iter().any(|part| part.to < part.from);
     // The Deployment controller never asks for more than its ceiling: more was asked for by somebody else, or the limits fell.
     let asked = if desired > ceiling {
-        format!("{desired} in all, above the ceiling of {ceiling}: a ReplicaSet was scaled from outside")
+        format!("{desired} in total, above the ceiling of {ceiling}: a ReplicaSet was scaled manually")
     } else {
         format!("{desired} of at most {ceiling}")
     };
     let room = match (grows, shrinks) {
         (true, false) => asked,
-        (false, true) if floor == 0 => "all may go".to_owned(),
+        (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) => format!("at least {floor} must stay available"),
         _ => format!("{asked}, at least {floor} available"),
     };
@@ -168,7 +168,7 @@ fn killed(
     replacement: Option<&(String, Option<crate::Millis>)>,
     drained: Option<crate::Millis>,
 ) -> String {
-    let mut said = format!("Pod {} deleted from outside the rollout; {}.", name(pod), stays(revision));
+    let mut said = format!("Pod {} deleted manually; {}.", name(pod), stays(revision));
     // What becomes known later goes on where the sentence ended.
     if let Some((other, available)) = replacement {
         said.push_str(&format!(" Replacement: {}", name(other)));
@@ -199,20 +199,20 @@ fn left(pod: &str, pods: u32, node: &str, why: Left) -> String {
     match why {
         Left::Evicted => format!("{who} evicted from node {node}; the revision stays."),
         Left::Tainted => format!("{who} had to leave node {node} because of a taint; the revision stays."),
-        Left::Lost => format!("{who} written off: node {node} is gone."),
+        Left::Lost => format!("{who} lost: node {node} is gone."),
     }
 }
 
 fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
     let name = name(pod);
     match reason {
-        EndReason::DeletedByHand if was_released => format!("Pod {name}, out of rotation, deleted."),
-        EndReason::DeletedByHand => format!("Pod {name} deleted from outside the rollout; the revision stays."),
+        EndReason::DeletedByHand if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
+        EndReason::DeletedByHand => format!("Pod {name} deleted manually; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
-        EndReason::NodeLost => format!("Pod {name} written off: its node is gone."),
-        EndReason::Unknown => format!("Pod {name} went; why cannot be told from what was seen."),
-        EndReason::DeploymentDeleted => format!("Pod {name} goes with its Deployment."),
-        EndReason::ReplicaSetDeleted => format!("Pod {name} goes with its ReplicaSet."),
+        EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
+        EndReason::Unknown => format!("Pod {name} disappeared; why is not known."),
+        EndReason::DeploymentDeleted => format!("Pod {name} is deleted with its Deployment."),
+        EndReason::ReplicaSetDeleted => format!("Pod {name} is deleted with its ReplicaSet."),
         EndReason::ScaledDown => format!("Pod {name} scaled down."),
     }
 }

@@ -1,10 +1,11 @@
 //! The verdict in words: badge, sentence, why, budget.
 
+use super::headline::matter;
 use crate::budget::{Limits, Next};
 use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
 use crate::model::Deployment;
 use crate::say::cause;
-use crate::stall::CauseKind;
+use crate::stall::{Cause, CauseKind, Refused};
 use crate::view::{Looked, Standing};
 use crate::words::{clock, count, duration, is_are, list};
 
@@ -22,7 +23,7 @@ pub fn recreated(before: &Deployment, now: &Deployment, skew_millis: crate::Mill
 pub fn succeeded(after: &Deployment, then: &Deployment, skew_millis: crate::Millis) -> String {
     let deleted = then.deleted_millis.map_or_else(String::new, |at| format!(" It was deleted at {} UTC.", clock(at)));
     format!(
-        "You are looking at an earlier Deployment of this name.{deleted} The one that has the name now was created at {} UTC.",
+        "You are looking at an earlier Deployment of this name.{deleted} The Deployment that has the name now was created at {} UTC.",
         clock(after.created_at_millis.saturating_add(skew_millis))
     )
 }
@@ -37,6 +38,7 @@ pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::NotObserved => "Not observed",
         Standing::ScaledToZero => "Scaled to zero",
         Standing::DeadlineExceeded => "Deadline exceeded",
+        Standing::Failing => "Failing",
         Standing::Stalled => "Stalled",
         Standing::TakingDown => "Taking down",
         Standing::Waiting => "Waiting",
@@ -44,9 +46,9 @@ pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::Progressing => "Rolling out",
         Standing::Finishing => "Finishing",
         Standing::ScalingUp { is_stuck: false } => "Scaling up",
-        Standing::ScalingUp { is_stuck: true } => "Stalled",
         Standing::CatchingUp { is_stuck: false } => "Catching up",
-        Standing::CatchingUp { is_stuck: true } => "Stalled",
+        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } if looked.decisive().is_some() => "Failing",
+        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } => "Stalled",
         Standing::Degraded { is_stuck: true } => "Degraded",
         Standing::Degraded { is_stuck: false } => "Recovering",
         Standing::Complete => "Complete",
@@ -59,7 +61,6 @@ pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
 pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
     let wanted = looked.deployment.now.spec.replicas;
     let (available, new_available) = (looked.counts.available, looked.counts.new_available);
-    let revision = revision(looked);
     match standing {
         Standing::Deleted => {
             let ago = looked.deployment.deleted_millis.map_or(0, |at| looked.now_millis - at);
@@ -67,14 +68,18 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
             format!("This Deployment was deleted {least}{} ago.", duration(ago))
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
-        Standing::Paused => format!("Paused with revision {revision} at {new_available} of {wanted}."),
+        Standing::Paused => match looked.revision() {
+            Some(revision) => format!("Paused with revision {revision} at {new_available} of {wanted}."),
+            None => format!("Paused at {new_available} of {wanted}."),
+        },
         Standing::NotObserved => {
             format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
         }
-        Standing::ScaledToZero => format!("Revision {revision} is scaled to zero."),
-        Standing::Complete => format!("Revision {revision} is live: {available} of {wanted} available."),
-        Standing::DeadlineExceeded | Standing::Stalled => {
-            format!("Revision {revision} is stuck: {new_available} of {wanted} new pods available.")
+        Standing::ScaledToZero => format!("{} is scaled to zero.", subject(looked)),
+        Standing::Complete => format!("{} is live: {available} of {wanted} available.", subject(looked)),
+        Standing::DeadlineExceeded | Standing::Failing if let Some(cause) = looked.decisive() => failing(cause, looked),
+        Standing::DeadlineExceeded | Standing::Failing | Standing::Stalled => {
+            format!("{} is stuck: {new_available} of {wanted} new pods available.", subject(looked))
         }
         Standing::TakingDown => {
             let old: Vec<String> = looked.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
@@ -86,82 +91,85 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
             };
             format!("{noun} {} {verb} being taken down before {next} starts.", list(&old))
         }
+        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. }
+            if let Some(cause) = looked.decisive() =>
+        {
+            format!("{} has {available} of {wanted} available: {}.", subject(looked), matter(cause, looked))
+        }
         Standing::ScalingUp { .. } => {
-            format!("Revision {revision} is scaling up: {available} of {wanted} available.")
+            format!("{} is scaling up: {available} of {wanted} available.", subject(looked))
         }
         Standing::Finishing | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
-            format!("Revision {revision}: {available} of {wanted} available.")
+            format!("{}: {available} of {wanted} available.", subject(looked))
         }
         Standing::Waiting | Standing::Progressing if looked.awaits_revision() => {
-            format!("The template changed. Revision {revision}: {available} of {wanted} available.")
+            format!("The template changed. {}: {available} of {wanted} available.", subject(looked))
         }
         Standing::Waiting | Standing::Progressing => match replaced(looked).as_slice() {
-            [] => format!("Revision {revision}: {available} of {wanted} available."),
+            [] => format!("{}: {available} of {wanted} available.", subject(looked)),
             old => format!(
-                "Revision {revision} is replacing revision {}: {new_available} of {wanted} new pods available.",
+                "{} is replacing revision {}: {new_available} of {wanted} new pods available.",
+                subject(looked),
                 list(old)
             ),
         },
     }
 }
 
-/// Why it stands so: causes, what the budget forbids, what comes next; may be empty.
+/// A revision that fails: which one, and why.
+fn failing(cause: &Cause, looked: &Looked<'_>) -> String {
+    let is_awaited = looked.awaits_revision() || cause.kind == CauseKind::Refused(Refused::ReplicaSet);
+    let who = if is_awaited { "The next revision".to_owned() } else { subject(looked) };
+    let verb = match cause.kind {
+        CauseKind::Refused(Refused::ReplicaSet) => "cannot start",
+        CauseKind::Refused(_) => "is blocked",
+        _ if looked.counts.new_available == 0 => "cannot start",
+        _ => "is failing",
+    };
+    format!("{who} {verb}: {}.", matter(cause, looked))
+}
+
+/// Why it stands so: causes, what the budget forbids, what is left over; may be empty.
 #[must_use]
 pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
-    let causes = || looked.causes.iter().take(2).map(|one| cause(one, looked)).collect::<Vec<_>>();
-    let with = |mut said: Vec<String>, otherwise: &str| {
-        let is_named = !said.is_empty();
-        said.extend(neither(looked));
-        if !is_named && !otherwise.is_empty() {
-            said.push(otherwise.to_owned());
-        }
-        said.join(" ")
+    // The one that the headline names comes first, with its figures.
+    let decisive = looked.decisive();
+    let others = looked.causes.iter().filter(|one| decisive.is_none_or(|decisive| *one != decisive));
+    let named: Vec<String> = decisive.into_iter().chain(others).take(2).map(|one| cause(one, looked)).collect();
+    let with = |otherwise: Option<String>| {
+        let otherwise = otherwise.filter(|_| named.is_empty());
+        named.iter().cloned().chain(neither(looked)).chain(otherwise).collect::<Vec<_>>().join(" ")
     };
     match standing {
         Standing::Deleted => {
             let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
-            if left == 0 { String::new() } else { format!("{} still {} there.", count(left, "pod"), is_are(left)) }
+            let verb = if left == 1 { "exists" } else { "exist" };
+            if left == 0 { String::new() } else { format!("{} still {verb}.", count(left, "pod")) }
         }
         Standing::Deleting | Standing::NotObserved => String::new(),
-        Standing::Paused => {
-            causes().into_iter().chain([next(looked)]).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
-        }
-        Standing::ScaledToZero | Standing::Complete => leftovers(looked).unwrap_or_else(|| "Nothing is moving.".into()),
-        Standing::DeadlineExceeded => with(causes(), "Kubernetes keeps trying; it does not roll back by itself."),
-        Standing::Finishing => leftovers(looked).unwrap_or_else(|| "The controller has not reported it yet.".into()),
-        Standing::TakingDown => {
-            let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
-            let mut said = causes();
-            said.push(format!("Recreate: the next revision starts when {} gone.", of_these(left)));
-            said.join(" ")
-        }
+        Standing::Paused | Standing::TakingDown => named.join(" "),
+        Standing::ScaledToZero | Standing::Complete | Standing::Finishing => leftovers(looked),
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
-            with(causes(), &missing(looked))
+            with(Some(missing(looked)))
         }
-        Standing::Stalled => with(causes(), &format!("Nothing has moved for a while. {}", next(looked))),
-        Standing::Waiting | Standing::Progressing => with(causes(), &next(looked)),
+        Standing::Stalled => with(Some("Nothing has moved for a while.".to_owned())),
+        Standing::DeadlineExceeded | Standing::Failing | Standing::Waiting | Standing::Progressing => with(None),
     }
-}
-
-fn of_these(pods: u32) -> String {
-    if pods == 1 { "1 pod is".to_owned() } else { format!("{pods} pods are") }
 }
 
 /// What is missing of a rollout that had everything before.
 fn missing(looked: &Looked<'_>) -> String {
     let wanted = looked.deployment.now.spec.replicas;
     let missing = wanted.saturating_sub(looked.counts.available);
-    let next = next(looked);
-    let next = if next.is_empty() { next } else { format!(" {next}") };
     let pods = if wanted == 1 { "pod" } else { "pods" };
-    format!("{missing} of {wanted} {pods} {} not available; the revision does not change.{next}", is_are(missing))
+    format!("{missing} of {wanted} {pods} {} not available; the revision does not change.", is_are(missing))
 }
 
-/// Both limits are reached: nobody may move until a new pod is available.
+/// Both limits are reached: no pod can be added or removed until a new pod is available.
 fn neither(looked: &Looked<'_>) -> Option<String> {
     let (limits, counts) = (looked.limits, looked.counts);
     let is_said = looked.causes.iter().any(|cause| cause.kind == CauseKind::Deadlock);
-    let beginning = if looked.has_fault() { "Neither side may move" } else { "Both limits are reached" };
+    let beginning = if looked.has_fault() { "Can't add or remove pods" } else { "Both limits are reached" };
     let waits = matches!(looked.next, Next::WaitForNew { .. });
     (looked.sums.old_asked() > 0 && looked.at_limits() && waits && !is_said).then(|| {
         format!(
@@ -189,67 +197,24 @@ fn asked(looked: &Looked<'_>) -> String {
     }
 }
 
-/// What the controllers do or wait for next.
-fn next(looked: &Looked<'_>) -> String {
-    let (make, remove) = looked.owed;
-    let mut said = Vec::new();
-    match (make, remove) {
-        (0, 0) => {}
-        (make, 0) => said.push(format!("the ReplicaSet controller makes {}", count(make, "pod"))),
-        (0, remove) => said.push(format!("the ReplicaSet controller removes {}", count(remove, "pod"))),
-        (make, remove) => {
-            said.push(format!("the ReplicaSet controller makes {} and removes {remove}", count(make, "pod")));
-        }
-    }
-    said.extend(next_of_rollout(looked));
-    if said.is_empty() { String::new() } else { format!("Next: {}.", said.join("; ")) }
-}
-
-/// What the Deployment controller does or waits for next.
-fn next_of_rollout(looked: &Looked<'_>) -> Option<String> {
-    let floor = looked.limits.floor;
-    let said = match looked.next {
-        Next::Nothing if looked.counts.not_yet > 0 => {
-            format!("{} to become available", count(looked.counts.not_yet, "pod"))
-        }
-        Next::Nothing | Next::Paused => return None,
-        Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
-        Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),
-        Next::AddNew(pods) => format!("{} may be added", count(pods, "new pod")),
-        Next::RemoveNew(pods) => format!("{} too many {} removed", count(pods, "pod"), is_are(pods)),
-        Next::RemoveOld { unhealthy: 0, healthy } => format!("{} may go (floor {floor})", count(healthy, "old pod")),
-        Next::RemoveOld { unhealthy, healthy } => {
-            format!("{} may go, first those not available (floor {floor})", count(unhealthy + healthy, "old pod"))
-        }
-        Next::WaitForNew { needed: 1, .. } => {
-            format!("when a new pod becomes available, an old one may go (floor {floor})")
-        }
-        Next::WaitForNew { needed, .. } => {
-            format!("when {needed} more new pods are available, an old one may go (floor {floor})")
-        }
-        Next::WaitForOldGone => "new pods, when the old ones are gone".to_owned(),
-    };
-    Some(said)
-}
-
-fn leftovers(looked: &Looked<'_>) -> Option<String> {
+/// What is there beside the pods that count.
+fn leftovers(looked: &Looked<'_>) -> String {
     let counts = looked.counts;
-    let mut said = Vec::new();
-    if counts.terminating > 0 {
-        said.push(format!("{} {} still draining.", count(counts.terminating, "pod"), is_are(counts.terminating)));
-    }
-    if counts.failed > 0 {
-        said.push(format!("{} {} left over.", count(counts.failed, "failed pod"), is_are(counts.failed)));
-    }
-    if counts.out_of_rotation > 0 {
-        let verb = if counts.out_of_rotation == 1 { "runs" } else { "run" };
-        said.push(format!("{} {verb} out of rotation.", count(counts.out_of_rotation, "pod")));
-    }
-    (!said.is_empty()).then(|| said.join(" "))
+    let said = [
+        (counts.terminating, "pod", "still draining"),
+        (counts.failed, "failed pod", "left over"),
+        (counts.out_of_rotation, "pod", "running outside its ReplicaSet"),
+    ];
+    let said = said.into_iter().filter(|(pods, ..)| *pods > 0).map(|(pods, noun, what)| {
+        let what = if pods == 1 { what.to_owned() } else { what.replace("its ReplicaSet", "their ReplicaSet") };
+        format!("{} {} {what}.", count(pods, noun), is_are(pods))
+    });
+    said.collect::<Vec<_>>().join(" ")
 }
 
-fn revision(looked: &Looked<'_>) -> String {
-    looked.revision().map_or_else(|| "not numbered".to_owned(), |revision| revision.to_string())
+/// The revision as the subject of a sentence.
+fn subject(looked: &Looked<'_>) -> String {
+    looked.revision().map_or_else(|| "The new revision".to_owned(), |revision| format!("Revision {revision}"))
 }
 
 /// Nothing is replaced: the Deployment is new.
@@ -297,12 +262,20 @@ pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)
     let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else {
         return None;
     };
-    let derive = |share: IntOrPercent, resolved: u32, round: &str| match share {
-        IntOrPercent::Int(_) => resolved.to_string(),
-        IntOrPercent::Percent(percent) => format!("{resolved} ({percent} %, {round})"),
+    let rounded = |share: IntOrPercent, direction: &str| match share {
+        IntOrPercent::Int(_) => String::new(),
+        IntOrPercent::Percent(percent) => format!(" ({percent} % rounded {direction})"),
     };
+    // Both are 0: Kubernetes lets one pod be unavailable, or nothing could ever move.
+    let is_raised = limits.max_surge == 0
+        && match max_unavailable {
+            IntOrPercent::Int(pods) => pods == 0,
+            IntOrPercent::Percent(percent) => u64::from(percent) * u64::from(n) < 100,
+        };
+    let unavailable =
+        if is_raised { " (not 0, because maxSurge is 0 too)".to_owned() } else { rounded(max_unavailable, "down") };
     Some((
-        format!("{n} + {}", derive(max_surge, limits.max_surge, "up")),
-        format!("{n} − {}", derive(max_unavailable, limits.max_unavailable, "down")),
+        format!("{n} + maxSurge {}{}", limits.max_surge, rounded(max_surge, "up")),
+        format!("{n} − maxUnavailable {}{unavailable}", limits.max_unavailable),
     ))
 }

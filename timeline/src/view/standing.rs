@@ -5,10 +5,10 @@ use crate::Millis;
 use crate::budget::Next;
 use crate::model::Rollout;
 use crate::phase::PodState;
-use crate::stall::{Cause, CauseKind};
+use crate::stall::{Cause, CauseKind, certain};
 use crate::verdict::KubectlVerdict;
 
-/// A fault must last this long, and nothing move meanwhile, before the rollout counts as stalled.
+/// A fault that may pass must last this long, and nothing move meanwhile, before it decides.
 const FAULT_MILLIS: Millis = 10_000;
 /// Nothing progressed for this long while something should: stalled.
 const QUIET_MILLIS: Millis = 60_000;
@@ -28,13 +28,15 @@ pub enum Standing {
     ScaledToZero,
     /// The progress deadline passed.
     DeadlineExceeded,
-    /// A fault lasts, or nothing moves.
+    /// The new pods cannot become available, and why is certain or lasts.
+    Failing,
+    /// Another fault lasts, or nothing moves.
     Stalled,
     /// Recreate: the old pods go first.
     TakingDown,
     /// Something normal and named is waited for.
     Waiting,
-    /// Under way.
+    /// In progress.
     Progressing,
     /// Everything is available; old pods still drain.
     Finishing,
@@ -66,6 +68,7 @@ impl Standing {
             Self::Deleted | Self::Deleting | Self::ScaledToZero => Tone::Quiet,
             Self::NotObserved
             | Self::DeadlineExceeded
+            | Self::Failing
             | Self::Stalled
             | Self::ScalingUp { is_stuck: true }
             | Self::CatchingUp { is_stuck: true }
@@ -100,7 +103,8 @@ impl Looked<'_> {
             _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
             _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stalled() },
+            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() },
+            _ if self.decisive().is_some() => Standing::Failing,
             _ if self.is_stalled() => Standing::Stalled,
             _ if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
             _ => Standing::Progressing,
@@ -143,7 +147,7 @@ impl Looked<'_> {
     /// It was complete, and pods are missing: more are asked for than it ever had, or some of those that it had are lost.
     fn standing_of_missing(&self) -> Standing {
         let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
-        let (wanted, is_stuck) = (self.deployment.now.spec.replicas, self.is_stalled());
+        let (wanted, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());
         match had {
             Some(had) if had < wanted && had <= self.counts.available => Standing::ScalingUp { is_stuck },
             None if !is_stuck => Standing::CatchingUp { is_stuck },
@@ -164,15 +168,29 @@ impl Looked<'_> {
             && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
     }
 
+    /// The cause that the headline names: one that is certain holds at once; of the others one that keeps new pods from being
+    /// there at all, as soon as it lasts and nothing moves.
+    #[must_use]
+    pub fn decisive(&self) -> Option<&Cause> {
+        let is_lasting = |cause: &&Cause| cause.kind.is_failure() && self.lasts(cause);
+        let certain = self.causes.iter().find(|cause| certain::is_certain(cause, self));
+        certain.or_else(|| self.causes.iter().find(is_lasting).filter(|_| self.quiet_millis() > FAULT_MILLIS))
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.decisive().is_some() || self.is_stalled()
+    }
+
     fn is_stalled(&self) -> bool {
         self.has_lasting_fault() || self.quiet_millis() > QUIET_MILLIS
     }
 
     fn has_lasting_fault(&self) -> bool {
-        let lasts = |cause: &Cause| {
-            cause.is_fault && cause.evidence.since_millis.is_none_or(|since| self.now_millis - since > FAULT_MILLIS)
-        };
-        self.quiet_millis() > FAULT_MILLIS && self.causes.iter().any(lasts)
+        self.quiet_millis() > FAULT_MILLIS && self.causes.iter().any(|cause| self.lasts(cause))
+    }
+
+    fn lasts(&self, cause: &Cause) -> bool {
+        cause.is_fault && cause.evidence.since_millis.is_none_or(|since| self.now_millis - since > FAULT_MILLIS)
     }
 
     fn quiet_millis(&self) -> Millis {

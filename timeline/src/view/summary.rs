@@ -25,6 +25,8 @@ pub struct Summary {
     pub images: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// What comes next: [`super::View::next`].
+    pub next: String,
     /// Pods: available of the current revision, available of others, not yet available, terminating.
     pub pods: [u32; 4],
     /// How these were lately; empty while nothing changed.
@@ -81,6 +83,12 @@ impl Lately {
 }
 
 impl Summary {
+    /// Why it is so and what comes next, one after the other: for places that have one text for both.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        format!("{} {}", self.verdict.why, self.next).trim().to_owned()
+    }
+
     /// Where it stands in a list by place.
     #[must_use]
     pub fn place(&self) -> (&str, &str, Uid) {
@@ -106,6 +114,7 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         },
         images: images(&deployment.now.spec.images),
         verdict: view.verdict,
+        next: view.next,
         pods: {
             let counts = view.counts;
             [

@@ -13,9 +13,7 @@ where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
     let source = source.into();
-    Memo::new(move |known: Option<&T>| {
-        source.with(&read).or_else(|| known.cloned()).unwrap_or_else(|| first.clone())
-    })
+    Memo::new(move |known: Option<&T>| source.with(&read).or_else(|| known.cloned()).unwrap_or_else(|| first.clone()))
 }
 
 /// Lines with their numbers, which make different keys of lines that say the same.

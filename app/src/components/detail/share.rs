@@ -2,15 +2,16 @@
 
 use leptos::prelude::*;
 
-use super::frame::Frame;
 use super::following::numbered;
+use super::frame::Frame;
 use super::shared_link::SharedLink;
 use crate::address;
 use crate::detail::share::Link;
 use crate::detail::{Home, ShareDetail};
 
 /// What is said where the links lead nowhere for anybody else.
-const LOCAL: &str = "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
+const LOCAL: &str =
+    "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
 
 /// The links.
 #[component]

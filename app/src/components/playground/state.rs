@@ -8,7 +8,10 @@ use send_wrapper::SendWrapper;
 use timeline::frame;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{EventSource, FormData, Headers, HtmlButtonElement, HtmlFormElement, MessageEvent, RequestInit, Response, UrlSearchParams};
+use web_sys::{
+    EventSource, FormData, Headers, HtmlButtonElement, HtmlFormElement, MessageEvent, RequestInit, Response,
+    UrlSearchParams,
+};
 
 use crate::components::opened::Opened;
 use crate::playground::{Answer, Playground, meant};

@@ -1,5 +1,23 @@
-//! Parts of a page.
+//! The parts of a Deployment's page; the score among them is shown on walls as well.
 
+pub mod axis;
+pub mod bands;
+pub mod bars;
+pub mod connection;
+pub mod heads;
+pub mod header;
 pub mod icon;
+pub mod keys;
+pub mod legend;
+pub mod linked;
+pub mod missing;
 pub mod notify;
 pub mod panel;
+pub mod remedy;
+pub mod role;
+pub mod score;
+pub mod story;
+pub mod strip;
+pub mod table;
+pub mod transport;
+pub mod verdict;

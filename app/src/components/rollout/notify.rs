@@ -128,7 +128,12 @@ mod tests {
     fn only_a_change_to_good_or_bad_is_news() {
         assert!(is_news(Some(Tone::Busy), Some(Tone::Ok)));
         assert!(is_news(Some(Tone::Ok), Some(Tone::Bad)));
-        for (before, now) in [(None, Some(Tone::Ok)), (Some(Tone::Ok), Some(Tone::Ok)), (Some(Tone::Ok), Some(Tone::Busy)), (Some(Tone::Bad), None)] {
+        for (before, now) in [
+            (None, Some(Tone::Ok)),
+            (Some(Tone::Ok), Some(Tone::Ok)),
+            (Some(Tone::Ok), Some(Tone::Busy)),
+            (Some(Tone::Bad), None),
+        ] {
             assert!(!is_news(before, now), "{before:?} {now:?}");
         }
     }

@@ -74,9 +74,11 @@ impl PanelState {
         self.path.get()
     }
 
-    /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed.
+    /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
+    /// where that is not said, to what has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
         if self.path.with_untracked(Option::is_none) {
+            let opener = opener.or_else(|| document().active_element());
             self.opener.set_value(opener.map(SendWrapper::new));
         }
         self.path.set(Some(path));
@@ -198,7 +200,10 @@ pub fn Panel(
                 Shown::Trouble(why) => Some(why.clone()),
                 _ => None,
             });
-            Some(view! { <Frame home test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }.into_any())
+            Some(
+                view! { <Frame home test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
+                    .into_any(),
+            )
         }
         _ => None,
     };

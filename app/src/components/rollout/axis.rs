@@ -1,0 +1,64 @@
+//! The time axis: ticks, and points where the story has something that stands out.
+
+use leptos::prelude::*;
+use timeline::story::Line;
+
+use crate::browser::placed;
+use crate::rollout::picture::Picture;
+use crate::score::placed;
+use crate::zone::Zone;
+
+/// The axis.
+#[component]
+pub fn Axis(
+    /// What it shows.
+    picture: Picture,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let [ticks, points, _] = picture.nodes.timed;
+    let tick = move |key: u128| {
+        let at = key as i64;
+        let style = Signal::derive(move || placed::at(at, picture.base_millis.get()));
+        view! { <div class="tick" use:placed=style>{move || zone.clock(at)}</div> }
+    };
+    let point = move |key: u128| picture.points.row(key).map(|line| view! { <Point line picture/> });
+    let choose = move |_| zone.toggle();
+    let name = move || zone.name(picture.base_millis.get());
+    view! {
+        <div class="axis">
+            <div class="ticks" id=format!("{}ticks", picture.prefix) node_ref=ticks>
+                <For each=move || picture.ticks.order() key=|key| *key children=tick/>
+            </div>
+            <div class="marks" id=format!("{}marks", picture.prefix) node_ref=points>
+                <For each=move || picture.points.order() key=|key| *key children=point/>
+            </div>
+        </div>
+        <button type="button" class="zone" title="Time zone: yours, or UTC" data-testid="zone" on:click=choose>{name}</button>
+    }
+}
+
+/// A point: leads to its line of the story.
+#[component]
+fn Point(
+    /// The line.
+    line: ArcRwSignal<Line>,
+    /// The picture that it is in.
+    picture: Picture,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let Line { at_millis, kind, text } = line.get_untracked();
+    let style = Signal::derive(move || placed::at(at_millis, picture.base_millis.get()));
+    let said = text.clone();
+    let label = move || format!("{} {}", zone.clock(at_millis), zone.said(&said, at_millis));
+    let title = move || zone.said(&text, at_millis);
+    view! {
+        <button
+            type="button"
+            class=format!("mark {}", kind.name())
+            aria-label=label
+            title=title
+            use:placed=style
+            on:click=move |_| picture.pointed.set(Some(at_millis))
+        ></button>
+    }
+}

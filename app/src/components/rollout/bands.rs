@@ -1,0 +1,110 @@
+//! Beside each band its revision, image, hash and counts.
+
+use leptos::prelude::*;
+use timeline::words::safe;
+
+use crate::address;
+use crate::browser::placed;
+use crate::rollout::controls::Controls;
+use crate::rollout::picture::Picture;
+use crate::score::placed;
+use crate::score::scene::BandRow;
+
+/// Bands lower than this have room for a line, of those out of rotation too, and for three.
+const ONE_LINE: f64 = 52.0;
+const ONE_LINE_OUT: f64 = 45.0;
+const THREE_LINES: f64 = 86.0;
+
+/// What stands beside the bands.
+#[component]
+pub fn Gutter(
+    /// What it shows.
+    picture: Picture,
+) -> impl IntoView {
+    let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band/> });
+    view! {
+        <div class="gutter" id=format!("{}gutter", picture.prefix)>
+            <For each=move || picture.bands.order() key=|key| *key children=beside/>
+        </div>
+    }
+}
+
+/// What stands beside one band.
+#[component]
+fn Beside(
+    /// The band.
+    band: ArcRwSignal<BandRow>,
+) -> impl IntoView {
+    let with = move |read: fn(&BandRow) -> String| {
+        let band = band.clone();
+        Memo::new(move |_| band.with(read))
+    };
+    let style: Signal<String> = with(placed::beside).into();
+    let (class, revision) = (with(class), with(BandRow::revision_name));
+    let title = with(|band| match (band.is_out, band.revision) {
+        (true, _) => "Out of rotation".to_owned(),
+        (false, Some(number)) => number.to_string(),
+        (false, None) => "?".to_owned(),
+    });
+    let number = with(|band| band.revision.filter(|_| !band.is_out).map(address::revision).unwrap_or_default());
+    let heading = move || match number.get() {
+        path if path.is_empty() => title.get().into_any(),
+        path => view! { <RevisionLink number=title.get() path/> }.into_any(),
+    };
+    let was = with(|band| match band.was.as_slice() {
+        [] => String::new(),
+        was => format!(" earlier {}", was.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    });
+    let test_id = move || if *revision.read() == "out" { "gutter-out" } else { "gutter" };
+    let heading_class = move || if *revision.read() == "out" { "out-title" } else { "revision" };
+    let (images, hash, counts) = (with(|band| safe(&band.images)), with(|band| safe(&band.hash)), with(counts));
+    view! {
+        <div class=class data-testid=test_id data-revision=revision use:placed=style>
+            <div class=heading_class>{heading}<span class="was">{was}</span></div>
+            <div class="image mono">{images}</div>
+            <div class="counts hash mono">{hash}</div>
+            <div class="counts" data-testid="counts">{counts}</div>
+        </div>
+    }
+}
+
+/// The number of a revision, which leads to everything about it.
+#[component]
+fn RevisionLink(
+    /// The number.
+    number: String,
+    /// Address of its details, below the page's.
+    path: String,
+) -> impl IntoView {
+    let controls = Controls::of_page();
+    let href = crate::rollout::board::Board::of_page().map(|board| {
+        let name = board.place.with_untracked(|place| address::segment(&place.name));
+        format!("{name}/{path}")
+    });
+    let open = move |event: web_sys::MouseEvent| {
+        if let Some(controls) = controls {
+            controls.open_link(&event, path.clone());
+        }
+    };
+    let label = format!("Revision {number}");
+    view! { <a href=href aria-label=label on:click=open>{number}</a> }
+}
+
+fn class(band: &BandRow) -> String {
+    let current = if band.is_current { " current" } else { "" };
+    let one_line = if band.is_out { ONE_LINE_OUT } else { ONE_LINE };
+    let room = match band.place.height {
+        height if height < one_line => " low",
+        height if height < THREE_LINES => " short",
+        _ => "",
+    };
+    format!("beside{current}{room}")
+}
+
+fn counts(band: &BandRow) -> String {
+    match (band.is_out, band.is_removed) {
+        (true, _) => "labels no longer match".to_owned(),
+        (false, true) => "deleted".to_owned(),
+        (false, false) => format!("{} wanted, {} available", band.wanted, band.available),
+    }
+}

@@ -1,0 +1,44 @@
+//! The top line of a Deployment's page: brand, where this is, how live it is.
+
+use leptos::prelude::*;
+use timeline::words::safe;
+
+use super::connection::Chip;
+use crate::address;
+use crate::components::brand::Brand;
+use crate::rollout::board::Board;
+use crate::rollout::controls::Controls;
+
+/// The top line.
+#[component]
+pub fn Header(
+    /// What it follows.
+    board: Board,
+) -> impl IntoView {
+    let place = board.place.get_untracked();
+    let page = address::deployment(&place.cluster, &place.namespace, &place.name);
+    let controls = Controls::of_page();
+    let open = move |path: &'static str| {
+        move |event: web_sys::MouseEvent| {
+            if let Some(controls) = controls {
+                controls.open_link(&event, path.to_owned());
+            }
+        }
+    };
+    view! {
+        <header class="top">
+            <Brand/>
+            <nav class="crumb" aria-label="Where this is">
+                <a class="above" href=address::cluster(&place.cluster)>{safe(&place.cluster)}</a>
+                <span class="above">" / "</span>
+                <a class="above" href=address::namespace(&place.cluster, &place.namespace)>{safe(&place.namespace)}</a>
+                <span class="above">" / "</span>
+                <b>{safe(&place.name)}</b>
+            </nav>
+            <span class="spread"></span>
+            <a class="choice" href=format!("{page}/rollouts") on:click=open("rollouts")>"Rollouts"</a>
+            <a class="choice" href=format!("{page}/share") on:click=open("share")>"Share"</a>
+            <Chip board/>
+        </header>
+    }
+}

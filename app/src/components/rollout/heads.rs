@@ -1,0 +1,153 @@
+//! The heads: right of the now line, each pod as it is now, a token and the end of its name.
+
+use leptos::prelude::*;
+use timeline::words::{safe, short};
+
+use crate::address;
+use crate::browser::placed;
+use crate::components::tokens::Token;
+use crate::numbers::fixed;
+use crate::rollout::controls::Controls;
+use crate::rollout::picture::Picture;
+use crate::score::paint::Mark;
+use crate::score::placed;
+use crate::score::scene::{Head, Spot};
+use crate::zone::Zone;
+
+/// In rows lower than this names are left out, and tokens become squares.
+const NAME_ROW: f64 = 14.0;
+const TOKEN_ROW: f64 = 12.0;
+
+/// The heads of all pods, and beside each ribbon a column of what there is now.
+#[component]
+pub fn Heads(
+    /// What they show.
+    picture: Picture,
+) -> impl IntoView {
+    let head = move |key: u128| {
+        let (head, spot) = picture.heads.row(key).zip(picture.spots.row(key))?;
+        Some(view! { <PodHead head spot/> })
+    };
+    let column = move |key: u128| picture.columns.row(key).map(|marks| view! { <Column marks/> });
+    view! {
+        <svg class="tokens" role="group" aria-label="Pods">
+            <g>
+                <For each=move || picture.columns.order() key=|key| *key children=column/>
+            </g>
+            <g id=format!("{}heads", picture.prefix) node_ref=picture.nodes.heads>
+                <For each=move || picture.heads.order() key=|key| *key children=head/>
+            </g>
+        </svg>
+    }
+}
+
+/// One pod as it is now.
+#[component]
+fn PodHead(
+    /// The pod.
+    head: ArcRwSignal<Head>,
+    /// Where it is.
+    spot: ArcRwSignal<Spot>,
+) -> impl IntoView {
+    let (zone, controls) = (Zone::of_page(), Controls::of_page());
+    let (uid, name) = head.with_untracked(|head| (head.uid, head.name.clone()));
+    let open = move || {
+        if let Some(controls) = controls {
+            controls.open(address::pod(uid));
+        }
+    };
+    let pressed = move |event: web_sys::KeyboardEvent| {
+        if event.key() == "Enter" {
+            event.prevent_default();
+            open();
+        }
+    };
+    let of = head.clone();
+    let row = {
+        let spot = spot.clone();
+        Memo::new(move |_| spot.read().row)
+    };
+    let class = move || class(&of.read(), row.get());
+    let of = head.clone();
+    let label = move || label(&of.read(), zone);
+    let of = head.clone();
+    let state = Memo::new(move |_| of.read().state);
+    let revision = move || match &*head.read() {
+        head if head.is_out => "out".to_owned(),
+        head => head.revision.map_or_else(String::new, |revision| revision.to_string()),
+    };
+    let of = spot.clone();
+    let shift = move || format!("translate(0 {})", fixed(of.read().y));
+    let scale = move || format!("translate(14 0) scale({})", fixed((row.get() / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0));
+    // A little more, so that rounding leaves no line between neighbours.
+    let square = move || format!("M4 {}h10v{}h-10z", fixed(-row.get() / 2.0), fixed(row.get() + 0.03));
+    let hit = move || format!("M0 {}h90v{}h-90z", fixed(-row.get() / 2.0), fixed(row.get()));
+    let travels = Signal::derive(move || placed::travels(*spot.read()));
+    view! {
+        <g
+            class=class
+            transform=shift
+            data-testid="pod"
+            data-pod=name.clone()
+            data-state=move || state.get().name()
+            data-revision=revision
+            role="button"
+            tabindex="-1"
+            aria-label=label
+            on:click=move |_| open()
+            on:keydown=pressed
+        >
+            <path class="square" d=square></path>
+            <path class="hit" d=hit></path>
+            <g class="travel" use:placed=travels>
+                <g class="move">
+                    <g transform=scale>
+                        <For each=move || [state.get()] key=|state| *state let:state><Token state/></For>
+                        <circle r="10.5" class="outer"></circle>
+                    </g>
+                </g>
+                <text x="28" y="4">{safe(short(&name))}</text>
+            </g>
+        </g>
+    }
+}
+
+fn class(head: &Head, row: f64) -> String {
+    let mut class = format!("head {}", head.state.name());
+    for (holds, word) in [
+        (head.is_newborn, " born"),
+        // A pod that was released has its head in the other band.
+        (head.is_elsewhere, " elsewhere"),
+        (head.is_out, " out"),
+        (row < TOKEN_ROW, " small"),
+        (row < NAME_ROW, " nameless"),
+        (head.is_shared, " shared"),
+    ] {
+        if holds {
+            class.push_str(word);
+        }
+    }
+    class
+}
+
+fn label(head: &Head, zone: Zone) -> String {
+    let reason = safe(&head.reason);
+    let colon = if reason.is_empty() { "" } else { ": " };
+    format!("{} {}{colon}{reason} since {}", safe(&head.name), head.state.label(), zone.stamp(head.since_millis))
+}
+
+/// What there is now of a ribbon.
+#[component]
+fn Column(
+    /// The marks that last.
+    marks: ArcRwSignal<Vec<Mark>>,
+) -> impl IntoView {
+    let boxes = move || {
+        let of = |mark: &Mark| {
+            let (top, height) = (fixed(mark.y - mark.height / 2.0), fixed(mark.height));
+            view! { <rect class=mark.look.name() x="4" y=top width="10" height=height></rect> }
+        };
+        marks.read().iter().map(of).collect_view()
+    };
+    view! { <g class="column" data-testid="column">{boxes}</g> }
+}

@@ -1,0 +1,90 @@
+//! The legend: what every mark means, also where there is no room for all of it at once.
+
+use leptos::prelude::*;
+use timeline::phase::PodState;
+
+use crate::components::tokens::Token;
+use crate::score::ink::{Fill, Look};
+
+const STATES: [PodState; 8] = [
+    PodState::Scheduling,
+    PodState::Starting,
+    PodState::Unready,
+    PodState::Ready,
+    PodState::Available,
+    PodState::Failing,
+    PodState::Terminating,
+    PodState::Finished,
+];
+
+/// The legend. On narrow pages it is opened.
+#[component]
+pub fn Legend(
+    /// Whether the pods are shown as a table; without a program the style sheet looks at the box.
+    as_table: RwSignal<bool>,
+) -> impl IntoView {
+    view! {
+        <details class="legend" data-testid="legend">
+            <summary>"Legend"</summary>
+            <Marks/>
+        </details>
+        <div class="as-table">
+            <label>
+                <input type="checkbox" id="as-table" prop:checked=as_table on:change=move |event| as_table.set(event_target_checked(&event))/>
+                "Pods as a table"
+            </label>
+        </div>
+    }
+}
+
+/// What each mark means.
+#[component]
+pub fn Marks() -> impl IntoView {
+    let state = |state: PodState| {
+        view! {
+            <li>
+                <svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>
+                <Swatch look=Look::In(state)/>
+                {state.label()}
+            </li>
+        }
+    };
+    let line = |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
+    let point = |class: &'static str, words: &'static str| {
+        view! { <li><i class=format!("sample point {class}")></i>{words}</li> }
+    };
+    view! {
+        <ul class="marks-of-states" aria-label="Legend">
+            {STATES.map(state).into_iter().collect_view()}
+            <li><Swatch look=Look::Outside/>"out of rotation: its labels no longer match"</li>
+            {line("ceiling", "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
+            {line("floor", "floor: replicas − maxUnavailable, a percentage rounded down")}
+            {line("gap-sample", "not observed, or no longer kept")}
+            {point("revision", "a revision starts")}
+            {point("done", "a rollout is complete")}
+            {point("outside", "something from outside the rollout, or a Warning Event")}
+            {point("bad", "something went wrong")}
+        </ul>
+    }
+}
+
+/// A piece of the bar of a state.
+#[component]
+fn Swatch(
+    /// Of which one.
+    look: Look,
+) -> impl IntoView {
+    let ink = look.ink();
+    let colour = format!("var({})", ink.colour.token());
+    let (fill, opacity) = match ink.roomy {
+        Fill::Tint(share) => (colour.clone(), share),
+        Fill::Pattern(pattern) => (format!("url(#tile-{})", pattern.name()), 1.0),
+    };
+    let dashes = ink.edge.and_then(|edge| edge.dashes).map(|(dash, room)| format!("{dash} {room}"));
+    let stroke = ink.edge.map(|_| colour);
+    view! {
+        <svg class="swatch" viewBox="0 0 26 12" aria-hidden="true">
+            <rect x="1" y="1" width="24" height="10" fill=fill fill-opacity=opacity stroke=stroke stroke-dasharray=dashes></rect>
+        </svg>
+    }
+}

@@ -1,0 +1,66 @@
+//! Bars that say what became of a link, each with where to go.
+
+use leptos::prelude::*;
+
+use crate::address;
+use crate::components::banner::Banner;
+use crate::rollout::board::{Board, Place};
+use crate::zone::Zone;
+
+/// The bars.
+#[component]
+pub fn LinkBars(
+    /// What they follow.
+    board: Board,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let words = move || words(board, zone);
+    let class = move || if words().is_some() { "banner quiet" } else { "unused" };
+    let now = board.place.with_untracked(|place| address::deployment(&place.cluster, &place.namespace, &place.name));
+    let successor = move || if board.said(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
+    view! {
+        <div class=class role="status" data-testid="linked">
+            <span>{move || words().unwrap_or_default()}</span>" "
+            <a href=move || target(board) rel="external">{move || invitation(board)}</a>
+        </div>
+        <Banner is_quiet=true test_id="notice" words=Signal::derive(move || zone.said(&board.said(|view| view.notice.clone()), board.now_millis()))/>
+        <div class=successor>
+            <a href=now rel="external" data-testid="successor">"Look at the one that has the name now"</a>
+        </div>
+    }
+}
+
+/// What a link to a revision says once that is not the current one any more.
+fn words(board: Board, zone: Zone) -> Option<String> {
+    let (wanted, current) = (board.place.read().revision?, board.current.get()?);
+    if wanted == current {
+        return None;
+    }
+    let is_there = board.said(|view| view.revision) == Some(wanted);
+    Some(match (is_there, board.time.get().tenths) {
+        (true, Some(tenths)) => format!(
+            "You are looking at revision {wanted}, as it was at {}. Revision {current} is live now.",
+            zone.stamp(tenths * 100)
+        ),
+        _ => format!("This link is to revision {wanted}. Revision {current} is live now."),
+    })
+}
+
+fn invitation(board: Board) -> String {
+    let is_past = board.time.get().tenths.is_some();
+    match (is_past, board.place.read().revision, board.current.get()) {
+        (true, _, Some(current)) => format!("Look at revision {current}"),
+        (false, Some(wanted), _) => format!("Look at revision {wanted}"),
+        _ => String::new(),
+    }
+}
+
+fn target(board: Board) -> String {
+    let Place { cluster, namespace, name, uid, revision } = board.place.get();
+    let page = address::deployment(&cluster, &namespace, &name);
+    let uid = uid.map(|uid| format!("uid={uid}&")).unwrap_or_default();
+    match (board.time.get().tenths, revision) {
+        (None, Some(revision)) => format!("{page}?{uid}revision={revision}"),
+        _ => format!("{page}?{}", uid.trim_end_matches('&')),
+    }
+}

@@ -1,0 +1,29 @@
+//! There is no Deployment of that name, or none yet; or nothing was heard of it so far.
+
+use leptos::prelude::*;
+
+use crate::rollout::board::Board;
+use crate::zone::Zone;
+
+/// Says so, and where to look.
+#[component]
+pub fn MissingDeployment(
+    /// What it follows.
+    board: Board,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let place = board.place.get_untracked();
+    let cluster = place.cluster.clone();
+    let looking = move || {
+        let since = zone.stamp(board.looking_since_millis.get());
+        format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
+    };
+    let command = format!("kubectl --namespace {} get deployments", place.namespace);
+    view! {
+        <main class="message" data-testid="missing">
+            <h1>{format!("No Deployment {} in namespace {}", place.name, place.namespace)}</h1>
+            <p>{looking}</p>
+            <p>"What there is: " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
+        </main>
+    }
+}

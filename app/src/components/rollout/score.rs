@@ -1,0 +1,54 @@
+//! The score: the axis, pods over time against the limits, and one band per ReplicaSet with a bar per pod.
+//!
+//! Bars are drawn once, in seconds from a base; every frame moves only the picture's view box. A bar that has not ended reaches far
+//! beyond the right edge, where the view box cuts it off.
+
+use leptos::prelude::*;
+
+use super::axis::Axis;
+use super::bands::Gutter;
+use super::bars::{BarsOf, Gaps, Patterns};
+use super::heads::Heads;
+use super::strip::BudgetStrip;
+use crate::browser::placed;
+use crate::rollout::board::Board;
+use crate::rollout::picture::{Moving, Picture};
+use crate::score::placed;
+
+/// The score of one Deployment.
+#[component]
+pub fn Score(
+    /// What is said of it.
+    board: Board,
+    /// What it shows.
+    picture: Picture,
+    /// Where everything that moves is at first.
+    moving: Moving,
+) -> impl IntoView {
+    let (nodes, prefix) = (picture.nodes, picture.prefix);
+    let label = move || board.said(|view| view.verdict.sentence.clone());
+    let size = Signal::derive(move || placed::picture(picture.height.get(), picture.width.get()));
+    let id = |name: &str| format!("{prefix}{name}");
+    view! {
+        <div class="score" role="group" aria-label=label data-testid="score">
+            <Axis picture/>
+            <BudgetStrip picture view_box=moving.strip/>
+            <div class="scroller" id=id("scroller") tabindex="0" role="region" aria-label="Revisions and their pods" node_ref=nodes.scroller>
+                <div class="picture" id=id("picture") node_ref=nodes.picture use:placed=size>
+                    <Gutter picture/>
+                    <div class="canvas" id=id("canvas") node_ref=nodes.canvas>
+                        <svg class="bars" id=id("picture-box") viewBox=moving.bars preserveAspectRatio="none" aria-hidden="true" node_ref=nodes.bars>
+                            <Patterns picture turned=moving.patterns/>
+                            <BarsOf picture/>
+                        </svg>
+                        // Many bars are painted, on the grounds of their bands.
+                        <canvas class="bars" id=id("paint") aria-hidden="true" node_ref=nodes.paint></canvas>
+                        <Gaps picture/>
+                    </div>
+                    <Heads picture/>
+                </div>
+            </div>
+            <div class="now-line"></div>
+        </div>
+    }
+}

@@ -1,0 +1,69 @@
+//! The story: what the controllers did. Newest first in the markup, turned around by the style sheet, so that the scroll stays at the
+//! newest line.
+
+use leptos::html;
+use leptos::prelude::*;
+use timeline::story::Line;
+
+use crate::browser;
+use crate::rollout::controls::Controls;
+use crate::rollout::picture::Picture;
+use crate::zone::Zone;
+
+/// The story.
+#[component]
+pub fn Story(
+    /// What it tells.
+    picture: Picture,
+) -> impl IntoView {
+    let list: NodeRef<html::Ol> = NodeRef::new();
+    let line = move |key: u128| picture.story.row(key).map(|line| view! { <StoryLine line picture/> });
+    // The newest line is in view unless somebody reads an earlier one.
+    Effect::new(move |_| {
+        let _ = picture.story.order(); // follows it
+        if let Some(list) = list.get().filter(|list| list.scroll_top() > -NEAR) {
+            list.set_scroll_top(0);
+        }
+    });
+    view! {
+        <ol class="story" tabindex="0" data-testid="story" id="story" node_ref=list>
+            <For each=move || picture.story.order() key=|key| *key children=line/>
+        </ol>
+    }
+}
+
+/// So close to the newest line, in pixels, it is what is read.
+const NEAR: i32 = 40;
+
+/// One line; its time leads to its moment.
+#[component]
+fn StoryLine(
+    /// The line.
+    line: ArcRwSignal<Line>,
+    /// The picture that belongs to it.
+    picture: Picture,
+) -> impl IntoView {
+    let (zone, controls) = (Zone::of_page(), Controls::of_page());
+    let Line { at_millis, kind, text } = line.get_untracked();
+    let button: NodeRef<html::Button> = NodeRef::new();
+    // A point on the axis leads here.
+    Effect::new(move |_| {
+        if picture.pointed.get() == Some(at_millis)
+            && let Some(button) = button.get_untracked()
+        {
+            browser::focus(&button);
+        }
+    });
+    let seek = move |_| {
+        if let Some(controls) = controls {
+            controls.seek(at_millis);
+        }
+    };
+    view! {
+        <li class=kind.name()>
+            <button type="button" class="at" node_ref=button on:click=seek>{move || zone.clock(at_millis)}</button>
+            <i></i>
+            <span>{move || zone.said(&text, at_millis)}</span>
+        </li>
+    }
+}

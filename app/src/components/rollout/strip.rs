@@ -1,0 +1,103 @@
+//! The budget strip: pods over time against the two limits of a rolling update.
+
+use leptos::prelude::*;
+use timeline::view::Hold;
+
+use crate::browser::placed;
+use crate::rollout::picture::Picture;
+use crate::score::budget::{Layer, Limit};
+use crate::score::ink::Fill;
+use crate::score::placed;
+
+/// The strip.
+#[component]
+pub fn BudgetStrip(
+    /// What it shows.
+    picture: Picture,
+    /// The stretch of time at first.
+    view_box: String,
+) -> impl IntoView {
+    let prefix = picture.prefix;
+    let id = |name: &str| format!("{prefix}{name}");
+    view! {
+        <div class="strip" data-testid="budget">
+            <div class="gutter" id=id("limits")><Limits picture/></div>
+            <div class="canvas">
+                <svg class="bars" id=id("strip") viewBox=view_box preserveAspectRatio="none" aria-hidden="true" node_ref=picture.nodes.strip>
+                    <g id=id("areas")><Areas picture/></g>
+                </svg>
+            </div>
+            <div class="labels" id=id("labels")><Labels picture/></div>
+        </div>
+    }
+}
+
+/// What the limits are, and where they come from.
+#[component]
+fn Limits(picture: Picture) -> impl IntoView {
+    let limit = move |limit: Limit| {
+        let now = Memo::new(move |_| {
+            let limits = &picture.strip.read().limits;
+            limits.iter().find(|(known, ..)| *known == limit).map(|(_, pods, derived)| (*pods, derived.clone()))
+        });
+        move || {
+            now.get().map(|(pods, derived)| {
+                view! { <div class=format!("limit {}", limit.name())>{limit.name()}" "<b>{pods}</b><span class="derived">" = "{derived}</span></div> }
+            })
+        }
+    };
+    Limit::ALL.map(limit).into_iter().collect_view()
+}
+
+/// Pods over time, and the limits as lines.
+#[component]
+fn Areas(picture: Picture) -> impl IntoView {
+    let prefix = picture.prefix;
+    let area = move |layer: Layer| {
+        let shape = move || {
+            let areas = &picture.strip.read().areas;
+            areas.iter().find(|(known, _)| *known == layer).map(|(_, shape)| shape.clone()).unwrap_or_default()
+        };
+        let (colour, fill) = layer.fill();
+        let fill = match fill {
+            Fill::Tint(_) => format!("var({})", colour.token()),
+            Fill::Pattern(pattern) => format!("url(#{prefix}{})", pattern.name()),
+        };
+        view! { <g class=format!("area {}", layer.name())><path d=shape fill=fill></path></g> }
+    };
+    let line = move |limit: Limit| {
+        let shape = move || {
+            let lines = &picture.strip.read().lines;
+            lines.iter().find(|(known, _)| *known == limit).map(|(_, shape)| shape.clone()).unwrap_or_default()
+        };
+        view! { <g class=format!("area {}", limit.name())><path d=shape></path></g> }
+    };
+    (Layer::ALL.map(area).into_iter().collect_view(), Limit::ALL.map(line).into_iter().collect_view())
+}
+
+/// The numbers at the now line, and what holds the controller.
+#[component]
+fn Labels(picture: Picture) -> impl IntoView {
+    let label = move |limit: Limit| {
+        let now = Memo::new(move |_| {
+            let labels = &picture.strip.read().labels;
+            labels.iter().find(|(known, ..)| *known == limit).map(|(_, pods, top)| (*pods, *top))
+        });
+        let style = Signal::derive(move || now.get().map(|(_, top)| placed::label(top)).unwrap_or_default());
+        let is_there = Memo::new(move |_| now.read().is_some());
+        let pods = move || now.get().map(|(pods, _)| pods.to_string()).unwrap_or_default();
+        move || is_there.get().then(|| view! { <div class=format!("label {}", limit.name()) use:placed=style>{pods}</div> })
+    };
+    let hold = Memo::new(move |_| picture.strip.read().hold);
+    let held = Memo::new(move |_| hold.get().map(|(hold, _)| hold));
+    let style = Signal::derive(move || hold.get().map(|(_, top)| placed::label(top)).unwrap_or_default());
+    let pill = move || {
+        let (class, words) = match held.get()? {
+            Hold::Free => return None,
+            Hold::Waits => ("label waits", "waiting"),
+            Hold::Blocked => ("label blocked", "blocked"),
+        };
+        Some(view! { <div class=class use:placed=style>{words}</div> })
+    };
+    (Limit::ALL.map(label).into_iter().collect_view(), pill)
+}

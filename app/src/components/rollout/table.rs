@@ -1,0 +1,72 @@
+//! The table twin of the score: every pod in view as text, for screen readers and whoever prefers it.
+
+use leptos::prelude::*;
+use timeline::words::safe;
+
+use crate::address;
+use crate::rollout::board::Board;
+use crate::rollout::controls::Controls;
+use crate::rollout::picture::Picture;
+use crate::score::scene::TableRow;
+use crate::zone::Zone;
+
+/// The table.
+#[component]
+pub fn PodTable(
+    /// What is said of the Deployment.
+    board: Board,
+    /// What it shows.
+    picture: Picture,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let base = board.place.with_untracked(|place| address::segment(&place.name));
+    let row = move |key: u128| {
+        let base = base.clone();
+        picture.table.row(key).map(|row| view! { <PodRow row base/> })
+    };
+    view! {
+        <div class="twin" data-testid="twin">
+            <table data-testid="pod-table">
+                <caption>"Pods in view"</caption>
+                <thead>
+                    <tr><th>"Pod"</th><th>"Revision"</th><th>"State"</th><th>{move || format!("Since ({})", zone.name(board.now_millis()))}</th><th>"Reason"</th></tr>
+                </thead>
+                <tbody>
+                    <For each=move || picture.table.order() key=|key| *key children=row/>
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+/// One pod.
+#[component]
+fn PodRow(
+    /// The pod.
+    row: ArcRwSignal<TableRow>,
+    /// The page of its Deployment, as links beside it see it.
+    base: String,
+) -> impl IntoView {
+    let (zone, controls) = (Zone::of_page(), Controls::of_page());
+    let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
+    let open = move |event: web_sys::MouseEvent| {
+        if let Some(controls) = controls {
+            controls.open_link(&event, address::pod(uid));
+        }
+    };
+    let with = |read: fn(&TableRow) -> String| {
+        let row = row.clone();
+        move || row.with(read)
+    };
+    let of = row.clone();
+    let since = move || zone.clock(of.read().since_millis);
+    view! {
+        <tr>
+            <td><a href=format!("{base}/{}", address::pod(uid)) on:click=open>{name}</a></td>
+            <td>{with(|row| row.revision.clone())}</td>
+            <td>{with(|row| row.state.label().to_owned())}</td>
+            <td>{since}</td>
+            <td>{with(|row| safe(&row.reason))}</td>
+        </tr>
+    }
+}

@@ -1,0 +1,91 @@
+//! The controls of time: stop, step, slide, speed, back to the present, a link to the moment. Without the page's program there is only
+//! the present: the style sheet hides them.
+
+use leptos::html;
+use leptos::prelude::*;
+
+use super::keys::KeyHelp;
+use crate::rollout::board::{Board, SLIDER, Time};
+use crate::rollout::controls::Controls;
+use crate::rollout::screen::RolloutScreen;
+use crate::zone::Zone;
+
+/// Speeds in percent, with their words.
+const SPEEDS: [(u32, &str); 5] = [(25, "¼ ×"), (100, "1 ×"), (200, "2 ×"), (500, "5 ×"), (2_000, "20 ×")];
+
+/// The controls.
+#[component]
+pub fn Transport(
+    /// What they follow.
+    board: Board,
+    /// What they control.
+    controls: Controls,
+    /// The keys that do the same, to be opened by one of them.
+    help: NodeRef<html::Details>,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
+    let with = move |read: fn(Time) -> String| move || read(board.time.get());
+    let moment = move || zone.stamp(board.now_millis());
+    let play = with(|time| match (time.tenths.is_some(), time.is_playing) {
+        (false, _) => "Pause".to_owned(),
+        (true, true) => "Stop".to_owned(),
+        (true, false) => "Play".to_owned(),
+    });
+    let live = with(|time| match (time.tenths, time.news) {
+        (None, _) => "Live".to_owned(),
+        (Some(_), 0) => "Back to live".to_owned(),
+        (Some(_), news) => format!("Back to live, {news} new"),
+    });
+    let live_class = move || if board.time.read().tenths.is_none() { "live on" } else { "live" };
+    view! {
+        <div class="transport" role="group" aria-label="Time" data-testid="transport">
+            <button type="button" title="Previous change (left arrow)" aria-label="Previous change" on:click=act(|screen| screen.step(false))>"\u{2039}"</button>
+            <button type="button" class="play" title="Play or pause (space)" on:click=act(RolloutScreen::toggle)>{play}</button>
+            <button type="button" title="Next change (right arrow)" aria-label="Next change" on:click=act(|screen| screen.step(true))>"\u{203a}"</button>
+            <Slider board controls/>
+            <output data-testid="moment">{moment}</output>
+            <Speed controls/>
+            <button type="button" class=live_class title="Back to live (L)" data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
+            <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" data-copied=controls.copied on:click=move |_| controls.copy_link()>"Copy link"</button>
+            <KeyHelp node=help/>
+        </div>
+    }
+}
+
+/// Goes to any moment since a little before the rollout.
+#[component]
+fn Slider(board: Board, controls: Controls) -> impl IntoView {
+    let zone = Zone::of_page();
+    let moment = move || zone.stamp(board.now_millis());
+    let slide = move |event: web_sys::Event| {
+        let value = event_target_value(&event).parse::<f64>().unwrap_or_default();
+        controls.act(|screen| screen.slide(value));
+    };
+    view! {
+        <input
+            type="range"
+            id="slider"
+            min="0"
+            max=SLIDER.to_string()
+            value=SLIDER.to_string()
+            prop:value=move || board.slid.get().to_string()
+            aria-label="Moment"
+            aria-valuetext=moment
+            on:input=slide
+        />
+    }
+}
+
+/// How fast what is past is played.
+#[component]
+fn Speed(controls: Controls) -> impl IntoView {
+    let choose = move |event: web_sys::Event| {
+        let percent = event_target_value(&event).parse::<u32>().unwrap_or(100);
+        controls.act(|screen| screen.pace(f64::from(percent) / 100.0));
+    };
+    let speed = |(percent, words): (u32, &'static str)| {
+        view! { <option value=percent.to_string() selected=percent == 100>{words}</option> }
+    };
+    view! { <select aria-label="Speed" on:change=choose>{SPEEDS.map(speed).into_iter().collect_view()}</select> }
+}

@@ -1,0 +1,62 @@
+//! The verdict: one sentence, why, and three figures.
+
+use leptos::prelude::*;
+use timeline::view::View;
+use timeline::words::duration;
+
+use super::remedy::Remedy;
+use crate::rollout::board::Board;
+use crate::zone::Zone;
+
+/// The verdict line.
+#[component]
+pub fn VerdictLine(
+    /// What it follows.
+    board: Board,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let said = move |read: fn(&View) -> String| move || zone.said(&board.said(read), board.now_millis());
+    let class = move || board.said(|view: &View| format!("badge {}", view.verdict.tone.name()));
+    view! {
+        <section class="verdict">
+            <div>
+                <span id="badge" class=class data-testid="badge">{said(|view| view.verdict.badge.clone())}</span>
+                <h1 id="verdict" data-testid="verdict">{said(|view| view.verdict.sentence.clone())}</h1>
+                <p id="why" class="why" data-testid="why">{said(View::explanation)}</p>
+                <Remedy board/>
+            </div>
+            <Figures board/>
+        </section>
+    }
+}
+
+/// The figures beside it.
+#[component]
+fn Figures(board: Board) -> impl IntoView {
+    let new_available = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.wanted));
+    let available = move || board.said(|view| view.counts.available.to_string());
+    let left = Memo::new(move |_| {
+        let left = board.said(|view| view.deadline_millis)? - board.now_millis();
+        Some(if left > 0 { duration(left) } else { "passed".to_owned() })
+    });
+    view! {
+        <dl class="figures">
+            <div><dd data-testid="new-available"><Ticking text=Signal::derive(new_available)/></dd><dt>"new available"</dt></div>
+            <div><dd data-testid="available"><Ticking text=Signal::derive(available)/></dd><dt>"available in total"</dt></div>
+            <div class=move || if left.read().is_some() { "" } else { "unused" }>
+                <dd id="deadline">{move || left.get().unwrap_or_default()}</dd>
+                <dt>"until progress deadline"</dt>
+            </div>
+        </dl>
+    }
+}
+
+/// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
+#[component]
+fn Ticking(
+    /// The figure.
+    text: Signal<String>,
+) -> impl IntoView {
+    let text = Memo::new(move |_| text.get());
+    view! { <For each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></For> }
+}

@@ -1,0 +1,238 @@
+//! The preview: the verdict and the score as one picture of 1200 × 630, for chats that show what a link leads to. A plain
+//! SVG with its colours in it, so that it can be turned into pixels without a browser.
+
+use std::fmt::Write;
+
+use timeline::frame::Said;
+use timeline::view::Tone;
+use timeline::words::safe;
+use timeline::{Millis, Model, Uid};
+
+use crate::motion::Motion;
+use crate::numbers::fixed;
+use crate::score::frame::Frame;
+use crate::score::ink::{Colour, DOT, Edge, Fill, Look, Pattern, Tile};
+use crate::score::paint::{Area, Painter, paint};
+use crate::score::places::Density;
+use crate::score::{scale, scene};
+
+/// Size of the picture, in pixels.
+pub const WIDTH: u32 = 1200;
+/// Its height.
+pub const HEIGHT: u32 = 630;
+/// Where the score is in it: left, upper edge, width, height.
+const SCORE: (f64, f64, f64, f64) = (130.0, 258.0, 1010.0, 332.0);
+/// Letters of a line of the sentence, and of the line below it.
+const SENTENCE: usize = 46;
+const WHY: usize = 92;
+/// The dark theme's colours.
+const BACKGROUND: &str = "#0f1113";
+const TEXT: &str = "#e8eaec";
+const QUIET: &str = "#a6adb4";
+/// The server draws with the first one; whoever shows the SVG with what there is.
+pub const FONTS: &str = "Inter Variable, Inter, Helvetica, Arial, sans-serif";
+
+/// A colour of the dark theme.
+const fn ink(colour: Colour) -> &'static str {
+    match colour {
+        Colour::Available => "#37b8a3",
+        Colour::Ready => "#7fd0c3",
+        Colour::Unready => "#e0a43a",
+        Colour::Starting => "#8fa3b8",
+        Colour::Scheduling => "#8d96a0",
+        Colour::Failing => "#f0765c",
+        Colour::Terminating => "#a797cf",
+        Colour::Quarantine => "#e084c6",
+        Colour::Line => "#454c53",
+    }
+}
+
+/// Paints marks into the file.
+struct Picture {
+    now_millis: Millis,
+    per_milli: f64,
+    out: String,
+}
+
+impl Picture {
+    fn x(&self, at_millis: Millis) -> f64 {
+        let (left, _, width, _) = SCORE;
+        left + (width - (self.now_millis - at_millis) as f64 * self.per_milli).max(0.0)
+    }
+
+    fn rect(&mut self, (from, to): (f64, f64), (upper, lower): (f64, f64), fill: &str, share: f64) {
+        let _ = write!(
+            self.out,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{fill}\" fill-opacity=\"{}\"/>",
+            fixed(from),
+            fixed(upper),
+            fixed((to - from).max(1.0)),
+            fixed((lower - upper).max(1.0)),
+            fixed(share)
+        );
+    }
+
+    fn span(&self, area: Area) -> (f64, f64) {
+        let (left, _, width, _) = SCORE;
+        (self.x(area.from), area.to.map_or(left + width, |to| self.x(to)))
+    }
+}
+
+impl Painter for Picture {
+    fn fill(&mut self, look: Look, _: Density, fill: Fill, area: Area) {
+        let (fill, share) = match fill {
+            Fill::Tint(share) => (ink(look.ink().colour).to_owned(), share.max(0.35)),
+            Fill::Pattern(pattern) => (format!("url(#{})", pattern.name()), 1.0),
+        };
+        self.rect(self.span(area), (area.upper, area.lower), &fill, share);
+    }
+
+    fn edges(&mut self, _: Look, edge: Edge, colour: Colour, area: Area) {
+        let half = edge.width / 2.0;
+        self.rect(self.span(area), (area.upper - half, area.upper + half), ink(colour), 1.0);
+        if area.upper < area.lower {
+            self.rect(self.span(area), (area.lower - half, area.lower + half), ink(colour), 1.0);
+        }
+    }
+
+    fn end(&mut self, _: Look, _: Edge, colour: Colour, area: Area) {
+        let from = self.x(area.from);
+        self.rect((from, from), (area.upper, area.lower), ink(colour), 1.0);
+    }
+}
+
+/// Draws a Deployment as it is. `place` says where it is, in words.
+#[must_use]
+pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str) -> String {
+    let (left, top, width, height) = SCORE;
+    let window_millis = scale::window_millis(model.deployments.get(&uid), now_millis);
+    let frame = Frame { now_millis, window_millis, base_millis: now_millis, height, width, is_painted: true };
+    let scene = scene::scene(model, Some(uid), said, frame, &Motion::default());
+    let shrink = (height / scene.height).min(1.0);
+    let mut out = head();
+    if let Some(view) = &said.view {
+        let (ground, ink) = match view.verdict.tone {
+            Tone::Ok => ("#12302b", "#6fd3c1"),
+            Tone::Busy => ("#35290f", "#eab45a"),
+            Tone::Bad => ("#3a1a13", "#f79079"),
+            Tone::Quiet => ("#24292e", QUIET),
+        };
+        let badge = safe(&view.verdict.badge);
+        let _ = write!(
+            out,
+            "<rect x=\"60\" y=\"46\" width=\"{}\" height=\"36\" rx=\"6\" fill=\"{ground}\"/><text x=\"74\" y=\"71\" font-size=\"20\" font-weight=\"bold\" fill=\"{ink}\">{}</text>",
+            badge.chars().count() * 12 + 28,
+            escaped(&badge)
+        );
+        for (index, line) in lines(&view.verdict.sentence, SENTENCE, 2).iter().enumerate() {
+            let y = 134 + 50 * index;
+            let _ = write!(
+                out,
+                "<text x=\"60\" y=\"{y}\" font-size=\"42\" font-weight=\"bold\" fill=\"{TEXT}\">{}</text>",
+                escaped(line)
+            );
+        }
+        for line in lines(&view.explanation(), WHY, 1) {
+            let _ = write!(out, "<text x=\"60\" y=\"226\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
+        }
+    }
+    let _ = write!(
+        out,
+        "<text x=\"1140\" y=\"71\" font-size=\"20\" text-anchor=\"end\" fill=\"{QUIET}\">{}</text>",
+        escaped(&safe(place))
+    );
+    let _ = write!(out, "<g transform=\"translate(0 {}) scale(1 {})\">", fixed(top), fixed(shrink));
+    for (_, band) in &scene.bands {
+        let ink = if band.is_current { TEXT } else { QUIET };
+        let _ = write!(
+            out,
+            "<text x=\"60\" y=\"{}\" font-size=\"30\" font-weight=\"bold\" fill=\"{ink}\">{}</text>",
+            fixed(band.place.top + 34.0),
+            band.revision.map(|revision| revision.to_string()).unwrap_or_default()
+        );
+    }
+    let mut picture = Picture { now_millis, per_milli: width / window_millis, out };
+    paint(&scene.marks, &mut picture);
+    let mut out = picture.out;
+    let _ = write!(
+        out,
+        "<rect x=\"{}\" y=\"-8\" width=\"2\" height=\"{}\" fill=\"#8ab0ff\"/></g></svg>",
+        fixed(left + width),
+        fixed(scene.height + 8.0)
+    );
+    out
+}
+
+fn head() -> String {
+    let pattern = |pattern: Pattern| {
+        let (tile, colour) = (pattern.tile(), ink(pattern.colour()));
+        let Tile { side, ground, stripe } = tile;
+        let dot = if stripe > 0.0 {
+            String::new()
+        } else {
+            format!("<circle cx=\"{0}\" cy=\"{0}\" r=\"{DOT}\" fill=\"{colour}\"/>", side / 2.0)
+        };
+        format!(
+            "<pattern id=\"{}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({})\"><rect width=\"{side}\" height=\"{side}\" fill=\"{colour}\" fill-opacity=\"{ground}\"/><rect width=\"{stripe}\" height=\"{side}\" fill=\"{colour}\"/>{dot}</pattern>",
+            pattern.name(),
+            pattern.degrees()
+        )
+    };
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"{FONTS}\"><defs>{}</defs><rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"{BACKGROUND}\"/>",
+        Pattern::ALL.map(pattern).concat()
+    )
+}
+
+/// Text as markup: nothing in it is an element, a reference or the end of an attribute.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A text in lines of at most so many letters; what does not fit ends in an ellipsis.
+fn lines(text: &str, letters: usize, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in safe(text).split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.chars().take(letters).collect()),
+        }
+    }
+    if lines.len() > most {
+        lines.truncate(most);
+        lines.iter_mut().last().into_iter().for_each(|line| line.push('…'));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, lines};
+
+    #[test]
+    fn hostile_text_is_text() {
+        assert_eq!(escaped("<img src=x onerror='a'>&amp;\""), "&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;&quot;");
+    }
+
+    #[test]
+    fn long_sentences_are_cut_and_hostile_words_too() {
+        assert_eq!(lines("one two three", 7, 2), ["one two", "three"]);
+        assert_eq!(lines("one two three", 7, 1), ["one two…"]);
+        assert_eq!(lines(&"x".repeat(500), 10, 1), ["xxxxxxxxxx"]);
+    }
+}

@@ -1,0 +1,175 @@
+//! The board: what the texts of a Deployment's page follow, as signals. The picture has its own ([`super::picture`]).
+
+use std::borrow::Cow;
+
+use leptos::prelude::*;
+use timeline::frame::{Connection, Moment, Said, Snapshot};
+use timeline::view::{Tone, View};
+use timeline::{Millis, Model, Uid};
+
+use crate::live::link::LinkState;
+use crate::payload::DeploymentPayload;
+use crate::score::frame::Frame;
+use crate::score::scale;
+
+/// Steps of the slider.
+pub const SLIDER: i64 = 10_000;
+
+/// Which moment is shown, as the controls of time tell it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Time {
+    /// The moment, in whole tenths of a second; `None` for the present.
+    pub tenths: Option<Millis>,
+    /// It goes on.
+    pub is_playing: bool,
+    /// Lines that the story got since the present was left.
+    pub news: usize,
+}
+
+/// Which Deployment a page is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Name of the Deployment.
+    pub name: String,
+    /// The one of that name that the link names.
+    pub uid: Option<Uid>,
+    /// The revision that the link names.
+    pub revision: Option<u64>,
+}
+
+/// The state of the page. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct Board {
+    /// Where this is.
+    pub place: RwSignal<Place>,
+    /// Whether anything was heard of it yet.
+    pub is_known: RwSignal<bool>,
+    /// The verdict line; `None` while there is no such Deployment.
+    pub view: RwSignal<Option<View>>,
+    /// The revision that is current now, whatever moment is shown.
+    pub current: RwSignal<Option<u64>>,
+    /// How the server gets on with the cluster.
+    pub connection: RwSignal<Connection>,
+    /// How this page gets on with the server.
+    pub link: RwSignal<LinkState>,
+    /// Which moment is shown.
+    pub time: RwSignal<Time>,
+    /// Where the slider stands, of [`SLIDER`].
+    pub slid: RwSignal<i64>,
+    /// Whole seconds of the time shown, for countdowns.
+    pub second: RwSignal<i64>,
+    /// Since when the server looks for the Deployment.
+    pub looking_since_millis: RwSignal<Millis>,
+    /// What is announced to those who do not see the picture.
+    pub announced: RwSignal<String>,
+}
+
+impl Board {
+    /// The board of a place of which nothing is known yet.
+    #[must_use]
+    pub fn of(place: Place) -> Self {
+        Self {
+            place: RwSignal::new(place),
+            is_known: RwSignal::new(false),
+            view: RwSignal::default(),
+            current: RwSignal::default(),
+            connection: RwSignal::default(),
+            link: RwSignal::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
+            time: RwSignal::default(),
+            slid: RwSignal::new(SLIDER),
+            second: RwSignal::default(),
+            looking_since_millis: RwSignal::default(),
+            announced: RwSignal::default(),
+        }
+    }
+
+    /// The board of the page around this component; on a wall there is none.
+    #[must_use]
+    pub fn of_page() -> Option<Self> {
+        use_context()
+    }
+
+    /// The board of a page that was just rendered.
+    #[must_use]
+    pub fn rendered(payload: &DeploymentPayload) -> Self {
+        let snapshot = &payload.snapshot;
+        let Shown { said, frame, .. } = first_shown(snapshot, payload.moment.as_ref());
+        let board = Self::of(payload.place());
+        board.is_known.set(true);
+        board.view.set(said.view.clone());
+        board.current.set(snapshot.said.view.as_ref().and_then(|view| view.revision));
+        board.connection.set(payload.connection.clone());
+        let tenths = payload.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
+        board.time.set(Time { tenths, ..Time::default() });
+        board.second.set(frame.now_millis.div_euclid(1000));
+        board.looking_since_millis.set(snapshot.looking_since_millis);
+        board
+    }
+
+    /// The time in the picture stands still: the page or the server has no word. Follows both.
+    #[must_use]
+    pub fn is_stale(self) -> bool {
+        self.connection.read().state.is_stale()
+            || matches!(self.link.get(), LinkState::Waiting { .. } | LinkState::Lost { .. })
+    }
+
+    /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.
+    #[must_use]
+    pub fn said<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
+        self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
+    }
+
+    /// The time shown, in whole seconds. Follows it.
+    #[must_use]
+    pub fn now_millis(self) -> Millis {
+        self.second.get() * 1_000
+    }
+}
+
+/// What a page is rendered from: the present, or the moment that its link names.
+pub struct Shown<'p> {
+    /// The model then.
+    pub model: Cow<'p, Model>,
+    /// What was said then.
+    pub said: Cow<'p, Said>,
+    /// The stretch of time, and the room as long as it was not measured.
+    pub frame: Frame,
+}
+
+/// What to render first.
+#[must_use]
+pub fn first_shown<'p>(snapshot: &'p Snapshot, moment: Option<&'p Moment>) -> Shown<'p> {
+    let now_millis = moment.map_or(snapshot.now_millis, |moment| moment.at_millis);
+    let (model, said) = match (moment, snapshot.deployment) {
+        (Some(moment), Some(uid)) => {
+            (Cow::Owned(snapshot.model.as_of(uid, moment.at_millis)), said_then(moment.said.as_ref(), &snapshot.said))
+        }
+        _ => (Cow::Borrowed(&snapshot.model), Cow::Borrowed(&snapshot.said)),
+    };
+    let deployment = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
+    let frame = Frame::unmeasured(now_millis, scale::window_millis(deployment, now_millis), snapshot.now_millis);
+    Shown { model, said, frame }
+}
+
+/// What was said at a moment, or that it is not known.
+#[must_use]
+pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
+    if let Some(then) = then {
+        return Cow::Borrowed(then);
+    }
+    let view = now.view.clone().map(|mut view| {
+        view.verdict.badge = "Past".to_owned();
+        view.verdict.tone = Tone::Quiet;
+        view.verdict.sentence = "What was said then is not known here.".to_owned();
+        view.verdict.why.clear();
+        view.next.clear();
+        view.remedy = None;
+        view.deadline_millis = None;
+        view
+    });
+    Cow::Owned(Said { view, story: now.story.clone() })
+}

@@ -1,0 +1,8 @@
+//! The state of a Deployment's page: what its components follow ([`board`], [`picture`]), and what keeps that right ([`screen`]).
+
+pub mod board;
+pub mod controls;
+pub mod picture;
+pub mod screen;
+mod scroll;
+mod time;

@@ -1,0 +1,192 @@
+//! The picture as signals: an object each for what it shows, and handles of the elements that move with every frame.
+
+use leptos::html;
+use leptos::prelude::*;
+use leptos::svg;
+use timeline::Millis;
+use timeline::story::Line;
+
+use crate::numbers::{fixed, thousandths};
+use crate::rows::{Rows, set_if_new};
+use crate::score::budget::{HEIGHT, Strip};
+use crate::score::frame::Frame;
+use crate::score::ink::Pattern;
+use crate::score::paint::Mark;
+use crate::score::placed;
+use crate::score::scene::{BandRow, Bars, Gap, Head, Scene, Spot, TableRow};
+
+/// The picture of a Deployment. Copies are handles of the same one.
+#[derive(Clone, Copy)]
+pub struct Picture {
+    /// Before the ids of its patterns and lists: a wall shows several.
+    pub prefix: &'static str,
+    /// Times in it are counted from here.
+    pub base_millis: RwSignal<Millis>,
+    /// The bands.
+    pub bands: Rows<BandRow>,
+    /// Bars that are elements.
+    pub bars: Rows<Bars>,
+    /// The pods as they are now.
+    pub heads: Rows<Head>,
+    /// Where these are.
+    pub spots: Rows<Spot>,
+    /// What there is now of each ribbon.
+    pub columns: Rows<Vec<Mark>>,
+    /// Stretches that nobody saw.
+    pub gaps: Rows<Gap>,
+    /// The pods as a table.
+    pub table: Rows<TableRow>,
+    /// The story, newest first.
+    pub story: Rows<Line>,
+    /// Points on the axis.
+    pub points: Rows<Line>,
+    /// Ticks of the axis.
+    pub ticks: Rows<Millis>,
+    /// Pods over time against the limits.
+    pub strip: RwSignal<Strip>,
+    /// Height of all bands, in pixels.
+    pub height: RwSignal<f64>,
+    /// Width of the picture, where it is not that of its room.
+    pub width: RwSignal<Option<i32>>,
+    /// The line of the story that a point of the axis led to.
+    pub pointed: RwSignal<Option<Millis>>,
+    /// Its elements.
+    pub nodes: Nodes,
+}
+
+/// Elements of a picture that are measured or move with every frame.
+#[derive(Clone, Copy, Default)]
+pub struct Nodes {
+    /// What scrolls.
+    pub scroller: NodeRef<html::Div>,
+    /// All bands.
+    pub picture: NodeRef<html::Div>,
+    /// Where bars are.
+    pub canvas: NodeRef<html::Div>,
+    /// Bars that are painted.
+    pub paint: NodeRef<html::Canvas>,
+    /// Bars that are elements.
+    pub bars: NodeRef<svg::Svg>,
+    /// The budget strip.
+    pub strip: NodeRef<svg::Svg>,
+    /// The patterns, in the order of [`Pattern::ALL`].
+    pub patterns: [NodeRef<svg::Pattern>; 3],
+    /// The lists whose style holds the times of the axis: ticks, points, gaps.
+    pub timed: [NodeRef<html::Div>; 3],
+    /// The pods as they are now.
+    pub heads: NodeRef<svg::G>,
+}
+
+impl Picture {
+    /// An empty picture.
+    #[must_use]
+    pub fn new(prefix: &'static str) -> Self {
+        Self::drawn(prefix, Scene::default(), &[], Frame::unmeasured(0, 60_000.0, 0))
+    }
+
+    /// A picture of that scene.
+    #[must_use]
+    pub fn drawn(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
+        Self {
+            prefix,
+            base_millis: RwSignal::new(frame.base_millis),
+            bands: Rows::new(scene.bands),
+            bars: Rows::new(scene.bars),
+            heads: Rows::new(scene.heads),
+            spots: Rows::new(scene.spots),
+            columns: Rows::new(scene.columns),
+            gaps: Rows::new(scene.gaps),
+            table: Rows::new(scene.table),
+            story: Rows::new(scene.story),
+            points: Rows::new(scene.points),
+            ticks: Rows::new(keyed(ticks)),
+            strip: RwSignal::new(scene.strip),
+            height: RwSignal::new(scene.height),
+            width: RwSignal::new(None),
+            pointed: RwSignal::new(None),
+            nodes: Nodes::default(),
+        }
+    }
+
+    /// Shows another scene; only what differs is touched.
+    pub fn show(&self, scene: Scene, base_millis: Millis) {
+        set_if_new(&self.base_millis, base_millis);
+        set_if_new(&self.height, scene.height);
+        self.bands.set(scene.bands);
+        self.bars.set(scene.bars);
+        self.spots.set(scene.spots);
+        self.heads.set(scene.heads);
+        self.columns.set(scene.columns);
+        self.gaps.set(scene.gaps);
+        self.table.set(scene.table);
+        self.story.set(scene.story);
+        self.points.set(scene.points);
+        set_if_new(&self.strip, scene.strip);
+    }
+
+    /// Shows these ticks.
+    pub fn tick(&self, ticks: &[Millis]) {
+        self.ticks.set(keyed(ticks));
+    }
+
+    /// Moves the axis: the only thing that happens in every frame, outside of all signals.
+    pub fn move_to(&self, frame: Frame, moved: &mut Moving) {
+        let wanted = Moving::at(frame, self.height.get_untracked());
+        if wanted == *moved {
+            return;
+        }
+        for node in self.nodes.timed {
+            if let Some(node) = node.get_untracked() {
+                crate::browser::style(&node, &wanted.times);
+            }
+        }
+        for (node, view_box) in [(self.nodes.strip, &wanted.strip), (self.nodes.bars, &wanted.bars)] {
+            if let Some(node) = node.get_untracked() {
+                let _ = node.set_attribute("viewBox", view_box); // names of attributes are ours
+            }
+        }
+        for (node, transform) in self.nodes.patterns.iter().zip(&wanted.patterns) {
+            if let Some(node) = node.get_untracked() {
+                let _ = node.set_attribute("patternTransform", transform);
+            }
+        }
+        *moved = wanted;
+    }
+}
+
+fn keyed(ticks: &[Millis]) -> Vec<(u128, Millis)> {
+    ticks.iter().map(|at| (*at as u128, *at)).collect()
+}
+
+/// What moves with every frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moving {
+    /// The times of the axis, as a style.
+    pub times: String,
+    /// View box of the strip.
+    pub strip: String,
+    /// View box of the bars.
+    pub bars: String,
+    /// How the patterns are turned, in the order of [`Pattern::ALL`].
+    pub patterns: [String; 3],
+}
+
+impl Moving {
+    /// At that time. `height` is that of all bands, in pixels.
+    #[must_use]
+    pub fn at(frame: Frame, height: f64) -> Self {
+        let (now, window) = (frame.x(frame.now_millis), frame.window_millis / 1000.0);
+        let view_box =
+            |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));
+        // The turned patterns undo the stretch of the view box.
+        let turned = |pattern: Pattern| {
+            format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees())
+        };
+        Self {
+            times: placed::times(frame),
+            strip: view_box(HEIGHT),
+            bars: view_box(height),
+            patterns: Pattern::ALL.map(turned),
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! The screen of one Deployment: applies frames to the page's copy of the timeline and shows the present, or the moment that the
+//! viewer chose.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use leptos::prelude::*;
+use timeline::frame::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
+use timeline::playback::Playback;
+use timeline::{Millis, Model, Uid};
+
+use super::board::{Board, said_then};
+use super::picture::{Moving, Picture};
+use super::scroll::Scroll;
+use crate::browser::{matches, page_millis};
+use crate::live::client::{Ask, Screen};
+use crate::live::clock::Clock;
+use crate::live::link::LinkState;
+use crate::live::question::Question;
+use crate::motion::Motion;
+use crate::rows::set_if_new;
+use crate::score::frame::Frame;
+use crate::score::paint::canvas::Canvas;
+use crate::score::places::Place;
+use crate::score::scale;
+use crate::score::scene;
+
+/// Bars that left the picture are looked for this often.
+const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
+/// The room for the picture is measured this often.
+const MEASURE_MILLIS: f64 = 200.0;
+/// How much of the way to its new width the window goes in one frame.
+const ZOOM_STEP: f64 = 0.12;
+/// More bars than this are painted.
+const MOST_ELEMENTS: usize = 120;
+/// What is painted is drawn again at most this often; meanwhile it moves on.
+const CROWD_MILLIS: f64 = 50.0;
+/// A ribbon is drawn again at most this often, and takes at most one part of so many of the browser's time.
+const RIBBON_MILLIS: f64 = 100.0;
+const RIBBON_SHARE: f64 = 4.0;
+/// Verdicts are announced at most this often.
+const ANNOUNCE_MILLIS: f64 = 5_000.0;
+
+/// The page's copy of the timeline and what belongs to it. Clones share it.
+#[derive(Clone)]
+pub struct RolloutScreen(pub(super) Rc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) board: Board,
+    pub(super) picture: Picture,
+    pub(super) copy: RefCell<Copy>,
+    drawn: RefCell<Drawn>,
+    /// Told when there are news or another moment is shown (true), and with every frame.
+    pub(super) told: Callback<(bool, f64)>,
+}
+
+/// What is drawn outside of signals.
+struct Drawn {
+    canvas: Option<Canvas>,
+    scroll: Scroll,
+    /// Where everything was moved last.
+    moving: Moving,
+}
+
+pub(super) struct Copy {
+    pub(super) model: Model,
+    pub(super) said: Said,
+    pub(super) deployment: Option<Uid>,
+    position: Option<Position>,
+    pub(super) clock: Clock,
+    /// The stretch of time shown, and the room for it.
+    frame: Frame,
+    pub(super) is_linked: bool,
+    pub(super) is_dirty: bool,
+    drawn_at: f64,
+    measured_at: f64,
+    announced: (f64, String),
+    /// Too many pods for an element each, and so many that they are a ribbon.
+    is_crowded: bool,
+    is_ribbon: bool,
+    /// How long it took to draw it.
+    drawing_millis: f64,
+    /// Where the current band is.
+    current: Option<Place>,
+    /// The page is about to be printed, and is shown as paper is.
+    is_printing: bool,
+    is_on_paper: bool,
+    /// Bands on their way, and whether the viewer wants no motion.
+    motion: Motion,
+    is_calm: bool,
+    /// How much wider than fitting the window is wanted.
+    pub(super) zoom: f64,
+    pub(super) playback: Playback,
+    pub(super) speed: f64,
+    /// Lines of the story when the present was left.
+    pub(super) lines: usize,
+    /// What was said at the moment shown, or at the last one that was told.
+    then: Option<Moment>,
+    pub(super) question: Question,
+    /// What to follow from here on.
+    aim: Option<Scope>,
+}
+
+impl RolloutScreen {
+    /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
+    #[must_use]
+    pub fn new(board: Board, picture: Picture, first: Option<(Snapshot, Option<Moment>)>, told: Callback<(bool, f64)>) -> Self {
+        let (snapshot, moment) = match first {
+            Some((snapshot, moment)) => (Some(snapshot), moment),
+            None => (None, None),
+        };
+        let now_millis = snapshot.as_ref().map_or_else(crate::browser::now_millis, |snapshot| snapshot.now_millis);
+        let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
+        let model = snapshot.as_ref().map(|snapshot| &snapshot.model);
+        let deployment = snapshot.as_ref().and_then(|snapshot| snapshot.deployment);
+        let known = model.zip(deployment).and_then(|(model, uid)| model.deployments.get(&uid));
+        let window_millis = scale::window_millis(known, shown_millis);
+        let copy = Copy {
+            deployment,
+            position: snapshot.as_ref().map(|snapshot| Position { epoch: snapshot.epoch, seq: snapshot.seq }),
+            clock: Clock::new(now_millis, page_millis()),
+            frame: Frame::unmeasured(shown_millis, window_millis, now_millis),
+            is_linked: true,
+            is_dirty: true,
+            drawn_at: page_millis(),
+            measured_at: f64::NEG_INFINITY,
+            announced: (f64::NEG_INFINITY, String::new()),
+            is_crowded: false,
+            is_ribbon: false,
+            drawing_millis: 0.0,
+            current: None,
+            is_printing: false,
+            is_on_paper: false,
+            motion: Motion::default(),
+            is_calm: matches("(prefers-reduced-motion: reduce)"),
+            zoom: 1.0,
+            playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
+            speed: 1.0,
+            lines: snapshot.as_ref().map_or(0, |snapshot| snapshot.said.story.len()),
+            question: moment.as_ref().map(|moment| Question::known(moment.at_millis)).unwrap_or_default(),
+            then: moment,
+            aim: None,
+            said: snapshot.as_ref().map(|snapshot| snapshot.said.clone()).unwrap_or_default(),
+            model: snapshot.map(|snapshot| snapshot.model).unwrap_or_default(),
+        };
+        let drawn = Drawn {
+            canvas: picture.nodes.paint.get_untracked().and_then(Canvas::new),
+            scroll: Scroll::new(picture.nodes.scroller),
+            moving: Moving::default(),
+        };
+        let screen =
+            Self(Rc::new(Inner { board, picture, copy: RefCell::new(copy), drawn: RefCell::new(drawn), told }));
+        screen.set_pace(page_millis());
+        screen
+    }
+
+    /// Follows something else from here on.
+    pub fn aim(&self, scope: Scope) {
+        let mut copy = self.0.copy.borrow_mut();
+        (copy.model, copy.said, copy.deployment, copy.position) = (Model::default(), Said::default(), None, None);
+        (copy.motion, copy.is_crowded, copy.is_dirty) = (Motion::default(), false, true);
+        copy.aim = Some(scope);
+        self.0.drawn.borrow_mut().scroll.begin_anew();
+    }
+
+    fn set_pace(&self, page_millis: f64) {
+        let mut copy = self.0.copy.borrow_mut();
+        let is_linked = copy.is_linked;
+        self.0.board.connection.with_untracked(|known| copy.clock.set_pace(known, is_linked, page_millis));
+    }
+
+    fn snapshot(&self, snapshot: Snapshot, page_millis: f64) {
+        let mut copy = self.0.copy.borrow_mut();
+        let is_other_life = copy.position.is_none_or(|position| position.epoch != snapshot.epoch);
+        if is_other_life {
+            copy.question.forget(); // another life tells other words of the same moment
+            copy.clock = Clock::new(snapshot.now_millis, page_millis);
+        } else {
+            copy.clock.hear(snapshot.now_millis, page_millis);
+        }
+        let is_first = copy.position.is_none();
+        copy.position = Some(Position { epoch: snapshot.epoch, seq: snapshot.seq });
+        copy.deployment = snapshot.deployment;
+        copy.model = snapshot.model;
+        copy.said = snapshot.said;
+        if is_first {
+            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
+            copy.frame.window_millis = scale::window_millis(deployment, snapshot.now_millis);
+        }
+        set_if_new(&self.0.board.looking_since_millis, snapshot.looking_since_millis);
+        set_if_new(&self.0.board.is_known, true);
+    }
+
+    fn delta(&self, delta: Delta, page_millis: f64) -> Ask {
+        let mut copy = self.0.copy.borrow_mut();
+        let Some(position) = copy.position else {
+            return Ask::Nothing; // of what was followed before
+        };
+        if delta.from > position.seq {
+            return Ask::Snapshot;
+        }
+        copy.clock.hear(delta.now_millis, page_millis);
+        copy.position = Some(Position { seq: delta.to.max(position.seq), ..position });
+        delta.changes.iter().for_each(|change| copy.model.apply_change(change));
+        if let Some(news) = delta.news {
+            copy.said.hear(news);
+        }
+        Ask::Nothing
+    }
+
+    /// Tells what is said now, and at the moment shown.
+    fn tell_words(&self, now: &Said, shown: &Said) {
+        let board = &self.0.board;
+        set_if_new(&board.current, now.view.as_ref().and_then(|view| view.revision));
+        set_if_new(&board.view, shown.view.clone());
+    }
+
+    /// Draws everything anew; only what differs is touched.
+    fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
+        let copy = &mut *self.0.copy.borrow_mut();
+        (copy.drawn_at, copy.is_dirty) = (page_millis, false);
+        let (model, said) = match moment.zip(copy.deployment) {
+            None => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
+            Some((at, uid)) => {
+                // While an answer is on its way the last words stay; without a link none will come.
+                let said = match &copy.then {
+                    Some(then) if copy.is_linked || then.at_millis == at => said_then(then.said.as_ref(), &copy.said),
+                    None if copy.is_linked => Cow::Borrowed(&copy.said),
+                    _ => said_then(None, &copy.said),
+                };
+                (Cow::Owned(copy.model.as_of(uid, at)), said)
+            }
+        };
+        self.tell_words(&copy.said, &said);
+        // Paper takes shapes: what is painted has the colours and the pixels of the screen.
+        let is_painted = copy.is_crowded && !copy.is_printing && !copy.is_on_paper;
+        let frame = Frame { now_millis, is_painted, ..copy.frame };
+        let mut scene = scene::scene(&model, copy.deployment, &said, frame, &copy.motion);
+        copy.is_crowded = scene.pods > MOST_ELEMENTS;
+        let is_still = copy.is_calm || copy.is_crowded;
+        copy.motion.head_for(std::mem::take(&mut scene.targets), is_still, page_millis);
+        (copy.is_ribbon, copy.current) = (scene.is_ribbon, scene.current);
+        let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
+        if copy.announced.1 != sentence && page_millis - copy.announced.0 > ANNOUNCE_MILLIS {
+            self.0.board.announced.set(sentence.to_owned());
+            copy.announced = (page_millis, sentence.to_owned());
+        }
+        if let Some(canvas) = &mut self.0.drawn.borrow_mut().canvas {
+            canvas.show(std::mem::take(&mut scene.marks));
+        }
+        self.0.picture.show(scene, copy.frame.base_millis);
+        copy.drawing_millis = crate::browser::page_millis() - page_millis;
+    }
+
+    /// Draws for paper, or for the screen again.
+    pub fn print(&self, is_printing: bool) {
+        let mut copy = self.0.copy.borrow_mut();
+        (copy.is_printing, copy.is_dirty, copy.drawn_at) = (is_printing, true, f64::NEG_INFINITY);
+        drop(copy);
+        self.animate(page_millis());
+    }
+
+    /// Fits the picture to its room.
+    fn measure(&self) {
+        let nodes = self.0.picture.nodes;
+        let (Some(canvas), Some(picture)) = (nodes.canvas.get_untracked(), nodes.picture.get_untracked()) else { return };
+        let above = f64::from(picture.offset_top());
+        let copy = &mut *self.0.copy.borrow_mut();
+        let scroll = &mut self.0.drawn.borrow_mut().scroll;
+        set_if_new(&self.0.picture.width, scroll.width());
+        scroll.follow(copy.current, above);
+        copy.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
+        let is_on_paper = matches("print");
+        (copy.is_dirty, copy.is_on_paper) = (copy.is_dirty || is_on_paper != copy.is_on_paper, is_on_paper);
+        let height = scroll.height().map_or(copy.frame.height, |height| (height - above).max(1.0));
+        if !is_on_paper && height.to_bits() != copy.frame.height.to_bits() {
+            (copy.frame.height, copy.is_dirty) = (height, true);
+        }
+    }
+}
+
+impl RolloutScreen {
+    /// Moves the axis.
+    fn time_passes(&self, frame: Frame) {
+        let (picture, drawn) = (&self.0.picture, &mut *self.0.drawn.borrow_mut());
+        picture.tick(&scale::ticks(frame.now_millis, frame.window_millis, frame.width));
+        picture.move_to(frame, &mut drawn.moving);
+        if let Some(canvas) = &mut drawn.canvas {
+            canvas.paint(frame, picture.height.get_untracked());
+        }
+    }
+
+    /// A frame is about what is followed: one that was on its way when the viewer went elsewhere is not.
+    fn is_of(&self, model: &Model, deployment: Option<Uid>) -> bool {
+        let known = deployment.and_then(|uid| model.deployments.get(&uid));
+        self.0.board.place.with_untracked(|place| {
+            known.is_none_or(|known| known.name == place.name && known.namespace == place.namespace)
+        })
+    }
+
+    fn connected(&self, cluster: &str, connection: Connection, page_millis: f64) {
+        if self.0.board.place.with_untracked(|place| place.cluster == cluster) {
+            set_if_new(&self.0.board.connection, connection);
+            self.set_pace(page_millis);
+        }
+    }
+}
+
+impl Screen for RolloutScreen {
+    fn link(&self, state: LinkState, page_millis: f64) {
+        let board = &self.0.board;
+        let known = board.link.get_untracked();
+        if std::mem::discriminant(&known) != std::mem::discriminant(&state) || !state.is_live() {
+            set_if_new(&board.link, state);
+        }
+        let mut copy = self.0.copy.borrow_mut();
+        // The first connection is not a loss: what the server rendered is fresh.
+        copy.is_linked = matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. });
+        if !copy.is_linked {
+            copy.question.forget(); // no answer comes over a link that broke
+        }
+        drop(copy);
+        self.set_pace(page_millis);
+    }
+
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
+        let mut ask = Ask::Nothing;
+        for frame in frames {
+            match frame {
+                ServerFrame::Snapshot(snapshot) if !self.is_of(&snapshot.model, snapshot.deployment) => {}
+                ServerFrame::Snapshot(snapshot) => {
+                    ask = Ask::Nothing;
+                    self.snapshot(*snapshot, page_millis);
+                    self.set_pace(page_millis); // another life has another clock
+                }
+                ServerFrame::Delta(delta) => {
+                    if self.delta(delta, page_millis) == Ask::Snapshot {
+                        ask = Ask::Snapshot;
+                    }
+                }
+                ServerFrame::Connection { cluster, connection } => self.connected(&cluster, connection, page_millis),
+                ServerFrame::Moment(moment) => {
+                    let mut copy = self.0.copy.borrow_mut();
+                    copy.question.answer(moment.at_millis);
+                    copy.then = Some(*moment);
+                }
+                ServerFrame::Heartbeat { now_millis } => self.0.copy.borrow_mut().clock.hear(now_millis, page_millis),
+                ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
+            }
+        }
+        let mut copy = self.0.copy.borrow_mut();
+        copy.is_dirty = true;
+        if copy.playback == Playback::Live {
+            // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of
+            // are all that is seen of it.
+            self.tell_words(&copy.said, &copy.said);
+        }
+        drop(copy);
+        self.0.told.run((true, page_millis));
+        ask
+    }
+
+    fn animate(&self, page_millis: f64) -> Ask {
+        let board = &self.0.board;
+        if page_millis - self.0.copy.borrow().measured_at > MEASURE_MILLIS {
+            self.0.copy.borrow_mut().measured_at = page_millis;
+            self.measure();
+        }
+        let (now_millis, moment, wanted, is_due) = {
+            let copy = &mut *self.0.copy.borrow_mut();
+            let live_millis = copy.clock.now_millis(page_millis);
+            copy.playback = copy.playback.settled(page_millis, live_millis);
+            let moment = copy.playback.moment(page_millis, live_millis);
+            let now_millis = moment.unwrap_or(live_millis);
+            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
+            let wanted = scale::zoomed(scale::window_millis(deployment, now_millis), copy.zoom);
+            let is_moving =
+                copy.motion.advance(page_millis) || copy.is_dirty || matches!(copy.playback, Playback::Playing { .. });
+            let ribbon = RIBBON_MILLIS.max(copy.drawing_millis * RIBBON_SHARE);
+            let pace = match (copy.is_ribbon, copy.is_crowded) {
+                (true, _) => ribbon,
+                (_, true) => CROWD_MILLIS,
+                _ => 0.0,
+            };
+            // Bars leave the picture by time alone.
+            let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
+            (now_millis, moment, wanted, page_millis - copy.drawn_at > pace)
+        };
+        let frame = {
+            let frame = &mut self.0.copy.borrow_mut().frame;
+            let off = wanted - frame.window_millis;
+            frame.window_millis = if off.abs() < 50.0 { wanted } else { frame.window_millis + off * ZOOM_STEP };
+            frame.now_millis = now_millis;
+            *frame
+        };
+        set_if_new(&board.second, now_millis.div_euclid(1000));
+        if is_due {
+            self.draw(now_millis, moment, page_millis);
+        }
+        self.time_passes(frame);
+        self.tell_time(moment);
+        self.0.told.run((false, page_millis));
+        if let Some(scope) = self.0.copy.borrow_mut().aim.take() {
+            return Ask::Follow(Box::new(scope));
+        }
+        self.ask(moment, page_millis)
+    }
+
+    fn position(&self) -> Option<Position> {
+        self.0.copy.borrow().position
+    }
+}

@@ -1,0 +1,59 @@
+//! Keeps the current band in view where bands do not fit, until the viewer scrolls.
+
+use leptos::html;
+use leptos::prelude::*;
+
+use crate::score::places::Place;
+
+/// Room below the current band, in pixels.
+const BELOW: f64 = 8.0;
+/// So close to where it would be the picture is kept in place again.
+const NEAR: i32 = 8;
+
+/// The part of a page in which bands scroll.
+pub(super) struct Scroll {
+    node: NodeRef<html::Div>,
+    /// Where it was put.
+    at: i32,
+    /// The viewer looks elsewhere.
+    is_left_alone: bool,
+}
+
+impl Scroll {
+    pub(super) const fn new(node: NodeRef<html::Div>) -> Self {
+        Self { node, at: 0, is_left_alone: false }
+    }
+
+    /// Height of what can be seen of it, in pixels.
+    pub(super) fn height(&self) -> Option<f64> {
+        self.node.get_untracked().map(|element| f64::from(element.client_height()))
+    }
+
+    /// Width of it with its scroll bar, in pixels, where it has one.
+    pub(super) fn width(&self) -> Option<i32> {
+        let element = self.node.get_untracked()?;
+        Some(element.offset_width()).filter(|width| *width > element.client_width())
+    }
+
+    /// Another Deployment: nobody scrolled here yet.
+    pub(super) const fn begin_anew(&mut self) {
+        self.is_left_alone = false;
+    }
+
+    /// Scrolls to the current band unless the viewer scrolled elsewhere. `above` is the room above the picture.
+    pub(super) fn follow(&mut self, current: Option<Place>, above: f64) {
+        let (Some(element), Some(current)) = (self.node.get_untracked(), current) else { return };
+        let most = (element.scroll_height() - element.client_height()).max(0);
+        let seen = element.scroll_top();
+        let bottom = above + current.top + current.height + BELOW;
+        let wanted = ((bottom - f64::from(element.client_height())).ceil() as i32).min(most).max(0);
+        // What moved because there is less to scroll was moved by nobody.
+        if seen != self.at.min(most) {
+            self.is_left_alone = (seen - wanted).abs() > NEAR;
+        }
+        if !self.is_left_alone && seen != wanted {
+            element.set_scroll_top(wanted);
+        }
+        self.at = element.scroll_top();
+    }
+}

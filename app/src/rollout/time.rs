@@ -1,0 +1,177 @@
+//! Time: what the controls of time do to the screen.
+
+use leptos::prelude::*;
+use timeline::Millis;
+use timeline::model::Deployment;
+use timeline::playback::{self, Playback};
+
+use super::board::{self, Place, Time};
+use super::screen::RolloutScreen;
+use crate::address;
+use crate::browser::{iso, page_millis, readdress};
+use crate::live::client::Ask;
+use crate::rows::set_if_new;
+
+/// Farthest zoom in and out of the window that fits.
+const MOST_ZOOM: f64 = 64.0;
+/// Steps of the slider.
+const SLIDER: f64 = board::SLIDER as f64;
+/// The slider begins this long before the rollout.
+const BEFORE_MILLIS: Millis = 15_000;
+
+impl RolloutScreen {
+    /// What the slider reaches: from a little before the last rollout to the present, and farther back if the moment is.
+    fn reach(&self, moment: Option<Millis>) -> Millis {
+        let copy = self.0.copy.borrow();
+        let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
+        let Some(deployment) = deployment else { return 0 };
+        let first = deployment.known_since_millis();
+        let began = deployment.rollouts.last().and_then(|rollout| rollout.started_millis);
+        let from = began.map_or(first, |began| (began - BEFORE_MILLIS).max(first));
+        moment.map_or(from, |moment| from.min(moment - 1_000).max(first))
+    }
+
+    fn live_millis(&self) -> Millis {
+        self.0.copy.borrow().clock.now_millis(page_millis())
+    }
+
+    fn moment(&self) -> Option<Millis> {
+        self.0.copy.borrow().playback.moment(page_millis(), self.live_millis())
+    }
+
+    fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
+        let live_millis = self.live_millis();
+        let mut copy = self.0.copy.borrow_mut();
+        if copy.playback == Playback::Live {
+            copy.lines = copy.said.story.len();
+        }
+        copy.playback = next(copy.playback, page_millis(), live_millis, copy.speed);
+        copy.is_dirty = true;
+        drop(copy);
+        if !matches!(self.0.copy.borrow().playback, Playback::Playing { .. }) {
+            remember(self.moment());
+            self.0.told.run((true, page_millis()));
+        }
+    }
+
+    /// Stops, or goes on.
+    pub fn toggle(&self) {
+        self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));
+    }
+
+    /// Back to the present.
+    pub fn live(&self) {
+        self.play(|_, _, _, _| Playback::Live);
+    }
+
+    /// To a moment, not before anything is known.
+    pub fn seek(&self, to_millis: Millis) {
+        let first = {
+            let copy = self.0.copy.borrow();
+            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
+            deployment.map_or(to_millis, Deployment::known_since_millis)
+        };
+        self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
+    }
+
+    /// By a stretch of time.
+    pub fn seek_by(&self, millis: Millis) {
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        self.seek(at + millis);
+    }
+
+    /// To the next change of a pod, or the last one.
+    pub fn step(&self, is_forward: bool) {
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let to = {
+            let copy = self.0.copy.borrow();
+            let pods = copy.model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
+            let sets = copy.model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
+            playback::step(pods.chain(sets), at, is_forward)
+        };
+        self.arrive(to, is_forward);
+    }
+
+    /// To where the next rollout began, or the last one.
+    pub fn step_rollout(&self, is_forward: bool) {
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let to = {
+            let copy = self.0.copy.borrow();
+            let rollouts = copy.model.deployments.values().flat_map(|known| &known.rollouts);
+            playback::step(rollouts.filter_map(|rollout| rollout.started_millis), at, is_forward)
+        };
+        self.arrive(to, is_forward);
+    }
+
+    /// Shows more time, or less; `None` fits the rollout again.
+    pub fn zoom(&self, factor: Option<f64>) {
+        let mut copy = self.0.copy.borrow_mut();
+        copy.zoom = factor.map_or(1.0, |factor| (copy.zoom * factor).clamp(1.0 / MOST_ZOOM, MOST_ZOOM));
+        copy.is_dirty = true;
+    }
+
+    fn arrive(&self, to: Option<Millis>, is_forward: bool) {
+        match to {
+            Some(to) => self.seek(to),
+            None if is_forward => self.live(),
+            None => {}
+        }
+    }
+
+    /// To where the slider was put.
+    pub fn slide(&self, value: f64) {
+        let (from, live) = (self.reach(self.moment()), self.live_millis());
+        self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
+    }
+
+    /// At another speed.
+    pub fn pace(&self, speed: f64) {
+        self.0.copy.borrow_mut().speed = speed;
+        self.play(|playback, clock, live, _| playback.paced(clock, live, speed));
+    }
+
+    /// Tells the controls of time what is shown.
+    pub(super) fn tell_time(&self, moment: Option<Millis>) {
+        let (from, live) = (self.reach(moment), self.live_millis());
+        let copy = self.0.copy.borrow();
+        let time = Time {
+            tenths: moment.map(|at| at.div_euclid(100)),
+            is_playing: matches!(copy.playback, Playback::Playing { .. }),
+            news: if moment.is_some() { copy.said.story.len().saturating_sub(copy.lines) } else { 0 },
+        };
+        set_if_new(&self.0.board.time, time);
+        let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
+        set_if_new(&self.0.board.slid, (share * SLIDER) as i64);
+    }
+
+    /// Asks what was said at a moment, as long as somebody can answer.
+    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Ask {
+        let mut copy = self.0.copy.borrow_mut();
+        let shown = moment.filter(|_| copy.is_linked);
+        shown.and_then(|at| copy.question.ask(at, page_millis)).map_or(Ask::Nothing, Ask::Moment)
+    }
+
+    /// A link to what is shown.
+    pub fn link(&self) -> String {
+        let origin = window().location().origin().unwrap_or_default();
+        let Place { cluster, namespace, name, .. } = self.0.board.place.get_untracked();
+        let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
+        let uid = self.0.copy.borrow().deployment;
+        let mut link = match uid {
+            Some(uid) => address::permanent(&cluster, &namespace, &name, uid, revision),
+            None => address::deployment(&cluster, &namespace, &name),
+        };
+        if let Some(at) = self.moment().filter(|_| uid.is_some()) {
+            link.push_str(&format!("&at={}", iso(at)));
+        }
+        origin + &link
+    }
+}
+
+/// The address of the page names the moment that is shown, so that it can be copied from there.
+fn remember(moment: Option<Millis>) {
+    let Ok(asked) = window().location().search() else { return };
+    let kept = asked.trim_start_matches('?').split('&').filter(|part| !part.is_empty() && !part.starts_with("at="));
+    let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();
+    readdress(&format!("?{}", query.join("&")));
+}

@@ -1,0 +1,127 @@
+//! The bars: each pod's life as marks, one per state, in the slot it keeps.
+
+use timeline::Millis;
+use timeline::model::Pod;
+use timeline::phase::PodState;
+
+use super::frame::Frame;
+use super::ink::Look;
+use super::paint::Mark;
+use super::places::{Density, bar_height, density};
+
+/// Stretches narrower than this, in pixels, are flicker.
+const FLICKER: f64 = 10.0;
+/// A pod that is gone.
+const GONE: Look = Look::In(PodState::Gone);
+
+/// What a pod went through, where it is drawn: (look, since, until). `is_inside` is the band of its ReplicaSet, else that of the pods
+/// out of rotation.
+pub fn lived(
+    pod: &Pod,
+    is_inside: bool,
+    frame: Frame,
+) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
+    let segments = if is_inside { segments(pod) } else { outside(pod) };
+    calmed(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
+}
+
+/// A pod as marks in its row. The end of a pod has none where rows leave no room for it.
+pub fn bars(pod: &Pod, is_inside: bool, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = Mark> + use<> {
+    let (whole, density) = (bar_height(row), density(row));
+    let share = move |look: Look| if density == Density::Roomy { look.ink().share } else { 1.0 };
+    let mark = move |(look, from, to)| Mark { look, from, to, y, height: whole * share(look), density };
+    lived(pod, is_inside, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.look != GONE)
+}
+
+/// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.
+fn calmed(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
+    let mut calm: Vec<Segment> = Vec::with_capacity(segments.len());
+    for segment in segments {
+        let is_narrow = frame.wide(segment.from, segment.to) < FLICKER;
+        match calm.last_mut() {
+            Some(last)
+                if last.look == Look::In(PodState::Failing)
+                    && is_narrow
+                    && matches!(segment.look, Look::In(PodState::Failing | PodState::Unready | PodState::Starting))
+                    && last.to == Some(segment.from) =>
+            {
+                last.to = segment.to;
+            }
+            _ => calm.push(segment),
+        }
+    }
+    calm
+}
+
+#[derive(Debug, PartialEq)]
+struct Segment {
+    look: Look,
+    from: Millis,
+    to: Option<Millis>,
+}
+
+/// A pod's bars in its ReplicaSet's band: its states, cut off where it was released.
+fn segments(pod: &Pod) -> Vec<Segment> {
+    let out_from = pod.released_millis;
+    let out_to = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
+    let mut segments = Vec::with_capacity(pod.states.len() + 1);
+    for ((state, from), to) in pod.states.iter().zip(ends) {
+        if *state == PodState::Gone {
+            if !pod.is_out_of_rotation() {
+                segments.push(Segment { look: GONE, from: *from, to: Some(*from) });
+            }
+            continue;
+        }
+        let look = Look::In(*state);
+        match out_from {
+            None => segments.push(Segment { look, from: *from, to }),
+            Some(out) => {
+                if *from < out {
+                    segments.push(Segment { look, from: *from, to: Some(to.map_or(out, |to| to.min(out))) });
+                }
+                if let Some(back) = out_to.filter(|back| to.is_none_or(|to| to > *back)) {
+                    segments.push(Segment { look, from: (*from).max(back), to });
+                }
+            }
+        }
+    }
+    if let Some(out) = out_from {
+        segments.push(Segment { look: GONE, from: out, to: Some(out) });
+    }
+    segments
+}
+
+/// A pod's bar in the band "Out of rotation".
+fn outside(pod: &Pod) -> Vec<Segment> {
+    let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let segment = |from| Segment { look: Look::Outside, from, to: back.or(pod.gone_millis()) };
+    pod.released_millis.map(segment).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_loop_is_one_stretch_where_it_would_flicker() {
+        use PodState::{Failing, Terminating, Unready};
+        let states = [Unready, Failing, Unready, Failing, Terminating];
+        let segments = || {
+            let segment = |(index, state): (usize, &PodState)| Segment {
+                look: Look::In(*state),
+                from: index as Millis * 1_000,
+                to: Some((index as Millis + 1) * 1_000),
+            };
+            states.iter().enumerate().map(segment).collect::<Vec<_>>()
+        };
+        let frame = |width| Frame { width, ..Frame::unmeasured(60_000, 60_000.0, 0) };
+        assert_eq!(calmed(segments(), frame(1_200.0)), segments());
+        let calm = calmed(segments(), frame(300.0));
+        let names: Vec<_> = calm.iter().map(|segment| (segment.look.name(), segment.from, segment.to)).collect();
+        assert_eq!(
+            names,
+            [("unready", 0, Some(1_000)), ("failing", 1_000, Some(4_000)), ("terminating", 4_000, Some(5_000))]
+        );
+    }
+}

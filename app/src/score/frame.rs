@@ -1,0 +1,52 @@
+//! The stretch of time and the room that a picture is drawn for.
+
+use timeline::Millis;
+
+/// Height that the bands may use before the page was measured, in pixels.
+pub const UNMEASURED_HEIGHT: f64 = 430.0;
+/// Width of the picture before it was measured, in pixels.
+pub const UNMEASURED_WIDTH: f64 = 900.0;
+
+/// The stretch of time and the room that a picture is drawn for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Frame {
+    /// The right edge.
+    pub now_millis: Millis,
+    /// How much time is shown.
+    pub window_millis: f64,
+    /// Times in the picture are counted from here, so that they are small numbers.
+    pub base_millis: Millis,
+    /// Height that the bands may use, in pixels.
+    pub height: f64,
+    /// Width of the picture, in pixels.
+    pub width: f64,
+    /// Bars are painted instead of being elements.
+    pub is_painted: bool,
+}
+
+impl Frame {
+    /// A picture that ends at that time, and was not measured yet.
+    #[must_use]
+    pub const fn unmeasured(now_millis: Millis, window_millis: f64, base_millis: Millis) -> Self {
+        let (height, width) = (UNMEASURED_HEIGHT, UNMEASURED_WIDTH);
+        Self { now_millis, window_millis, base_millis, height, width, is_painted: false }
+    }
+
+    /// The left edge.
+    #[must_use]
+    pub const fn from_millis(&self) -> Millis {
+        self.now_millis - self.window_millis as Millis
+    }
+
+    /// How wide a stretch of time is, in pixels.
+    #[must_use]
+    pub fn wide(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {
+        (to_millis.unwrap_or(self.now_millis) - from_millis) as f64 * self.width / self.window_millis
+    }
+
+    /// A time as a place on the axis, in seconds from the base.
+    #[must_use]
+    pub fn x(&self, at_millis: Millis) -> f64 {
+        (at_millis - self.base_millis) as f64 / 1000.0
+    }
+}

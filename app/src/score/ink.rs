@@ -1,0 +1,222 @@
+//! What states look like in the picture: one table for every painter ([`super::paint`]). A new state, or another look of one, is
+//! told here and nowhere else.
+
+use timeline::phase::PodState;
+
+/// What a stretch of a pod's life is drawn as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Its state, while it belongs to its ReplicaSet.
+    In(PodState),
+    /// It runs out of rotation.
+    Outside,
+}
+
+/// A colour of the theme, by the custom property that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// Pods that are available.
+    Available,
+    /// Pods that are ready and not available yet.
+    Ready,
+    /// Pods whose containers run and are not ready.
+    Unready,
+    /// Pods whose containers start.
+    Starting,
+    /// Pods without a node.
+    Scheduling,
+    /// Pods that fail.
+    Failing,
+    /// Pods that are being deleted.
+    Terminating,
+    /// Pods out of rotation.
+    Quarantine,
+    /// Strong lines.
+    Line,
+}
+
+impl Colour {
+    /// The custom property of the style sheet.
+    #[must_use]
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::Available => "--available",
+            Self::Ready => "--ready",
+            Self::Unready => "--unready",
+            Self::Starting => "--starting",
+            Self::Scheduling => "--scheduling",
+            Self::Failing => "--failing",
+            Self::Terminating => "--terminating",
+            Self::Quarantine => "--quarantine",
+            Self::Line => "--line-strong",
+        }
+    }
+}
+
+/// A pattern. Each belongs to a colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pattern {
+    /// Stripes that rise to the right.
+    Stripes,
+    /// A hatch that falls to the right.
+    Hatch,
+    /// Dots.
+    Dots,
+}
+
+impl Pattern {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stripes, Self::Hatch, Self::Dots];
+
+    /// Its name, also that of the drawing.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stripes => "stripes",
+            Self::Hatch => "hatch",
+            Self::Dots => "dots",
+        }
+    }
+
+    /// By how many degrees it is turned.
+    #[must_use]
+    pub const fn degrees(self) -> i32 {
+        match self {
+            Self::Stripes => 45,
+            Self::Hatch => -45,
+            Self::Dots => 0,
+        }
+    }
+
+    /// What it is made of, in pixels.
+    #[must_use]
+    pub const fn tile(self) -> Tile {
+        match self {
+            Self::Stripes => Tile { side: 6.0, ground: 0.3, stripe: 2.2 },
+            Self::Hatch => Tile { side: 5.0, ground: 0.2, stripe: 1.6 },
+            Self::Dots => Tile { side: 5.0, ground: 0.3, stripe: 0.0 },
+        }
+    }
+
+    /// Its colour.
+    #[must_use]
+    pub const fn colour(self) -> Colour {
+        match self {
+            Self::Stripes => Colour::Terminating,
+            Self::Hatch => Colour::Starting,
+            Self::Dots => Colour::Ready,
+        }
+    }
+}
+
+/// One tile of a pattern, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tile {
+    /// Its side.
+    pub side: f64,
+    /// How much of the colour there is everywhere.
+    pub ground: f64,
+    /// Width of its stripe; a dot where it has none.
+    pub stripe: f64,
+}
+
+/// Radius of a dot, in pixels.
+pub const DOT: f64 = 1.0;
+
+/// What a shape is filled with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fill {
+    /// So much of the colour.
+    Tint(f64),
+    /// A pattern.
+    Pattern(Pattern),
+}
+
+/// What is drawn of a stretch where there is room for shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A box.
+    Bar,
+    /// A dashed line through the middle.
+    Thread,
+    /// An upright line where it begins.
+    End,
+}
+
+/// The lines along a box.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Edge {
+    /// Thickness, in pixels.
+    pub width: f64,
+    /// Dashes and the room between them, in pixels; none for a whole line.
+    pub dashes: Option<(f64, f64)>,
+}
+
+/// How a look is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ink {
+    /// In which colour.
+    pub colour: Colour,
+    /// Where there is room for shapes.
+    pub form: Form,
+    /// What it is filled with there.
+    pub roomy: Fill,
+    /// What it is filled with where there is not.
+    pub low: Fill,
+    /// Which part of a bar's height it takes where there is room.
+    pub share: f64,
+    /// Lines along it where there is room.
+    pub edge: Option<Edge>,
+}
+
+impl Look {
+    /// Its name: a class, for tests and style sheets.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::In(state) => state.name(),
+            Self::Outside => "outside",
+        }
+    }
+
+    /// How it is drawn.
+    #[must_use]
+    pub const fn ink(self) -> Ink {
+        match self {
+            Self::In(PodState::Available) => tint(Colour::Available, 1.0),
+            Self::In(PodState::Finished) => tint(Colour::Available, 0.4),
+            Self::In(PodState::Failing) => tint(Colour::Failing, 1.0),
+            Self::In(PodState::Ready) => Ink { low: Fill::Tint(0.6), edge: line(1.0), ..pattern(Pattern::Dots) },
+            Self::In(PodState::Starting) => Ink { share: 0.64, edge: line(0.8), ..pattern(Pattern::Hatch) },
+            Self::In(PodState::Terminating) => Ink { share: 0.6, ..pattern(Pattern::Stripes) },
+            Self::In(PodState::Unready) => {
+                Ink { low: Fill::Tint(0.55), edge: line(1.5), ..tint(Colour::Unready, 0.12) }
+            }
+            Self::In(PodState::Scheduling) => Ink {
+                form: Form::Thread,
+                low: Fill::Tint(0.35),
+                edge: Some(Edge { width: 1.5, dashes: Some((2.0, 3.0)) }),
+                ..tint(Colour::Scheduling, 1.0)
+            },
+            Self::In(PodState::Gone) => Ink { form: Form::End, edge: line(1.5), ..tint(Colour::Line, 1.0) },
+            Self::Outside => Ink {
+                low: Fill::Tint(0.35),
+                edge: Some(Edge { width: 1.4, dashes: Some((4.0, 3.0)) }),
+                ..tint(Colour::Quarantine, 0.12)
+            },
+        }
+    }
+}
+
+const fn tint(colour: Colour, share: f64) -> Ink {
+    Ink { colour, form: Form::Bar, roomy: Fill::Tint(share), low: Fill::Tint(share), share: 1.0, edge: None }
+}
+
+const fn pattern(pattern: Pattern) -> Ink {
+    let fill = Fill::Pattern(pattern);
+    Ink { colour: pattern.colour(), form: Form::Bar, roomy: fill, low: fill, share: 1.0, edge: None }
+}
+
+const fn line(width: f64) -> Option<Edge> {
+    Some(Edge { width, dashes: None })
+}

@@ -1,0 +1,247 @@
+//! Marks as pixels: what the picture does with more pods than a browser should have elements for. Looks like the elements do, in the
+//! colours of the style sheet.
+
+use timeline::Millis;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{CanvasPattern, CanvasRenderingContext2d, HtmlCanvasElement};
+
+use super::{Area, Mark, Painter, paint};
+use crate::score::frame::Frame;
+use crate::score::ink::{Colour, DOT, Edge, Fill, Look, Pattern};
+use crate::score::places::Density;
+use crate::score::scale;
+
+/// After so many pixels every pattern is where it was.
+const PERIOD: f64 = 1_050.0;
+
+/// A canvas and what is on it.
+pub struct Canvas {
+    canvas: HtmlCanvasElement,
+    context: CanvasRenderingContext2d,
+    marks: Vec<Mark>,
+    /// The marks differ from what is painted.
+    is_old: bool,
+    /// What is painted: where now is, the window, size and sharpness.
+    painted: Option<(f64, f64, f64, f64, f64)>,
+    theme: String,
+    palette: Palette,
+}
+
+/// The colours of the theme, and the patterns in them.
+#[derive(Default)]
+struct Palette {
+    colours: Vec<(Colour, String)>,
+    patterns: Vec<(Pattern, Option<CanvasPattern>)>,
+}
+
+impl Canvas {
+    /// That canvas; `None` where the browser does not paint.
+    #[must_use]
+    pub fn new(canvas: HtmlCanvasElement) -> Option<Self> {
+        let context = context(&canvas)?;
+        let (theme, palette) = ("none".to_owned(), Palette::default());
+        Some(Self { canvas, context, marks: Vec::new(), is_old: false, painted: None, theme, palette })
+    }
+
+    /// What to paint from here on.
+    pub fn show(&mut self, marks: Vec<Mark>) {
+        self.is_old |= !(marks.is_empty() && self.marks.is_empty());
+        self.marks = marks;
+    }
+
+    /// Paints everything anew where it differs by a pixel of the screen.
+    pub fn paint(&mut self, frame: Frame, height: f64) {
+        if self.marks.is_empty() && !self.is_old {
+            return;
+        }
+        let ratio = scale::sharpness(leptos::prelude::window().device_pixel_ratio(), frame.width, height);
+        let per_milli = frame.width * ratio / frame.window_millis;
+        let now = ((frame.now_millis - frame.base_millis) as f64 * per_milli).round();
+        let wanted = (now, frame.window_millis, frame.width, height, ratio);
+        let is_mixed = self.mix(ratio);
+        if self.painted == Some(wanted) && !self.is_old && !is_mixed {
+            return;
+        }
+        (self.painted, self.is_old) = (Some(wanted), false);
+        let (wide, high) = ((frame.width * ratio).round(), (height * ratio).round());
+        if (self.canvas.width(), self.canvas.height()) != (wide as u32, high as u32) {
+            self.canvas.set_width(wide as u32);
+            self.canvas.set_height(high as u32);
+        }
+        let context = &self.context;
+        let _ = context.set_transform(1.0, 0.0, 0.0, 1.0, 0.0, 0.0);
+        context.clear_rect(0.0, 0.0, wide, high);
+        // Patterns move with the time that they fill.
+        let period = (PERIOD * ratio).round();
+        let shift = (wide - now) - ((wide - now) / period).floor() * period;
+        let _ = context.translate(shift, 0.0);
+        let mut brush = Brush {
+            context,
+            palette: &self.palette,
+            base_millis: frame.base_millis,
+            ratio,
+            left: -shift,
+            right: wide - shift,
+            zero: wide - now - shift,
+            per_milli,
+            dipped: None,
+        };
+        paint(&self.marks, &mut brush);
+    }
+
+    /// Takes the colours of the theme; true when they are others.
+    fn mix(&mut self, ratio: f64) -> bool {
+        let Some(root) = leptos::prelude::document().document_element() else { return false };
+        let theme = root.get_attribute("data-theme").unwrap_or_default();
+        let is_same_size = self.painted.is_some_and(|(.., known)| known.to_bits() == ratio.to_bits());
+        if theme == self.theme && is_same_size {
+            return false;
+        }
+        let Ok(Some(style)) = leptos::prelude::window().get_computed_style(&root) else { return false };
+        let colours = [
+            Colour::Available,
+            Colour::Ready,
+            Colour::Unready,
+            Colour::Starting,
+            Colour::Scheduling,
+            Colour::Failing,
+            Colour::Terminating,
+            Colour::Quarantine,
+            Colour::Line,
+        ];
+        let value = |colour: Colour| style.get_property_value(colour.token()).unwrap_or_default();
+        let tile = |kind: Pattern| (kind, pattern(&self.context, &value(kind.colour()), kind, ratio));
+        self.palette = Palette {
+            colours: colours.into_iter().map(|colour| (colour, value(colour))).collect(),
+            patterns: Pattern::ALL.into_iter().map(tile).collect(),
+        };
+        self.theme = theme;
+        true
+    }
+}
+
+/// Puts marks on a canvas, in its own pixels.
+struct Brush<'c> {
+    context: &'c CanvasRenderingContext2d,
+    palette: &'c Palette,
+    base_millis: Millis,
+    ratio: f64,
+    /// The edges of the picture.
+    left: f64,
+    right: f64,
+    /// Where the base of times is.
+    zero: f64,
+    per_milli: f64,
+    /// What it is dipped into.
+    dipped: Option<(Colour, Fill)>,
+}
+
+impl Brush<'_> {
+    /// What is filled from here on is filled with this.
+    fn dip(&mut self, colour: Colour, fill: Fill) {
+        if self.dipped == Some((colour, fill)) {
+            return;
+        }
+        self.dipped = Some((colour, fill));
+        let of = |wanted: Pattern| self.palette.patterns.iter().find(|(known, _)| *known == wanted);
+        let pattern = match fill {
+            Fill::Pattern(wanted) => of(wanted).and_then(|(_, pattern)| pattern.as_ref()),
+            Fill::Tint(_) => None,
+        };
+        self.context.set_global_alpha(if let Fill::Tint(share) = fill { share } else { 1.0 });
+        match pattern {
+            Some(pattern) => self.context.set_fill_style_canvas_pattern(pattern),
+            None => {
+                let known = self.palette.colours.iter().find(|(known, _)| *known == colour);
+                self.context.set_fill_style_str(known.map_or("", |(_, value)| value));
+            }
+        }
+    }
+
+    fn span(&self, area: Area) -> (f64, f64) {
+        let x = |at: Millis| self.zero + (at - self.base_millis) as f64 * self.per_milli;
+        let from = x(area.from).max(self.left - self.ratio);
+        (from, area.to.map_or(self.right, x).min(self.right))
+    }
+}
+
+impl Painter for Brush<'_> {
+    fn fill(&mut self, look: Look, density: Density, fill: Fill, area: Area) {
+        self.dip(look.ink().colour, fill);
+        let (mut from, mut to) = self.span(area);
+        let (mut upper, mut lower) = (area.upper * self.ratio, area.lower * self.ratio);
+        if density == Density::Tight {
+            // Neighbours meet at whole pixels, so that no ground shines through between them.
+            [from, to, upper, lower] = [from, to, upper, lower].map(f64::round);
+        }
+        if to > from {
+            self.context.fill_rect(from, upper, to - from, lower - upper);
+        }
+    }
+
+    fn edges(&mut self, _: Look, edge: Edge, colour: Colour, area: Area) {
+        self.dip(colour, Fill::Tint(1.0));
+        let (from, to) = self.span(area);
+        let width = edge.width * self.ratio;
+        let (dash, room) = edge.dashes.unwrap_or((to - from, 0.0));
+        let step = (dash + room) * self.ratio;
+        // Dashes stay where they are in time.
+        let first = if edge.dashes.is_some() { ((from - self.zero) / step).floor() * step + self.zero } else { from };
+        for (index, y) in [area.upper, area.lower].into_iter().enumerate() {
+            if index == 1 && area.upper >= area.lower {
+                break;
+            }
+            let mut at = first;
+            while at < to && step > 0.0 {
+                let (left, right) = (at.max(from), (at + dash * self.ratio).min(to));
+                if right > left {
+                    self.context.fill_rect(left, y * self.ratio - width / 2.0, right - left, width);
+                }
+                at += step;
+            }
+        }
+    }
+
+    fn end(&mut self, _: Look, edge: Edge, colour: Colour, area: Area) {
+        self.dip(colour, Fill::Tint(1.0));
+        let ((from, _), width) = (self.span(area), edge.width * self.ratio);
+        let (upper, lower) = (area.upper * self.ratio, area.lower * self.ratio);
+        self.context.fill_rect(from - width / 2.0, upper, width, lower - upper);
+    }
+}
+
+/// A pattern in a colour.
+fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: Pattern, ratio: f64) -> Option<CanvasPattern> {
+    let tile = kind.tile();
+    let drawn: HtmlCanvasElement = leptos::prelude::document().create_element("canvas").ok()?.dyn_into().ok()?;
+    let pixels = (tile.side * ratio).round().max(1.0);
+    drawn.set_width(pixels as u32);
+    drawn.set_height(pixels as u32);
+    let ink = self::context(&drawn)?;
+    let unit = pixels / tile.side;
+    ink.set_fill_style_str(colour);
+    ink.set_global_alpha(tile.ground);
+    ink.fill_rect(0.0, 0.0, pixels, pixels);
+    ink.set_global_alpha(1.0);
+    if tile.stripe > 0.0 {
+        ink.fill_rect(0.0, 0.0, tile.stripe * unit, pixels);
+    } else {
+        let middle = pixels / 2.0;
+        let _ = ink.arc(middle, middle, DOT * unit, 0.0, std::f64::consts::TAU);
+        ink.fill();
+    }
+    let pattern = context.create_pattern_with_html_canvas_element(&drawn, "repeat").ok()??;
+    let (sine, cosine) = f64::from(kind.degrees()).to_radians().sin_cos();
+    if sine != 0.0 {
+        let turn = js_sys::Object::new();
+        for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
+            let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
+        }
+        pattern.set_transform(turn.unchecked_ref()); // browsers take any object with these six
+    }
+    Some(pattern)
+}
+
+fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
+    canvas.get_context("2d").ok().flatten().map(JsValue::from)?.dyn_into().ok()
+}

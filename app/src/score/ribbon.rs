@@ -1,0 +1,152 @@
+//! The ribbon: a band of so many pods that none can be seen alone. Neighbours share a row, in which counts per state are
+//! stacked: where the rows of these pods would be, in their order and their colours.
+
+use timeline::model::Pod;
+use timeline::phase::PodState;
+use timeline::{Millis, order};
+
+use super::bars::lived;
+use super::frame::Frame;
+use super::ink::Look;
+use super::paint::Mark;
+use super::places::Density;
+use super::scene::Placed;
+
+/// The states of a row from top to bottom: pods that are there for long lie above those that come and go, as in rows of
+/// their own.
+const LAYERS: [Look; 9] = [
+    Look::In(PodState::Available),
+    Look::In(PodState::Finished),
+    Look::In(PodState::Ready),
+    Look::In(PodState::Unready),
+    Look::In(PodState::Failing),
+    Look::In(PodState::Starting),
+    Look::In(PodState::Scheduling),
+    Look::In(PodState::Terminating),
+    Look::Outside,
+];
+/// Height of a row that pods share, in pixels, about.
+const SHARED_ROW: f64 = 16.0;
+
+type Counts = [u32; LAYERS.len()];
+
+/// What of one layer is drawn: upper and lower edge in its row.
+type Span = (f64, f64);
+
+/// The ribbon of one band: pods with their slots.
+pub fn marks(one: &Placed, pods: &[(&Pod, u32)], frame: Frame) -> Vec<Mark> {
+    let slots = one.band.slots.max(1);
+    let whole = (one.place.row * f64::from(slots)).round().max(1.0);
+    let rows = (whole / SHARED_ROW).round().max(1.0) as u32;
+    let row_of = |slot: u32| (u64::from(slot) * u64::from(rows) / u64::from(slots)) as usize;
+    let first_slot = |row: u64| (row * u64::from(slots)).div_ceil(u64::from(rows)) as f64;
+    let mut moves: Vec<Vec<(Millis, usize, bool)>> = vec![Vec::new(); rows as usize];
+    // A window more, so that there is something to see while the viewer zooms out.
+    let from_millis = frame.from_millis() - frame.window_millis as Millis;
+    for (pod, slot) in pods {
+        let Some(moves) = moves.get_mut(row_of(*slot)) else { continue };
+        for (look, from, to) in lived(pod, one.band.replica_set.is_some(), frame) {
+            let Some(layer) = LAYERS.iter().position(|known| *known == look) else { continue };
+            if to.is_none_or(|to| to > from_millis.max(from)) {
+                moves.push((from.max(from_millis), layer, true));
+                moves.extend(to.map(|to| (to, layer, false)));
+            }
+        }
+    }
+    let mut marks = Vec::new();
+    let edge = |row: usize| (row as f64 * whole / f64::from(rows)).round();
+    for (row, moves) in moves.into_iter().enumerate() {
+        let seats = first_slot(row as u64 + 1) - first_slot(row as u64);
+        let (top, height) = (one.place.first + edge(row), edge(row + 1) - edge(row));
+        shared_row(&mut marks, moves, seats, (top, height), frame);
+    }
+    marks
+}
+
+/// One row of pods that share it: a mark for as long as a layer keeps its place.
+fn shared_row(
+    marks: &mut Vec<Mark>,
+    moves: Vec<(Millis, usize, bool)>,
+    seats: f64,
+    (top, height): (f64, f64),
+    frame: Frame,
+) {
+    let mut counts = Counts::default();
+    let mut open: [Option<(Millis, Span)>; LAYERS.len()] = [None; LAYERS.len()];
+    let mut show = |counts: &Counts, at: Option<Millis>| {
+        let spans = stacked(counts, seats, height);
+        for ((open, span), look) in open.iter_mut().zip(spans).zip(LAYERS) {
+            if at.is_some() && open.map(|(_, known)| known) == span {
+                continue;
+            }
+            if let Some((from, (upper, lower))) = *open {
+                let y = top + (upper + lower) / 2.0;
+                marks.push(Mark { look, from, to: at, y, height: lower - upper, density: Density::Tight });
+            }
+            *open = at.zip(span);
+        }
+    };
+    let mut shown: Option<Millis> = None;
+    for (at, layer, is_more) in
+        order::by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
+    {
+        // What lasts for less than a pixel is not drawn.
+        if let Some(since) = shown.filter(|since| at > *since) {
+            if frame.wide(since, Some(at)) >= 1.0 {
+                show(&counts, Some(since));
+                shown = Some(at);
+            }
+        } else {
+            shown = Some(at);
+        }
+        if let Some(count) = counts.get_mut(layer) {
+            *count = if is_more { *count + 1 } else { count.saturating_sub(1) };
+        }
+    }
+    if let Some(since) = shown {
+        show(&counts, Some(since));
+        show(&counts, None);
+    }
+}
+
+/// Where each layer is in a row with so many seats, in whole pixels: what is there can be seen, however little it is.
+fn stacked(counts: &Counts, seats: f64, height: f64) -> [Option<Span>; LAYERS.len()] {
+    let share = |count: u32| f64::from(count) * height / seats.max(1.0);
+    let is_thin = |count: u32| count > 0 && share(count) < 1.0;
+    let thin = counts.iter().filter(|count| is_thin(**count)).count() as f64;
+    let all: f64 = counts.iter().map(|count| share(*count)).sum();
+    let thick: f64 = counts.iter().filter(|count| !is_thin(**count)).map(|count| share(*count)).sum();
+    let filled = all.round().min(height);
+    let scale = if thick > 0.0 { ((filled - thin) / thick).max(0.0) } else { 0.0 };
+    let (mut pixels, mut sum, mut upper) = (0.0, 0.0, 0.0);
+    counts.map(|count| {
+        if count == 0 {
+            return None;
+        }
+        if is_thin(count) {
+            pixels += 1.0;
+        } else {
+            sum += share(count) * scale;
+        }
+        let lower = f64::max(pixels + f64::round(sum), upper + 1.0);
+        let span = (upper, lower);
+        upper = lower;
+        Some(span)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_can_be_seen_and_nothing_is_taller_than_its_row() {
+        let spans = stacked(&[4_990, 0, 1, 0, 1, 8, 0, 0, 0], 5_000.0, 24.0);
+        let heights = spans.map(|span| span.map_or(0.0, |(upper, lower)| lower - upper));
+        assert_eq!(heights, [21.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        let even = stacked(&[10; 9], 90.0, 18.0).map(|span| span.map_or(0.0, |(upper, lower)| lower - upper));
+        assert_eq!(even, [2.0; 9]);
+        let half = stacked(&[50, 0, 0, 0, 0, 0, 0, 0, 0], 100.0, 24.0);
+        assert_eq!(half.first().copied().flatten(), Some((0.0, 12.0)));
+    }
+}

@@ -1,0 +1,386 @@
+//! The scene: everything that the picture of a Deployment shows, as objects with keys. Pure: the timeline, the time and the size of
+//! the picture go in, the same on the server and in the browser.
+
+use std::collections::HashMap;
+
+use timeline::frame::Said;
+use timeline::model::{Deployment, Pod};
+use timeline::phase::PodState;
+use timeline::story::{Line, LineKind};
+use timeline::view::View;
+use timeline::{Millis, Model, Uid};
+
+use super::bars;
+use super::budget::{self, Strip};
+use super::frame::Frame;
+use super::lanes::{self, Band};
+use super::paint::Mark;
+use super::places::{self, MOST_BARS, Place};
+use super::{ribbon, scale};
+use crate::motion::Motion;
+
+/// Rows of the table for each band of a ribbon: pods that are not available.
+const MOST_ROWS: usize = 100;
+/// Lines of the story that are shown; older ones stay in the timeline document.
+const MOST_LINES: usize = 80;
+/// A pod first seen this long ago is not announced as born.
+const NEWBORN_MILLIS: Millis = 3_000;
+/// A pod that was released or adopted this long ago is still on its way to its new band.
+const TRAVEL_MILLIS: Millis = 1_000;
+
+/// Objects with their keys, in order.
+pub type Keyed<T> = Vec<(u128, T)>;
+
+/// Everything that the picture shows.
+#[derive(Default)]
+pub struct Scene {
+    /// The grounds of the bands, and what stands beside them.
+    pub bands: Keyed<BandRow>,
+    /// Bars as elements: a pod's, or a ribbon's.
+    pub bars: Keyed<Bars>,
+    /// Bars that are painted instead: many pods.
+    pub marks: Vec<Mark>,
+    /// The pods as they are now.
+    pub heads: Keyed<Head>,
+    /// Where these are.
+    pub spots: Keyed<Spot>,
+    /// Beside each ribbon, what there is now.
+    pub columns: Keyed<Vec<Mark>>,
+    /// Stretches that nobody saw.
+    pub gaps: Keyed<Gap>,
+    /// The pods as a table.
+    pub table: Keyed<TableRow>,
+    /// The story, newest first.
+    pub story: Keyed<Line>,
+    /// Its lines that stand out, as points on the axis.
+    pub points: Keyed<Line>,
+    /// Pods over time against the limits.
+    pub strip: Strip,
+    /// Where the bands belong, once they stop moving.
+    pub targets: Vec<(u128, Place)>,
+    /// The current band.
+    pub current: Option<Place>,
+    /// Pods in view.
+    pub pods: usize,
+    /// So many that they are not shown one by one.
+    pub is_ribbon: bool,
+    /// Height of all bands, in pixels.
+    pub height: f64,
+}
+
+/// A band: one ReplicaSet, or the pods out of rotation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BandRow {
+    /// Where it is.
+    pub place: Place,
+    /// Out of rotation.
+    pub is_out: bool,
+    /// The one that is scaled up.
+    pub is_current: bool,
+    /// The ReplicaSet was deleted.
+    pub is_removed: bool,
+    /// Its pods share rows.
+    pub is_ribbon: bool,
+    /// Revision that it carries; `None` when unknown.
+    pub revision: Option<u64>,
+    /// Revisions that it carried before.
+    pub was: Vec<u64>,
+    /// Images.
+    pub images: String,
+    /// Label pod-template-hash.
+    pub hash: String,
+    /// `spec.replicas`.
+    pub wanted: u32,
+    /// Pods that are available.
+    pub available: u32,
+}
+
+impl BandRow {
+    /// Its revision in few letters, as attributes tell it: "3", "out", "?".
+    #[must_use]
+    pub fn revision_name(&self) -> String {
+        match (self.is_out, self.revision) {
+            (true, _) => "out".to_owned(),
+            (false, Some(revision)) => revision.to_string(),
+            (false, None) => "?".to_owned(),
+        }
+    }
+}
+
+/// The bars of one pod, or of one ribbon.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bars {
+    /// The pod; `None` for a ribbon.
+    pub pod: Option<Uid>,
+    /// How far down they are, in pixels: roomy bars are drawn around their own middle.
+    pub shift: f64,
+    /// The marks.
+    pub marks: Vec<Mark>,
+}
+
+/// A pod as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// The pod.
+    pub uid: Uid,
+    /// Its name.
+    pub name: String,
+    /// Its state, and since when.
+    pub state: PodState,
+    /// Since when.
+    pub since_millis: Millis,
+    /// Why it is not well.
+    pub reason: String,
+    /// Revision of its band, where it has one.
+    pub revision: Option<u64>,
+    /// It was just made.
+    pub is_newborn: bool,
+    /// It is in the other band now.
+    pub is_elsewhere: bool,
+    /// This is the band of those out of rotation.
+    pub is_out: bool,
+    /// Its row is shared with others.
+    pub is_shared: bool,
+}
+
+/// Where a head is, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spot {
+    /// Its middle.
+    pub y: f64,
+    /// Height of its row.
+    pub row: f64,
+    /// How far away it was in its band of before, for one that was just released or adopted.
+    pub came_from: Option<f64>,
+}
+
+/// A stretch of time that was not seen, or is not kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gap {
+    /// Where it begins, in seconds from the base.
+    pub at: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// What to say of it.
+    pub words: &'static str,
+}
+
+/// A pod as a row of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableRow {
+    /// The pod.
+    pub uid: Uid,
+    /// Its name.
+    pub name: String,
+    /// Revision of its band: a number, "out of rotation" or "unknown".
+    pub revision: String,
+    /// Its state, and since when.
+    pub state: PodState,
+    /// Since when.
+    pub since_millis: Millis,
+    /// Why it is not well.
+    pub reason: String,
+}
+
+/// A band and where it is.
+pub struct Placed {
+    /// The band.
+    pub band: Band,
+    /// Where it is.
+    pub place: Place,
+    /// Its pods share rows.
+    pub is_ribbon: bool,
+}
+
+/// Draws a Deployment.
+#[must_use]
+pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, motion: &Motion) -> Scene {
+    let story = story(&said.story);
+    let Some(deployment) = deployment.and_then(|uid| model.deployments.get(&uid)) else {
+        return Scene { story, height: frame.height, ..Scene::default() };
+    };
+    let mut bands = lanes::bands(model, deployment, frame.from_millis());
+    if let Some(view) = &said.view {
+        bands.iter_mut().for_each(|band| count(band, view));
+    }
+    let pods = bands.iter().map(|band| band.pods.len()).sum::<usize>();
+    let is_crowd = pods > MOST_BARS;
+    let places = places::places(&bands, frame.height);
+    let targets = bands.iter().map(band_key).zip(places.iter().copied()).collect();
+    let placed = bands.into_iter().zip(places).map(|(band, place)| {
+        let is_ribbon = places::is_ribbon(place, pods);
+        Placed { place: motion.place(band_key(&band), place), band, is_ribbon }
+    });
+    let placed: Vec<Placed> = placed.collect();
+    let height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
+    let mut scene = Scene {
+        bands: placed.iter().map(|one| (band_key(&one.band), band_row(one))).collect(),
+        gaps: gaps(deployment, frame),
+        story,
+        points: points(&said.story, frame),
+        strip: said.view.as_ref().map(|view| budget::strip(model, deployment, view, frame)).unwrap_or_default(),
+        targets,
+        current: placed.iter().find(|one| one.band.is_current).map(|one| one.place),
+        pods,
+        is_ribbon: is_crowd,
+        height,
+        ..Scene::default()
+    };
+    // Where the heads of a pod are that is in two bands.
+    let mut known: HashMap<Uid, f64> = HashMap::new();
+    for one in &placed {
+        let pods = one.band.pods.iter().filter_map(|(uid, slot)| Some((model.pods.get(uid)?, *slot)));
+        let pods: Vec<(&Pod, u32)> = pods.collect();
+        if one.is_ribbon {
+            scene.add_ribbon(one, &pods, frame);
+        }
+        if is_crowd {
+            let odd = pods.into_iter().map(|(pod, _)| pod).filter(|pod| pod.state() != PodState::Available);
+            scene.table.extend(odd.take(MOST_ROWS).map(|pod| (key(&one.band, pod.uid), table_row(one, pod))));
+            continue;
+        }
+        for (pod, slot) in pods {
+            scene.add_pod(one, pod, slot, frame, &mut known);
+        }
+    }
+    scene
+}
+
+impl Scene {
+    fn add_ribbon(&mut self, one: &Placed, pods: &[(&Pod, u32)], frame: Frame) {
+        let ribbon = ribbon::marks(one, pods, frame);
+        let key = band_key(&one.band);
+        self.columns.push((key, ribbon.iter().filter(|mark| mark.to.is_none()).copied().collect()));
+        if frame.is_painted {
+            self.marks.extend(ribbon);
+        } else {
+            self.bars.push((!key, Bars { pod: None, shift: 0.0, marks: ribbon }));
+        }
+    }
+
+    fn add_pod(&mut self, one: &Placed, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
+        let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
+        let (key, row, is_inside) = (key(&one.band, pod.uid), one.place.row, one.band.replica_set.is_some());
+        match (one.is_ribbon, frame.is_painted) {
+            (true, _) => {}
+            (false, true) => {
+                // A window more, so that there is something to see while the viewer zooms out.
+                let from = frame.from_millis() - frame.window_millis as Millis;
+                let marks = bars::bars(pod, is_inside, row, y, frame);
+                self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
+            }
+            (false, false) => {
+                // Low bars stand on the ground of all, so that the patterns of neighbours go on in each other.
+                let is_roomy = places::density(row) == places::Density::Roomy;
+                let (shift, middle) = if is_roomy { (y, 0.0) } else { (0.0, y) };
+                let marks = bars::bars(pod, is_inside, row, middle, frame).collect();
+                self.bars.push((key, Bars { pod: Some(pod.uid), shift, marks }));
+            }
+        }
+        let is_elsewhere = pod.is_out_of_rotation() == is_inside;
+        let moved = [pod.released_millis, pod.adopted_millis].into_iter().flatten().max();
+        let travels = !is_elsewhere && moved.is_some_and(|at| (0..TRAVEL_MILLIS).contains(&(frame.now_millis - at)));
+        let before = known.insert(pod.uid, y);
+        self.heads.push((key, head(one, pod, is_elsewhere, frame.now_millis)));
+        self.spots.push((key, Spot { y, row, came_from: before.filter(|_| travels).map(|before| before - y) }));
+        self.table.push((key, table_row(one, pod)));
+    }
+}
+
+fn head(one: &Placed, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> Head {
+    Head {
+        uid: pod.uid,
+        name: pod.name.clone(),
+        state: pod.state(),
+        since_millis: pod.since_millis(),
+        reason: pod.now.reason.clone(),
+        revision: one.band.revision,
+        is_newborn: now_millis - pod.first_seen_millis() < NEWBORN_MILLIS,
+        is_elsewhere,
+        is_out: one.band.replica_set.is_none(),
+        is_shared: one.is_ribbon,
+    }
+}
+
+fn table_row(one: &Placed, pod: &Pod) -> TableRow {
+    let revision = match (one.band.replica_set, one.band.revision) {
+        (None, _) => "out of rotation".to_owned(),
+        (_, Some(revision)) => revision.to_string(),
+        _ => "unknown".to_owned(),
+    };
+    TableRow {
+        uid: pod.uid,
+        name: pod.name.clone(),
+        revision,
+        state: pod.state(),
+        since_millis: pod.since_millis(),
+        reason: pod.now.reason.clone(),
+    }
+}
+
+fn band_row(one: &Placed) -> BandRow {
+    let band = &one.band;
+    BandRow {
+        place: one.place,
+        is_out: band.replica_set.is_none(),
+        is_current: band.is_current,
+        is_removed: band.is_removed,
+        is_ribbon: one.is_ribbon,
+        revision: band.revision,
+        was: band.was.clone(),
+        images: band.images.clone(),
+        hash: band.hash.clone(),
+        wanted: band.wanted,
+        available: band.available,
+    }
+}
+
+fn gaps(deployment: &Deployment, frame: Frame) -> Keyed<Gap> {
+    let gap = |(gap, words): (timeline::model::Gap, &'static str)| {
+        (gap.to_millis as u128, Gap { at: frame.x(gap.from_millis), to: frame.x(gap.to_millis), words })
+    };
+    scale::gaps(deployment, frame.from_millis()).into_iter().map(gap).collect()
+}
+
+/// The last lines, newest first. Lines that say the same at the same time are told apart by their number.
+fn story(lines: &[Line]) -> Keyed<Line> {
+    let mut seen: HashMap<(Millis, &str), u128> = HashMap::new();
+    let keyed = |line: &Line, number: u128| {
+        let text = line.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        ((line.at_millis as u128) << 64 | u128::from(text)).wrapping_add(number)
+    };
+    let mut rows = Vec::with_capacity(lines.len().min(MOST_LINES));
+    for line in lines.iter().rev().take(MOST_LINES) {
+        let number = seen.entry((line.at_millis, line.text.as_str())).or_default();
+        rows.push((keyed(line, *number), line.clone()));
+        *number += 1;
+    }
+    rows
+}
+
+/// Lines that stand out, one for each moment.
+fn points(lines: &[Line], frame: Frame) -> Keyed<Line> {
+    let from = frame.from_millis();
+    let stands_out = |line: &&Line| line.at_millis > from && LineKind::stands_out(line.kind);
+    let mut points: Keyed<Line> = lines.iter().filter(stands_out).map(|line| (line.at_millis as u128, line.clone())).collect();
+    let mut seen = std::collections::HashSet::new();
+    points.retain(|(key, _)| seen.insert(*key));
+    points
+}
+
+/// A key within a band: a pod may be in its ReplicaSet's band and in "Out of rotation".
+fn key(band: &Band, uid: Uid) -> u128 {
+    if band.replica_set.is_some() { uid.bits() } else { !uid.bits() }
+}
+
+/// Gives a band the figures that were said with the verdict: the copy of the model may be a moment ahead of the words.
+fn count(band: &mut Band, view: &View) {
+    let said = view.sets.iter().find(|set| Some(set.uid) == band.replica_set);
+    (band.wanted, band.available) = said.map_or((0, 0), |set| (set.desired, set.available));
+}
+
+fn band_key(band: &Band) -> u128 {
+    band.replica_set.map_or(1, Uid::bits)
+}

@@ -1,0 +1,143 @@
+//! What comes next, in words: what the controllers do or wait for, and what the progress deadline will do.
+
+use crate::budget::Next;
+use crate::stall::{CauseKind, Refused};
+use crate::verdict::KubectlVerdict;
+use crate::view::{Looked, Standing, Tone};
+use crate::words::{clock, count, is_are};
+
+/// What comes next, in whole sentences; never empty.
+#[must_use]
+pub fn next(standing: Standing, looked: &Looked<'_>) -> String {
+    let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
+    let first = match standing {
+        Standing::Deleted if left > 0 => {
+            "Kubernetes removes what belonged to it, unless it was deleted with --cascade=orphan.".to_owned()
+        }
+        Standing::Deleted => {
+            "It does not come back; a new Deployment of this name has a history of its own.".to_owned()
+        }
+        Standing::Deleting => "Kubernetes removes it when its finalizers are done.".to_owned(),
+        Standing::NotObserved => "The change takes effect when the controller reacts.".to_owned(),
+        Standing::Paused => paused(looked),
+        Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(looked)),
+        Standing::Complete => moving(looked),
+        Standing::Finishing => "The rollout is complete when the controller has reported it.".to_owned(),
+        Standing::TakingDown => {
+            format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
+        }
+        _ => controllers(looked),
+    };
+    let deadline = match standing {
+        Standing::Deleted | Standing::Deleting | Standing::Paused | Standing::ScaledToZero => None,
+        Standing::NotObserved | Standing::Finishing | Standing::Complete => None,
+        _ => deadline(standing, looked),
+    };
+    [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn moving(looked: &Looked<'_>) -> String {
+    if looked.counts.terminating > 0 { "Nothing else is moving." } else { "Nothing is moving." }.to_owned()
+}
+
+/// What resuming will do, and what happens although it is paused: replicas are scaled all the same.
+fn paused(looked: &Looked<'_>) -> String {
+    let is_edited = looked.causes.iter().any(|cause| cause.kind == CauseKind::Paused { is_edited: true });
+    let resuming = match looked.kubectl {
+        _ if is_edited => {
+            "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then."
+        }
+        KubectlVerdict::Complete => "Changes of the template wait until somebody resumes the rollout.",
+        _ => "The rollout continues when somebody resumes it; no progress deadline runs until then.",
+    };
+    let meanwhile = steps(looked).map(|steps| format!("{steps} "));
+    format!("{}{resuming}", meanwhile.unwrap_or_default())
+}
+
+fn controllers(looked: &Looked<'_>) -> String {
+    steps(looked).unwrap_or_else(|| "Waiting for the controllers to react.".to_owned())
+}
+
+/// What the controllers do or wait for; `None` when that is nothing.
+fn steps(looked: &Looked<'_>) -> Option<String> {
+    let (make, remove) = looked.owed;
+    let is_refused = looked.causes.iter().any(|cause| cause.kind == CauseKind::Refused(Refused::Pods));
+    let owed = match (make, remove) {
+        (0, 0) => None,
+        (make, _) if make > 0 && is_refused => {
+            Some(format!("the ReplicaSet controller keeps trying to create {}", count(make, "pod")))
+        }
+        (make, 0) => Some(format!("the ReplicaSet controller creates {}", count(make, "pod"))),
+        (0, remove) => Some(format!("the ReplicaSet controller removes {}", count(remove, "pod"))),
+        (make, remove) => {
+            Some(format!("the ReplicaSet controller creates {} and removes {remove}", count(make, "pod")))
+        }
+    };
+    let mut said = owed.into_iter().chain(step_of_rollout(looked)).collect::<Vec<_>>().join("; ");
+    if let Some(initial) = said.get_mut(..1) {
+        initial.make_ascii_uppercase();
+    }
+    (!said.is_empty()).then(|| format!("{said}."))
+}
+
+/// What the Deployment controller does or waits for.
+fn step_of_rollout(looked: &Looked<'_>) -> Option<String> {
+    let floor = looked.limits.floor;
+    let said = match looked.next {
+        Next::Nothing if looked.counts.not_yet > 0 => {
+            format!("{} still to become available", count(looked.counts.not_yet, "pod"))
+        }
+        Next::Nothing | Next::Paused => return None,
+        Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
+        Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),
+        Next::AddNew(pods) => format!("{} can be added", count(pods, "new pod")),
+        Next::RemoveNew(pods) => format!("{} too many {} removed", count(pods, "pod"), is_are(pods)),
+        Next::RemoveOld { unhealthy: 0, healthy } => {
+            format!("{} can be removed (floor {floor})", count(healthy, "old pod"))
+        }
+        Next::RemoveOld { unhealthy, healthy } => {
+            format!("{} can be removed, unavailable ones first (floor {floor})", count(unhealthy + healthy, "old pod"))
+        }
+        Next::WaitForNew { needed: 1, .. } => {
+            format!("when a new pod becomes available, an old one can be removed (floor {floor})")
+        }
+        Next::WaitForNew { needed, .. } => {
+            format!("when {needed} more new pods are available, an old one can be removed (floor {floor})")
+        }
+        Next::WaitForOldGone => "new pods are created when the old ones are gone".to_owned(),
+    };
+    Some(said)
+}
+
+/// What the progress deadline will do, or did; `None` where nothing is to be said of it.
+fn deadline(standing: Standing, looked: &Looked<'_>) -> Option<String> {
+    let now = &looked.deployment.now;
+    let told = now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
+    let is_bad = standing.tone() == Tone::Bad;
+    match looked.deadline_millis {
+        Some(at) if standing == Standing::DeadlineExceeded => Some(format!(
+            "Kubernetes reported at {} UTC that the progress deadline passed; it keeps trying and does not roll back by itself.",
+            clock(at)
+        )),
+        _ if standing == Standing::DeadlineExceeded => {
+            Some("Kubernetes keeps trying; it does not roll back by itself.".to_owned())
+        }
+        Some(_) if told == "ProgressDeadlineExceeded" => None, // that of the rollout before
+        Some(at) if at <= looked.now_millis => {
+            Some(format!("The progress deadline passed at {} UTC; Kubernetes has not reported it yet.", clock(at)))
+        }
+        Some(at) if is_bad => Some(format!(
+            "The progress deadline passes at {} UTC; Kubernetes then reports the failure and keeps trying, it does not roll back by itself.",
+            clock(at)
+        )),
+        Some(at) => Some(format!("Without progress until {} UTC, Kubernetes reports a failure.", clock(at))),
+        None if is_bad && now.spec.progress_deadline_seconds.is_none() => {
+            Some("No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned())
+        }
+        None if is_bad && told == "NewReplicaSetAvailable" => Some(
+            "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.".to_owned(),
+        ),
+        None if is_bad => Some("Kubernetes keeps trying; it does not roll back by itself.".to_owned()),
+        None => None,
+    }
+}

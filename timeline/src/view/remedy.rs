@@ -1,0 +1,111 @@
+//! The way out: the command that undoes what is wrong, or shows why it is so. Nothing here is ever run: Rollcast only reads.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Looked, Standing};
+use crate::model::{Pod, ReplicaSet};
+use crate::phase::PodState;
+use crate::stall::{Cause, CauseKind, certain};
+
+/// A command for somebody's terminal, and what it does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remedy {
+    /// What it does: "Undo this rollout".
+    pub what: String,
+    /// The command, ready to copy: "kubectl --namespace shop rollout undo deployment/web".
+    pub command: String,
+}
+
+/// A way out, before it is put into words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// Resume a paused Deployment.
+    Resume,
+    /// Roll back: to the revision before, or to another one.
+    Undo {
+        /// The revision, where it is not the one that `kubectl rollout undo` takes by itself.
+        to: Option<u64>,
+    },
+    /// Look at the quota that refuses pods.
+    ShowQuota,
+    /// Look at what a pod's container wrote.
+    ShowLogs {
+        /// Name of the pod.
+        pod: String,
+        /// Name of the container, where the pod has several.
+        container: Option<String>,
+        /// Of the run before, which ended.
+        is_previous: bool,
+    },
+    /// Look at a pod.
+    ShowPod(String),
+    /// Look at a ReplicaSet.
+    ShowSet(String),
+    /// Look at the Deployment.
+    ShowDeployment,
+}
+
+impl Looked<'_> {
+    /// The way out of how it stands; `None` where nothing is wrong.
+    pub(super) fn way_out(&self, standing: Standing) -> Option<Way> {
+        match standing {
+            Standing::Paused => Some(Way::Resume),
+            Standing::NotObserved => Some(Way::ShowDeployment),
+            Standing::DeadlineExceeded | Standing::Failing | Standing::Stalled => {
+                Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
+            }
+            Standing::ScalingUp { is_stuck: true }
+            | Standing::CatchingUp { is_stuck: true }
+            | Standing::Degraded { is_stuck: true } => Some(self.quota().unwrap_or_else(|| self.show())),
+            _ => None,
+        }
+    }
+
+    fn cause(&self) -> Option<&Cause> {
+        self.decisive().or_else(|| self.causes.iter().find(|cause| cause.is_fault))
+    }
+
+    fn quota(&self) -> Option<Way> {
+        let is_quota =
+            |cause: &&Cause| matches!(cause.kind, CauseKind::Refused(_)) && certain::is_quota(&cause.evidence.message);
+        self.cause().filter(is_quota).map(|_| Way::ShowQuota)
+    }
+
+    /// Back to the revision that still has most pods available, or the latest one. `kubectl rollout undo` by itself takes the
+    /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
+    fn undo(&self) -> Option<Way> {
+        let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
+        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
+        let available = |set: &ReplicaSet| {
+            let is_up = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
+            self.model.pods_of(set.uid).filter(is_up).count()
+        };
+        let earlier = sets().filter(|set| Some(set.uid) != current);
+        let (_, to) = earlier.filter_map(|set| Some((available(set), set.revision()?))).max()?;
+        let mut revisions: Vec<u64> = sets().filter_map(ReplicaSet::revision).collect();
+        revisions.sort_unstable();
+        let by_itself = revisions.iter().rev().nth(1);
+        Some(Way::Undo { to: Some(to).filter(|to| by_itself != Some(to)) })
+    }
+
+    /// What shows why.
+    fn show(&self) -> Way {
+        let Some(cause) = self.cause() else { return Way::ShowDeployment };
+        match cause.evidence.object.split_once(' ') {
+            Some(("Pod", name)) => match (&cause.kind, self.pod(name)) {
+                (CauseKind::Crash { restarts, .. }, Some(pod)) => {
+                    let most = pod.now.containers.iter().max_by_key(|container| container.restarts);
+                    let container = most.filter(|_| pod.now.containers.len() > 1).map(|one| one.name.clone());
+                    Way::ShowLogs { pod: name.to_owned(), container, is_previous: *restarts > 0 }
+                }
+                _ => Way::ShowPod(name.to_owned()),
+            },
+            Some(("ReplicaSet", name)) => Way::ShowSet(name.to_owned()),
+            _ => Way::ShowDeployment,
+        }
+    }
+
+    fn pod(&self, name: &str) -> Option<&Pod> {
+        self.model.pods_of_deployment(self.deployment.uid).into_iter().find(|pod| pod.name == name)
+    }
+}
