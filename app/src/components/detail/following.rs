@@ -30,7 +30,7 @@ mod tests {
     fn a_part_stays_when_its_source_is_about_something_else() {
         Owner::new().with(|| {
             let source = RwSignal::new(Ok::<u8, ()>(1));
-            let part = following(source, 0, |source| source.ok());
+            let part = following(source, 0, |source: &Result<u8, ()>| source.ok());
             assert_eq!(part.get_untracked(), 1);
             source.set(Err(()));
             assert_eq!(part.get_untracked(), 1);
