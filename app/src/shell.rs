@@ -25,17 +25,18 @@ pub fn shell(page: Page, origin: &str) -> impl IntoView + use<> {
         <MetaTags/>
     };
     let (title, description) = (page.payload.title(), page.payload.description());
-    document(title, description, &build, head.into_any(), view! { <App page/> }.into_any())
+    let head = view! { {previews(title, description)}{head} };
+    document(&build, head.into_any(), view! { <App page/> }.into_any())
 }
 
 /// The whole document for an address that does not exist; no program runs in it.
 #[must_use]
 pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
     let body = view! { <Missing path why instead/> };
-    document("Not found — Rollcast".to_owned(), String::new(), build, ().into_any(), body.into_any())
+    document(build, view! { <title>"Not found — Rollcast"</title> }.into_any(), body.into_any())
 }
 
-fn document(title: String, description: String, build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
+fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
     let versioned = |path: &str| format!("{path}?v={build}");
     view! {
         <!DOCTYPE html>
@@ -44,12 +45,6 @@ fn document(title: String, description: String, build: &str, head: AnyView, body
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
                 <meta name="color-scheme" content="light dark"/>
-                <title>{title.clone()}</title>
-                <meta name="description" content=description.clone()/>
-                {preview("og:title", title)}
-                {preview("og:description", description)}
-                {preview("og:type", "website".to_owned())}
-                {preview("og:site_name", "Rollcast".to_owned())}
                 <link rel="icon" type="image/svg+xml" href=versioned("/icon.svg")/>
                 <link rel="stylesheet" href=versioned("/pkg/rollcast.css")/>
                 <script src=versioned("/theme.js")></script>
@@ -60,7 +55,17 @@ fn document(title: String, description: String, build: &str, head: AnyView, body
     }
 }
 
-/// What a chat shows of a link.
+/// What a chat shows of a link; the title itself is the page's.
+fn previews(title: String, description: String) -> impl IntoView {
+    view! {
+        <meta name="description" content=description.clone()/>
+        {preview("og:title", title)}
+        {preview("og:description", description)}
+        {preview("og:type", "website".to_owned())}
+        {preview("og:site_name", "Rollcast".to_owned())}
+    }
+}
+
 fn preview(property: &'static str, content: String) -> impl IntoView {
     leptos::html::meta().attr("property", property).content(content)
 }

@@ -17,12 +17,15 @@ use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::linked::LinkBars;
 use crate::components::rollout::missing::MissingDeployment;
+use crate::components::detail::actions::Actions;
+use crate::components::rollout::panel::{Panel, PanelState};
 use crate::components::rollout::role::Role;
 use crate::components::rollout::score::Score;
 use crate::components::rollout::story::Story;
 use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
+use crate::detail::Home;
 use crate::live::client::{Live, Screen};
 use crate::motion::Motion;
 use crate::payload::{DeploymentPayload, Payload, title};
@@ -82,27 +85,41 @@ fn Rollout(
     };
     let (board, drawn) = match &payload {
         Some(payload) => (Board::rendered(payload), drawn(payload)),
-        None => (Board::of(place), Drawn::nothing()),
+        None => (Board::of(place.clone()), Drawn::nothing()),
     };
     let Drawn { picture, moving, sheet } = drawn;
     let begins: Begins = payload.map(|payload| (payload.snapshot, payload.moment));
     let (controls, as_table, help) = (Controls::provide(), RwSignal::new(false), NodeRef::<html::Details>::new());
     provide_context(board);
-    come_alive(board, picture, begins, scope, controls);
+    let panel = PanelState::new();
+    let actions = Actions {
+        open: Callback::new(move |path| panel.open(path, None)),
+        close: Callback::new(move |()| panel.close()),
+        seek: Callback::new(move |at_millis| controls.seek(at_millis)),
+    };
+    provide_context(actions);
+    controls.details(actions.open, actions.close);
+    let told = Callback::new(move |(is_news, page_millis)| panel.look_again(is_news, page_millis));
+    come_alive(board, picture, begins, scope, controls, told);
     let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page() };
     Effect::new(move |_| keys::listen(keyboard));
-    let titled = move || {
+    let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
         let badge = if badge.is_empty() { "Not found" } else { &badge };
         board.place.with(|place| title(badge, &place.namespace, &place.name))
+    });
+    let home = Home {
+        cluster: place.cluster.clone(),
+        namespace: place.namespace.clone(),
+        name: place.name.clone(),
+        uid: place.uid,
     };
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
-    let class = move || if as_table.get() { "page rollout tabled" } else { "page rollout" };
     view! {
-        <PageTitle text=Signal::derive(titled)/>
-        <div class=class data-testid="page">
-            <Header board/>
+        <PageTitle text=titled/>
+        <div class="page rollout" data-testid="page">
+            <Header board title=titled/>
             <ConnectionBars board/>
             <Role board/>
             <LinkBars board/>
@@ -114,6 +131,7 @@ fn Rollout(
                     <aside class="rail" aria-label="Story">
                         <h2>"What the controllers did"</h2>
                         <Story picture/>
+                        <Panel home panel/>
                     </aside>
                     <PodTable board picture/>
                 </div>
@@ -160,13 +178,20 @@ fn drawn(payload: &DeploymentPayload) -> Drawn {
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
-fn come_alive(board: Board, picture: Picture, begins: Begins, scope: Scope, controls: Controls) {
+fn come_alive(
+    board: Board,
+    picture: Picture,
+    begins: Begins,
+    scope: Scope,
+    controls: Controls,
+    told: Callback<(bool, f64)>,
+) {
     let live = Live::of_app();
     let begins = StoredValue::new(begins);
     let followed = StoredValue::new(None::<SendWrapper<Rc<dyn Screen>>>);
     Effect::new(move |_| {
         let begins = begins.try_update_value(Option::take).flatten();
-        let screen = RolloutScreen::new(board, picture, begins, Callback::new(|_| {}));
+        let screen = RolloutScreen::new(board, picture, begins, told);
         controls.attach(screen.clone());
         for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
             let screen = SendWrapper::new(screen.clone());

@@ -1,9 +1,12 @@
 //! The top line of a Deployment's page: brand, where this is, how live it is.
 
 use leptos::prelude::*;
+use timeline::view::View;
 use timeline::words::safe;
 
 use super::connection::Chip;
+use super::icon::TabIcon;
+use super::notify::Notify;
 use crate::address;
 use crate::components::brand::Brand;
 use crate::rollout::board::Board;
@@ -14,6 +17,8 @@ use crate::rollout::controls::Controls;
 pub fn Header(
     /// What it follows.
     board: Board,
+    /// Title of the page.
+    title: Signal<String>,
 ) -> impl IntoView {
     let place = board.place.get_untracked();
     let page = address::deployment(&place.cluster, &place.namespace, &place.name);
@@ -25,6 +30,8 @@ pub fn Header(
             }
         }
     };
+    let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
+    let body = Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
     view! {
         <header class="top">
             <Brand/>
@@ -38,6 +45,8 @@ pub fn Header(
             <span class="spread"></span>
             <a class="choice" href=format!("{page}/rollouts") on:click=open("rollouts")>"Rollouts"</a>
             <a class="choice" href=format!("{page}/share") on:click=open("share")>"Share"</a>
+            <Notify tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
+            <TabIcon tone=tone/>
             <Chip board/>
         </header>
     }

@@ -17,19 +17,24 @@ const STATES: [PodState; 8] = [
     PodState::Finished,
 ];
 
-/// The legend. On narrow pages it is opened.
+/// The legend: the states in one line where there is room, and all marks when it is opened.
 #[component]
 pub fn Legend(
     /// Whether the pods are shown as a table; without a program the style sheet looks at the box.
     as_table: RwSignal<bool>,
 ) -> impl IntoView {
+    let state = |state: PodState| {
+        view! { <li><svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>{state.label()}</li> }
+    };
+    let short = STATES.into_iter().filter(|state| *state != PodState::Finished);
     view! {
-        <details class="legend" data-testid="legend">
-            <summary>"Legend"</summary>
-            <Marks/>
-        </details>
-        <div class="as-table">
-            <label>
+        <div class="legend">
+            <ul aria-label="States">{short.map(state).collect_view()}</ul>
+            <details class="all-marks" data-testid="legend">
+                <summary>"Legend"</summary>
+                <Marks/>
+            </details>
+            <label class="as-table">
                 <input type="checkbox" id="as-table" prop:checked=as_table on:change=move |event| as_table.set(event_target_checked(&event))/>
                 "Pods as a table"
             </label>

@@ -6,6 +6,7 @@ use timeline::words::safe;
 
 use super::lines::Lines;
 use crate::components::rollout::score::Score;
+use crate::rollout::picture::Moving;
 use crate::wall;
 use crate::wall::board::Seat;
 use crate::zone::Zone;
@@ -37,7 +38,7 @@ pub fn Tile(
                 <span class="muted">{move || said(|view| &view.verdict.why)}</span>" "
                 <span class="muted" data-testid="tile-next">{move || said(|view| &view.next)}</span>
             </p>
-            <div class="room" inert=true><Score picture is_wall=true/></div>
+            <div class="room" inert=true><Score board picture moving=Moving::default()/></div>
             <Lines picture/>
         </section>
     }
