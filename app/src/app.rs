@@ -45,6 +45,7 @@ pub fn App(
     Live::provide(build);
     Zone::provide();
     Opened::provide();
+    crate::list::memory::provide();
     view! {
         <Notices/>
         <Router>
