@@ -2,6 +2,7 @@
 //! command. Told by the server with the page and whenever it changes.
 
 use serde::{Deserialize, Serialize};
+use timeline::frame;
 
 /// How the playground is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,12 +44,21 @@ pub struct Button {
     pub action: String,
     /// What it says.
     pub label: String,
-    /// The kubectl command that does the same.
+    /// The kubectl command that does the same; empty when it makes no sense now.
     pub command: String,
     /// Whether it makes sense now.
     pub is_possible: bool,
     /// A field beside it: name, label, present value.
     pub field: Option<(String, String, String)>,
+}
+
+/// What the server says to whoever asked for something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// How the playground is now.
+    pub playground: Playground,
+    /// The Deployment is another one: the page is of one that is gone.
+    pub is_new: bool,
 }
 
 impl Playground {
@@ -61,5 +71,127 @@ impl Playground {
                 "Time in this cluster passes {speed} times as fast as yours; ages, durations and deadlines are in its time."
             ),
         }
+    }
+
+    /// The headings of what can be done, in order.
+    #[must_use]
+    pub fn groups(&self) -> Vec<String> {
+        let mut groups: Vec<String> = Vec::new();
+        for button in &self.buttons {
+            if !groups.contains(&button.group) {
+                groups.push(button.group.clone());
+            }
+        }
+        groups
+    }
+
+    /// The button with that name.
+    #[must_use]
+    pub fn button(&self, action: &str) -> Option<&Button> {
+        self.buttons.iter().find(|button| button.action == action)
+    }
+
+    /// As text, for events.
+    #[cfg(feature = "ssr")]
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        use base64::Engine;
+        let bytes = frame::encode(self).unwrap_or_default(); // what is here can always be encoded
+        base64::engine::general_purpose::STANDARD.encode(bytes)
+    }
+
+    /// Reads the text of an event, in the browser; `None` where that is not of this program.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        // The browser decodes it into one character per byte.
+        let text = leptos::prelude::window().atob(text).ok()?;
+        let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
+        frame::decode(&bytes).ok()
+    }
+}
+
+impl Button {
+    /// The command with what stands in the field beside the button, and of the pod that is chosen (none: any).
+    #[must_use]
+    pub fn explained(&self, field: &str, pod: &str) -> String {
+        let command = &self.command;
+        let (field, name) = (field.trim(), self.field.as_ref().map(|(name, ..)| name.as_str()));
+        match name {
+            _ if command.is_empty() => String::new(),
+            Some("replicas") if !field.is_empty() => with_word(command, "--replicas=", field),
+            Some("revision") if !field.is_empty() => format!("{command} --to-revision={field}"),
+            _ if !pod.is_empty()
+                && ["kubectl delete pod ", "kubectl label pod "].iter().any(|of| command.starts_with(of)) =>
+            {
+                with_word(command, " pod ", pod)
+            }
+            _ => command.clone(),
+        }
+    }
+}
+
+/// A command with another word after a mark.
+fn with_word(command: &str, mark: &str, word: &str) -> String {
+    let Some((before, after)) = command.split_once(mark) else { return command.to_owned() };
+    let rest = after.find(' ').and_then(|end| after.get(end..)).unwrap_or_default();
+    format!("{before}{mark}{word}{rest}")
+}
+
+/// Which pod the buttons mean: one that was opened on the page since the viewer chose one, else the chosen one; none when it is
+/// gone. `chosen` is a pod, and which one was opened when it was chosen.
+#[must_use]
+pub fn meant(chosen: Option<&(String, String)>, opened: &str, pods: &[String]) -> String {
+    let is_there = |name: &str| pods.iter().any(|pod| pod == name);
+    let name = match chosen {
+        Some((_, then)) if is_there(opened) && then != opened => opened,
+        Some((pod, _)) => pod,
+        None => opened,
+    };
+    if is_there(name) { name.to_owned() } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_button_says_its_command_with_what_was_entered() {
+        let button = |command: &str, field: Option<&str>| Button {
+            group: String::new(),
+            action: String::new(),
+            label: String::new(),
+            command: command.to_owned(),
+            is_possible: true,
+            field: field.map(|name| (name.to_owned(), String::new(), String::new())),
+        };
+        let scale = button("kubectl scale deployment/web --replicas=6 --timeout=1s", Some("replicas"));
+        assert_eq!(scale.explained("2", "web-1"), "kubectl scale deployment/web --replicas=2 --timeout=1s");
+        assert_eq!(scale.explained(" ", ""), scale.command);
+        let undo = button("kubectl rollout undo deployment/web", Some("revision"));
+        assert_eq!(undo.explained("3", ""), "kubectl rollout undo deployment/web --to-revision=3");
+        let label = button("kubectl label pod web-1 app-", None);
+        assert_eq!(label.explained("", "web-2"), "kubectl label pod web-2 app-");
+        assert_eq!(label.explained("", ""), label.command);
+        let delete = button("kubectl delete pod web-1", None);
+        assert_eq!(delete.explained("", "web-2"), "kubectl delete pod web-2");
+        assert_eq!(button("kubectl drain node-1", None).explained("", "web-2"), "kubectl drain node-1");
+        assert_eq!(button("", Some("revision")).explained("3", ""), "");
+    }
+
+    #[test]
+    fn an_opened_pod_is_meant_until_it_is_closed_or_another_one_is_chosen() {
+        let pods = ["a", "b", "c"].map(str::to_owned);
+        let chose = |pod: &str, then: &str| Some((pod.to_owned(), then.to_owned()));
+        let meant = |chosen: Option<(String, String)>, opened: &str| super::meant(chosen.as_ref(), opened, &pods);
+        assert_eq!(meant(None, ""), "");
+        assert_eq!(meant(None, "a"), "a");
+        assert_eq!(meant(chose("b", ""), ""), "b");
+        assert_eq!(meant(chose("b", ""), "a"), "a");
+        assert_eq!(meant(chose("b", "a"), "a"), "b");
+        assert_eq!(meant(chose("b", "a"), ""), "b");
+        assert_eq!(meant(chose("", ""), "a"), "a");
+        assert_eq!(meant(chose("", "a"), "a"), "");
+        assert_eq!(meant(chose("b", ""), "Revision 2"), "b");
+        assert_eq!(meant(chose("gone", ""), ""), "");
     }
 }

@@ -10,10 +10,13 @@ pub fn CopyButton(
     /// What is copied.
     #[prop(into)]
     text: String,
+    /// What the button says.
+    #[prop(default = "Copy")]
+    label: &'static str,
 ) -> impl IntoView {
     let copied = RwSignal::new(None);
     let copy = move |_| copied.set(Some(copied_words(browser::copy(&text))));
-    view! { <button type="button" data-copied=copied on:click=copy>"Copy"</button> }
+    view! { <button type="button" data-copied=copied on:click=copy>{label}</button> }
 }
 
 /// What a button says after it was used.

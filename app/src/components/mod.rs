@@ -10,5 +10,6 @@ pub mod notices;
 pub mod opened;
 pub mod playground;
 pub mod rollout;
+pub mod title;
 pub mod tokens;
 pub mod wall;

@@ -1,7 +1,38 @@
-//! A page.
+//! The page of a pod, of a revision, of all rollouts, or of links to share: a detail alone.
 
 use leptos::prelude::*;
+use leptos_meta::Title;
+use timeline::words::safe;
 
-/// The page.
+use crate::app::First;
+use crate::browser;
+use crate::components::brand::Brand;
+use crate::components::detail::view::DetailView;
+use crate::payload::{DetailPayload, Payload};
+
+/// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]
-pub fn DetailPage() -> impl IntoView {}
+pub fn DetailPage() -> impl IntoView {
+    let first = First::take(|payload| match payload {
+        Payload::Detail(detail) => Some(*detail),
+        _ => None,
+    });
+    if first.is_none() {
+        Effect::new(move |_| browser::reload());
+    }
+    first.map(|DetailPayload { home, detail }| {
+        let title = detail.page_title(&home);
+        let (page, name) = (home.page(), safe(&home.name));
+        view! {
+            <Title text=title.clone()/>
+            <header class="top">
+                <Brand/>
+                <nav class="crumb" aria-label="Where this is"><a href=page>{name}</a></nav>
+            </header>
+            <main>
+                <h1 class="aside">{title}</h1>
+                <div class="alone"><DetailView home detail=Signal::stored(detail)/></div>
+            </main>
+        }
+    })
+}

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use leptos::html;
 use leptos::prelude::*;
-use leptos_meta::Title;
+use crate::components::title::PageTitle;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use send_wrapper::SendWrapper;
 use timeline::frame::{Moment, Scope, Snapshot};
@@ -100,7 +100,7 @@ fn Rollout(
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
     let class = move || if as_table.get() { "page rollout tabled" } else { "page rollout" };
     view! {
-        <Title text=titled/>
+        <PageTitle text=Signal::derive(titled)/>
         <div class=class data-testid="page">
             <Header board/>
             <ConnectionBars board/>

@@ -1,25 +1,162 @@
-//! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only what stands beside the picture.
+//! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only the bytes of what stands
+//! beside the picture.
 
+use app::detail::{Detail, Home, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
+use app::payload::{DetailPayload, Payload};
 use axum::extract::Request;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use timeline::change::Subject;
+use timeline::view::Now;
+use timeline::words::safe;
+use timeline::{Change, Millis, Model, Uid, frame};
 
-use super::pages::{self, Parameters};
+use super::pages::{self, Malformed, Parameters};
+use crate::hub::{Address, Reader};
 use crate::state::Rollcast;
 
+/// Cluster, namespace and name of a Deployment.
 type Place = (String, String, String);
 
-pub(super) async fn pod(rollcast: &Rollcast, _: Place, _: String, _: &Parameters, request: Request) -> Response {
-    pages::not_found(rollcast, request).await
+/// Which detail is asked for.
+struct Asked {
+    home: Home,
+    /// As it was then.
+    at_millis: Option<Millis>,
 }
 
-pub(super) async fn revision(rollcast: &Rollcast, _: Place, _: String, _: &Parameters, request: Request) -> Response {
-    pages::not_found(rollcast, request).await
+impl Asked {
+    fn read((cluster, namespace, name): Place, parameters: &Parameters) -> Result<Self, Malformed> {
+        let uid = parameters.read("uid", |text| text.parse().ok())?;
+        let home = Home { cluster, namespace, name, uid };
+        Ok(Self { home, at_millis: parameters.read("at", pages::millis)? })
+    }
+
+    fn address(&self) -> Address {
+        let Home { namespace, name, uid, .. } = &self.home;
+        Address { namespace: namespace.clone(), name: name.clone(), uid: *uid }
+    }
+
+    /// The moment asked for, where that is not the present.
+    fn past_millis(&self, reader: &Reader<'_>) -> Option<Millis> {
+        self.at_millis.filter(|at| *at < reader.now_millis)
+    }
+
+    /// The Deployment with what belonged to it at the moment asked for, and that moment.
+    fn then(&self, reader: &Reader<'_>) -> Option<(Model, Uid, Millis)> {
+        let model = reader.timeline.model();
+        let deployment = self.address().find(model)?.uid;
+        let at_millis = self.past_millis(reader);
+        let then = at_millis.and_then(|at| Some((reader.history.at(model, deployment, at)?, deployment, at)));
+        Some(then.unwrap_or_else(|| (model.only(deployment), deployment, reader.now_millis)))
+    }
 }
 
-pub(super) async fn rollouts(rollcast: &Rollcast, _: Place, _: &Parameters, request: Request) -> Response {
-    pages::not_found(rollcast, request).await
+pub(super) async fn pod(
+    rollcast: &Rollcast,
+    place: Place,
+    uid: String,
+    parameters: &Parameters,
+    request: Request,
+) -> Response {
+    let why = format!("{} has no pod with the UID {:?}, or none that is kept.", safe(&place.2), safe(&uid));
+    let look = move |asked: &Asked, reader: &Reader<'_>| {
+        let uid: Uid = uid.parse().ok()?;
+        let (model, deployment, now_millis) = asked.then(reader)?;
+        let pod = model.pods_of_deployment(deployment).into_iter().find(|pod| pod.uid == uid)?;
+        let past = reader.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= now_millis);
+        let past: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
+        let now = Now { millis: now_millis, skew_millis: reader.timeline.skew_millis() };
+        Some(Detail::Pod(Box::new(PodDetail::of(&asked.home, deployment, &model, pod, &past, now))))
+    };
+    answer(rollcast, place, parameters, look, why, request).await
 }
 
-pub(super) async fn share(rollcast: &Rollcast, _: Place, _: &Parameters, request: Request) -> Response {
-    pages::not_found(rollcast, request).await
+pub(super) async fn revision(
+    rollcast: &Rollcast,
+    place: Place,
+    revision: String,
+    parameters: &Parameters,
+    request: Request,
+) -> Response {
+    let why = format!("{} never had a revision {:?}, or none that is kept.", safe(&place.2), safe(&revision));
+    let look = move |asked: &Asked, reader: &Reader<'_>| {
+        let (model, deployment, _) = asked.then(reader)?;
+        let deployment = model.deployments.get(&deployment)?;
+        let detail = RevisionDetail::of(&asked.home, &model, deployment, revision.parse().ok()?)?;
+        Some(Detail::Revision(Box::new(detail)))
+    };
+    answer(rollcast, place, parameters, look, why, request).await
+}
+
+pub(super) async fn rollouts(rollcast: &Rollcast, place: Place, parameters: &Parameters, request: Request) -> Response {
+    let why = format!("Rollcast knows no Deployment {} there.", safe(&place.2));
+    let look = |asked: &Asked, reader: &Reader<'_>| {
+        // All of them, whichever moment is shown.
+        let deployment = asked.address().find(reader.timeline.model())?;
+        Some(Detail::Rollouts(RolloutsDetail::of(deployment)))
+    };
+    answer(rollcast, place, parameters, look, why, request).await
+}
+
+pub(super) async fn share(rollcast: &Rollcast, place: Place, parameters: &Parameters, request: Request) -> Response {
+    let why = format!("Rollcast knows no Deployment {} there.", safe(&place.2));
+    let origin = pages::origin(&request);
+    let look = move |asked: &Asked, reader: &Reader<'_>| {
+        let (model, uid, _) = asked.then(reader)?;
+        let revision = timeline::rollout::current_revision(&model, model.deployments.get(&uid)?);
+        let past = asked.past_millis(reader);
+        Some(Detail::Share(ShareDetail::of(origin, uid, revision, past, reader.now_millis)))
+    };
+    answer(rollcast, place, parameters, look, why, request).await
+}
+
+async fn answer(
+    rollcast: &Rollcast,
+    place: Place,
+    parameters: &Parameters,
+    look: impl FnOnce(&Asked, &Reader<'_>) -> Option<Detail> + Send + 'static,
+    why: String,
+    request: Request,
+) -> Response {
+    let is_part = parameters.has("part");
+    let asked = match Asked::read(place, parameters) {
+        Ok(asked) => asked,
+        Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.why()),
+        Err(wrong) => {
+            let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+            return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+        }
+    };
+    let home = asked.home.clone();
+    let found = match rollcast.clusters.get(&home.cluster) {
+        Some(hub) => hub.read(move |reader| look(&asked, reader)).await.ok().flatten(),
+        None => None,
+    };
+    match found {
+        None if is_part => plain(StatusCode::NOT_FOUND, &why),
+        None => {
+            let instead = vec![(home.page(), format!("The page of {}", safe(&home.name)))];
+            pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await
+        }
+        Some(detail) if is_part => part(&detail),
+        Some(detail) => {
+            let payload = Payload::Detail(Box::new(DetailPayload { home, detail }));
+            pages::render(rollcast, payload, StatusCode::OK, request).await
+        }
+    }
+}
+
+/// Why there is nothing, for a page that says it beside its picture.
+fn plain(status: StatusCode, why: &str) -> Response {
+    (status, [(CACHE_CONTROL, "no-store")], format!("{why}\n")).into_response()
+}
+
+/// A detail, for a page that shows it beside its picture.
+fn part(detail: &Detail) -> Response {
+    match frame::encode(detail) {
+        Ok(bytes) => ([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, "no-store")], bytes).into_response(),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
 }

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use app::playground::Answer;
+use axum::Router;
 use axum::extract::{Form, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use axum::{Json, Router};
 use futures::stream::Stream;
-use serde_json::Value;
 use simcluster::action::Choice;
 use simcluster::api::Cluster;
+use timeline::frame;
 use timeline::words::safe;
 
 use super::{Playground, controls};
@@ -23,6 +24,8 @@ use crate::state::Rollcast;
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
 /// How long a new cluster may take to be seen.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How the page's program takes answers; without it a form leads to the page again.
+const BYTES: &str = "application/octet-stream";
 /// The most pods of one Deployment that the page's button asks for.
 const MOST: i32 = 50;
 
@@ -63,7 +66,7 @@ fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std:
     futures::stream::unfold((told, playground), |(mut told, playground)| async move {
         told.changed().await.ok()?;
         let text = told.borrow_and_update().clone();
-        let text = if text.is_empty() { playground.told_now() } else { text.to_string() };
+        let text = if text.is_empty() { playground.strip().to_text() } else { text.to_string() };
         Some((Ok(Event::default().data(text)), (told, playground)))
     })
 }
@@ -79,16 +82,14 @@ async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(for
     if is_new {
         follow(&rollcast, &playground).await;
     }
-    let takes_json = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == b"application/json");
-    if takes_json {
-        let mut told = serde_json::from_str::<Value>(&playground.told_now()).unwrap_or_default();
-        if let Some(told) = told.as_object_mut() {
-            // The page is of a Deployment that is gone.
-            told.insert("isNew".to_owned(), is_new.into());
-        }
-        return Json(told).into_response();
+    let takes_bytes = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == BYTES.as_bytes());
+    if !takes_bytes {
+        return Redirect::to(&playground.page()).into_response();
     }
-    Redirect::to(&playground.page()).into_response()
+    match frame::encode(&Answer { playground: playground.strip(), is_new }) {
+        Ok(bytes) => ([(header::CONTENT_TYPE, BYTES), (header::CACHE_CONTROL, "no-store")], bytes).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
 }
 
 /// Waits until the new Deployment was seen as every other one is: then its page can be shown.

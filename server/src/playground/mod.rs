@@ -54,7 +54,7 @@ pub struct Playground {
     kubeconfig: PathBuf,
     has_stories: bool,
     state: Mutex<State>,
-    /// What the strip tells, as JSON; only made while somebody listens.
+    /// What the strip tells, as the text of an event; only made while somebody listens.
     told: watch::Sender<Arc<str>>,
     clock: watch::Sender<OwnClock>,
     viewers: Viewers,
@@ -151,18 +151,12 @@ impl Playground {
 
     /// Tells those who listen, if anything is another.
     fn tell(&self) {
-        let told: Arc<str> = self.told_now().into();
+        let told: Arc<str> = self.strip().to_text().into();
         self.told.send_if_modified(|known| {
             let is_news = *known != told;
             *known = told;
             is_news
         });
-    }
-
-    fn told_now(&self) -> String {
-        let strip = self.strip();
-        json!({ "pods": strip.pods })
-            .to_string()
     }
 
     /// What the strip shows now.

@@ -1,0 +1,29 @@
+//! Commands that show more, or do what this page never does, ready to copy.
+
+use leptos::prelude::*;
+
+use super::following::numbered;
+use crate::components::copy::CopyButton;
+use crate::detail::Command;
+
+/// The commands.
+#[component]
+pub fn Commands(
+    /// The commands.
+    #[prop(into)]
+    commands: Signal<Vec<Command>>,
+) -> impl IntoView {
+    let line = |(_, Command { what, command }): (usize, Command)| {
+        view! {
+            <li>
+                <span>{what}</span>
+                <code>{command.clone()}</code>
+                <CopyButton text=command/>
+            </li>
+        }
+    };
+    view! {
+        <h3>"In a terminal"</h3>
+        <ul class="commands"><For each=move || numbered(&commands.read()) key=Clone::clone children=line/></ul>
+    }
+}

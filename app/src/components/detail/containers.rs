@@ -1,0 +1,28 @@
+//! The containers of a pod.
+
+use leptos::prelude::*;
+use timeline::words::count;
+
+use super::following::numbered;
+use crate::detail::PodDetail;
+use crate::detail::pod::Container;
+
+/// The containers.
+#[component]
+pub fn Containers(
+    /// The pod.
+    pod: Memo<PodDetail>,
+) -> impl IntoView {
+    let line = |(_, of): (usize, Container)| {
+        view! {
+            <tr><td>{of.name}</td><td>{of.role}</td><td>{of.state}</td><td>{count(of.restarts, "restart")}</td><td>{of.last_end}</td></tr>
+        }
+    };
+    view! {
+        <h3>"Containers"</h3>
+        <table>
+            <thead><tr><th>"Name"</th><th>"Role"</th><th>"State"</th><th>"Restarts"</th><th>"Ended last with"</th></tr></thead>
+            <tbody><For each=move || numbered(&pod.read().containers) key=Clone::clone children=line/></tbody>
+        </table>
+    }
+}

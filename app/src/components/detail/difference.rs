@@ -1,0 +1,27 @@
+//! What differs in a revision from the one before.
+
+use leptos::prelude::*;
+
+use super::link::DetailLink;
+use crate::address;
+use crate::detail::revision::Difference as Told;
+use crate::detail::{Home, RevisionDetail};
+
+/// The difference; nothing where none is known.
+#[component]
+pub fn Difference(
+    /// Where the revision belongs.
+    home: StoredValue<Home>,
+    /// The revision.
+    revision: Memo<RevisionDetail>,
+) -> impl IntoView {
+    // A revision differs from the one before in what it always did: there is one of these, or none.
+    let each = move || revision.read().difference.clone();
+    let told = move |Told { from, lines }: Told| {
+        view! {
+            <h3>"Changes from revision "<DetailLink home path=address::revision(from)>{from}</DetailLink></h3>
+            <ul class="lines">{lines.into_iter().map(|line| view! { <li>{line}</li> }).collect_view()}</ul>
+        }
+    };
+    view! { <For each key=Clone::clone children=told/> }
+}

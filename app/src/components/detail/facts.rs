@@ -1,0 +1,42 @@
+//! Facts of a pod or a revision, a line each.
+
+use leptos::prelude::*;
+use timeline::words::safe;
+
+use super::link::DetailLink;
+use crate::address;
+use crate::detail::{Fact, Home, Value};
+use crate::zone::Zone;
+
+/// The facts.
+#[component]
+pub fn Facts(
+    /// Where what they are about belongs.
+    home: StoredValue<Home>,
+    /// The facts, each with a name of its own.
+    #[prop(into)]
+    facts: Signal<Vec<Fact>>,
+) -> impl IntoView {
+    view! {
+        <dl class="facts">
+            <For each=move || facts.get() key=Clone::clone children=move |Fact { name, value }| view! { <dt>{name}</dt><dd>{said(home, value)}</dd> }/>
+        </dl>
+    }
+}
+
+fn said(home: StoredValue<Home>, value: Value) -> AnyView {
+    match value {
+        Value::Text(text) => text.into_any(),
+        Value::Time(at_millis) => {
+            let zone = Zone::of_page();
+            (move || zone.stamp(at_millis)).into_any()
+        }
+        Value::Revision(revision) => {
+            view! { <DetailLink home path=address::revision(revision)>{revision}</DetailLink> }.into_any()
+        }
+        Value::Link(address) => {
+            let text = safe(&address);
+            view! { <a href=address rel="noopener noreferrer nofollow external" target="_blank">{text}</a> }.into_any()
+        }
+    }
+}

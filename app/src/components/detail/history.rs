@@ -1,0 +1,35 @@
+//! What happened to a pod, each line with a way to its moment.
+
+use leptos::prelude::*;
+use timeline::words::duration;
+
+use super::following::numbered;
+use super::moment::Moment;
+use crate::detail::history::Span;
+use crate::detail::{Home, PodDetail};
+use crate::zone::Zone;
+
+/// The history.
+#[component]
+pub fn History(
+    /// Where the pod belongs.
+    home: StoredValue<Home>,
+    /// The pod.
+    pod: Memo<PodDetail>,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let deployment = pod.with_untracked(|pod| pod.deployment);
+    let line = move |(_, Span { at_millis, text, lasted_millis }): (usize, Span)| {
+        view! {
+            <tr>
+                <td><Moment home deployment at_millis/></td>
+                <td>{text}</td>
+                <td>{format!("for {}", duration(lasted_millis))}</td>
+            </tr>
+        }
+    };
+    view! {
+        <h3>{move || format!("History ({})", zone.name(pod.read().now_millis))}</h3>
+        <table class="past"><tbody><For each=move || numbered(&pod.read().history) key=Clone::clone children=line/></tbody></table>
+    }
+}

@@ -1,0 +1,22 @@
+//! The containers of a revision with their images.
+
+use leptos::prelude::*;
+
+use super::following::numbered;
+use crate::detail::RevisionDetail;
+use crate::detail::revision::Image;
+
+/// The images.
+#[component]
+pub fn Images(
+    /// The revision.
+    revision: Memo<RevisionDetail>,
+) -> impl IntoView {
+    let line = |(_, Image { container, image }): (usize, Image)| {
+        view! { <tr><td>{container}</td><td class="mono">{image}</td></tr> }
+    };
+    view! {
+        <h3>"Containers"</h3>
+        <table><tbody><For each=move || numbered(&revision.read().images) key=Clone::clone children=line/></tbody></table>
+    }
+}

@@ -1,0 +1,32 @@
+//! A time of day that leads to its moment.
+
+use leptos::either::Either;
+use leptos::prelude::*;
+use timeline::{Millis, Uid};
+
+use super::actions::Actions;
+use crate::detail::Home;
+use crate::zone::Zone;
+
+/// The time of day. Beside the picture it shows the moment there; as a page of its own it is a link to it.
+#[component]
+pub fn Moment(
+    /// Where the Deployment is.
+    home: StoredValue<Home>,
+    /// Which Deployment it is.
+    deployment: Uid,
+    /// The moment.
+    at_millis: Millis,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let clock = move || zone.clock(at_millis);
+    match use_context::<Actions>() {
+        Some(actions) => Either::Left(view! {
+            <button type="button" class="moment" title="Show this moment" on:click=move |_| actions.seek.run(at_millis)>{clock}</button>
+        }),
+        None => {
+            let address = home.with_value(|home| home.moment(deployment, at_millis));
+            Either::Right(view! { <a class="moment" href=address rel="external" title="Show this moment">{clock}</a> })
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! When a revision was rolled out, and how that ended.
+
+use leptos::prelude::*;
+
+use super::following::numbered;
+use crate::detail::RevisionDetail;
+use crate::detail::rollouts::RolloutLine;
+use crate::zone::Zone;
+
+/// The rollouts of a revision; nothing where none was seen.
+#[component]
+pub fn PastRollouts(
+    /// The revision.
+    revision: Memo<RevisionDetail>,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let line = move |(_, line): (usize, RolloutLine)| {
+        let said = move || format!("Began {}: {}. {}", line.began(|at| zone.stamp(at)), line.ended(), line.extremes());
+        view! { <li>{said}</li> }
+    };
+    view! {
+        <Show when=move || !revision.read().rollouts.is_empty()>
+            <h3>"Rollouts"</h3>
+            <ul class="lines"><For each=move || numbered(&revision.read().rollouts) key=Clone::clone children=line/></ul>
+        </Show>
+    }
+}

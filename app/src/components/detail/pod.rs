@@ -1,0 +1,49 @@
+//! Everything about one pod.
+
+use leptos::prelude::*;
+use timeline::phase::PodState;
+use timeline::words::duration;
+
+use super::commands::Commands;
+use super::conditions::Conditions;
+use super::containers::Containers;
+use super::facts::Facts;
+use super::frame::Frame;
+use super::history::History;
+use super::start::Start;
+use crate::components::tokens::Token;
+use crate::detail::{Home, PodDetail};
+use crate::zone::Zone;
+
+/// The pod.
+#[component]
+pub fn PodView(
+    /// Where it belongs.
+    home: StoredValue<Home>,
+    /// What is told of it.
+    pod: Memo<PodDetail>,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let state = move || {
+        let PodDetail { state, since_millis, now_millis, .. } = *pod.read();
+        match state {
+            PodState::Gone => format!("gone since {}", zone.stamp(since_millis)),
+            state => format!("{} for {}", state.label(), duration(now_millis - since_millis)),
+        }
+    };
+    view! {
+        <Frame home test_id="pod-detail" title=Signal::derive(move || pod.read().name.clone())>
+            <p class="state">
+                <svg viewBox="-10 -10 20 20" width="16" height="16" aria-hidden="true"><Token state=Signal::derive(move || pod.read().state)/></svg>
+                " "{state}
+            </p>
+            <p class="why">{move || pod.read().why.clone()}</p>
+            <Facts home facts=Signal::derive(move || pod.read().facts.clone())/>
+            <Start pod/>
+            <Containers pod/>
+            <Conditions pod/>
+            <History home pod/>
+            <Commands commands=Signal::derive(move || pod.read().commands.clone())/>
+        </Frame>
+    }
+}

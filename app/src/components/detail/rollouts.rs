@@ -1,0 +1,39 @@
+//! The rollouts of a Deployment that are kept, each a link to its moment.
+
+use leptos::prelude::*;
+
+use super::following::numbered;
+use super::frame::Frame;
+use crate::detail::rollouts::RolloutLine;
+use crate::detail::{Detail, Home, RolloutsDetail};
+use crate::zone::Zone;
+
+/// All rollouts, the last one first.
+#[component]
+pub fn RolloutsView(
+    /// Where they belong.
+    home: StoredValue<Home>,
+    /// What is told of them.
+    rollouts: Memo<RolloutsDetail>,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let line = move |(_, line): (usize, RolloutLine)| {
+        let address = home.with_value(|home| rollouts.with_untracked(|rollouts| rollouts.address(home, &line)));
+        let (name, took, images) = (format!("Revision {}", line.revision), line.took(), line.images.clone());
+        let began = move || format!("Began {}. {} ", line.began(|at| zone.stamp(at)), line.extremes());
+        view! {
+            <li>
+                <a href=address rel="external" data-testid="rollout">{name}</a>
+                {format!(", {took}. ")}
+                <span class="muted">{began}<span class="mono">{images}</span></span>
+            </li>
+        }
+    };
+    let forgotten = move || rollouts.read().forgotten_said();
+    view! {
+        <Frame home test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
+            <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
+            <Show when=move || rollouts.read().forgotten != 0><p class="muted">{forgotten}</p></Show>
+        </Frame>
+    }
+}

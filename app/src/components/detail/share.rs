@@ -1,0 +1,44 @@
+//! Links to a Deployment: the one that most people want, and the others for those who look for them.
+
+use leptos::prelude::*;
+
+use super::following::numbered;
+use super::frame::Frame;
+use super::shared_link::SharedLink;
+use crate::address;
+use crate::detail::share::Link;
+use crate::detail::{Home, ShareDetail};
+
+/// What is said where the links lead nowhere for anybody else.
+const LOCAL: &str =
+    "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
+
+/// The links.
+#[component]
+pub fn ShareView(
+    /// Where they lead.
+    home: StoredValue<Home>,
+    /// What is shared.
+    share: Memo<ShareDetail>,
+) -> impl IntoView {
+    let links = Memo::new(move |_| home.with_value(|home| share.read().links(home)));
+    let first = move || links.read().iter().take(1).cloned().collect::<Vec<Link>>();
+    let others = move || numbered(links.read().get(1..).unwrap_or_default());
+    let code = move || {
+        let path = home.with_value(|home| share.read().first_path(home));
+        format!("/qr.svg?path={}", address::segment(&path))
+    };
+    view! {
+        <Frame home test_id="share-detail" title="Share">
+            <div data-testid="links">
+                <ul class="commands first-link"><For each=first key=Clone::clone children=|link| view! { <SharedLink link copy="Copy link"/> }/></ul>
+                <Show when=move || share.read().is_local><p class="local" role="note" data-testid="local">{LOCAL}</p></Show>
+                <details class="other-links">
+                    <summary>"Other links"</summary>
+                    <ul class="commands"><For each=others key=Clone::clone children=|(_, link)| view! { <SharedLink link copy="Copy"/> }/></ul>
+                </details>
+            </div>
+            <img class="code" src=code alt="The first link as a QR code" width="180" height="180"/>
+        </Frame>
+    }
+}

@@ -1,0 +1,28 @@
+//! How long each step from a pod's creation to its counting took.
+
+use leptos::prelude::*;
+use timeline::words::duration;
+
+use crate::detail::PodDetail;
+use crate::detail::pod::Step;
+use crate::zone::Zone;
+
+/// The steps; nothing while none was made.
+#[component]
+pub fn Start(
+    /// The pod.
+    pod: Memo<PodDetail>,
+) -> impl IntoView {
+    let zone = Zone::of_page();
+    let line = move |Step { name, at_millis, after_millis }: Step| {
+        view! {
+            <tr><td>{name}</td><td>{move || zone.stamp(at_millis)}</td><td>{format!("after {}", duration(after_millis))}</td></tr>
+        }
+    };
+    view! {
+        <Show when=move || !pod.read().start.is_empty()>
+            <h3>"Start, as it was observed: in total "{move || duration(pod.read().started_in_millis())}</h3>
+            <table><tbody><For each=move || pod.read().start.clone() key=Clone::clone children=line/></tbody></table>
+        </Show>
+    }
+}

@@ -1,0 +1,56 @@
+//! A detail of whichever kind.
+
+use leptos::prelude::*;
+
+use super::following::following;
+use super::pod::PodView;
+use super::revision::RevisionView;
+use super::rollouts::RolloutsView;
+use super::share::ShareView;
+use crate::detail::{Detail, Home};
+
+/// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
+#[component]
+pub fn DetailView(
+    /// Where it belongs.
+    home: Home,
+    /// What it tells.
+    #[prop(into)]
+    detail: Signal<Detail>,
+) -> impl IntoView {
+    let home = StoredValue::new(home);
+    let subject = Memo::new(move |_| detail.with(Detail::subject));
+    move || {
+        subject.track();
+        match detail.get_untracked() {
+            Detail::Pod(first) => {
+                let pod = following(detail, *first, |detail| match detail {
+                    Detail::Pod(pod) => Some((**pod).clone()),
+                    _ => None,
+                });
+                view! { <PodView home pod/> }.into_any()
+            }
+            Detail::Revision(first) => {
+                let revision = following(detail, *first, |detail| match detail {
+                    Detail::Revision(revision) => Some((**revision).clone()),
+                    _ => None,
+                });
+                view! { <RevisionView home revision/> }.into_any()
+            }
+            Detail::Rollouts(first) => {
+                let rollouts = following(detail, first, |detail| match detail {
+                    Detail::Rollouts(rollouts) => Some(rollouts.clone()),
+                    _ => None,
+                });
+                view! { <RolloutsView home rollouts/> }.into_any()
+            }
+            Detail::Share(first) => {
+                let share = following(detail, first, |detail| match detail {
+                    Detail::Share(share) => Some(share.clone()),
+                    _ => None,
+                });
+                view! { <ShareView home share/> }.into_any()
+            }
+        }
+    }
+}

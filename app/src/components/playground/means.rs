@@ -1,0 +1,40 @@
+//! The command of the button that is pointed at, why something was refused, and all commands for those who cannot point.
+
+use leptos::prelude::*;
+
+use super::state::PlaygroundState;
+use crate::components::detail::following::following;
+use crate::playground::{Button, Playground};
+
+/// The commands.
+#[component]
+pub fn Means(
+    /// The playground.
+    state: PlaygroundState,
+) -> impl IntoView {
+    let now = state.now;
+    let explained = move || match state.explained.get() {
+        command if command.is_empty() => format!(
+            "Each button stands for a kubectl command: point at one, or tap it, to see it. In a terminal: export KUBECONFIG={}",
+            now.read().kubeconfig
+        ),
+        command => command,
+    };
+    let line = move |first: Button| {
+        let (action, label) = (first.action.clone(), first.label.clone());
+        let id = format!("play-{action}-command");
+        let button = following(now, first, move |now: &Playground| now.button(&action).cloned());
+        view! { <div><dt>{label}</dt><dd><code id=id>{move || button.read().command.clone()}</code></dd></div> }
+    };
+    view! {
+        <p class="means">
+            <code id="play-means">{explained}</code>
+            <span class="refused" role="status"><span id="play-refused">{move || now.read().refused.clone()}</span></span>
+            <span id="play-speed">{move || now.read().speed_said()}</span>
+        </p>
+        <details class="all-means">
+            <summary>"All commands"</summary>
+            <dl><For each=move || now.read().buttons.clone() key=|button| button.action.clone() children=line/></dl>
+        </details>
+    }
+}

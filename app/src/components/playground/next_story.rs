@@ -1,0 +1,19 @@
+//! On to the next story.
+
+use leptos::ev::SubmitEvent;
+use leptos::prelude::*;
+
+use super::state::{ADDRESS, PlaygroundState};
+
+/// The button, a form of its own, so that it works without scripts.
+#[component]
+pub fn NextStory(
+    /// The playground.
+    state: PlaygroundState,
+) -> impl IntoView {
+    view! {
+        <form class="tale-next" method="post" action=ADDRESS on:submit=move |event: SubmitEvent| state.submit(&event)>
+            <button class="choice" name="action" value="next-story">"Next story"</button>
+        </form>
+    }
+}

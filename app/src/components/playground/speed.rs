@@ -1,0 +1,27 @@
+//! How fast time passes in the cluster, and how to begin again.
+
+use leptos::prelude::*;
+
+use super::state::PlaygroundState;
+
+/// Speeds to choose from.
+const SPEEDS: [&str; 6] = ["0.25", "0.5", "1", "2", "4", "10"];
+
+/// The choices. They begin as the playground is, and stay what the viewer makes them.
+#[component]
+pub fn Speed(
+    /// The playground.
+    state: PlaygroundState,
+) -> impl IntoView {
+    let (now, seed) = state.now.with_untracked(|now| (now.speed.clone(), now.seed.to_string()));
+    let speeds = SPEEDS.map(|speed| view! { <option selected=speed == now>{speed}</option> });
+    view! {
+        <div class="play-group" role="group" aria-label="This cluster">
+            <button class="play-button" name="action" value="speed" title="Lets time pass at this speed">"Speed"</button>
+            <label class="aside" for="play-speeds">"Times as fast"</label>
+            <select name="speed" id="play-speeds">{speeds}</select>
+            <button class="play-button" name="action" value="reset" title="A new cluster; this one is gone">"Begin again"</button>
+            <label>"seed " <input name="seed" type="number" min="0" value=seed/></label>
+        </div>
+    }
+}

@@ -1,0 +1,140 @@
+//! A notification for those who asked for one: when the rollout is complete, and when it gets stuck.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use timeline::view::Tone;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Notification, NotificationOptions, NotificationPermission};
+
+use super::icon;
+use crate::browser;
+use crate::rows::set_if_new;
+
+/// What the button explains.
+const USUAL: &str = "A notification when this rollout is complete or gets stuck";
+/// What it explains where the viewer has forbidden notifications.
+const DENIED: &str = "This browser does not let the page notify you; its settings do.";
+
+/// The button. It is hidden where the browser has no notifications, and until the page is alive.
+#[component]
+pub fn Notify(
+    /// How the rollout stands; `None` while that is not known.
+    #[prop(into)]
+    tone: Signal<Option<Tone>>,
+    /// Title of a notification: that of the page.
+    #[prop(into)]
+    title: Signal<String>,
+    /// What a notification says.
+    #[prop(into)]
+    body: Signal<String>,
+    /// The viewer looks at the past: nothing happens there.
+    #[prop(into)]
+    is_past: Signal<bool>,
+) -> impl IntoView {
+    let is_offered = RwSignal::new(false);
+    let is_wanted = RwSignal::new(false);
+    let is_denied = RwSignal::new(false);
+    let want = move |is_on: bool| {
+        is_wanted.try_set(is_on);
+        // Where the tab may remember nothing, it is asked for again on the next page.
+        let _ = browser::remember_here(&remembered_as(), is_on.then_some("yes"));
+    };
+    Effect::new(move |_| {
+        if is_there() {
+            is_offered.set(true);
+            want(browser::remembered_here(&remembered_as()).is_some() && is_granted());
+        }
+    });
+    Effect::new(move |before: Option<Option<Tone>>| {
+        let (before, now) = (before.flatten(), tone.get());
+        if is_past.get() {
+            return before;
+        }
+        if is_news(before, now) && is_wanted.get_untracked() && is_granted() {
+            notify(&title.get_untracked(), &body.get_untracked());
+        }
+        now.filter(|tone| *tone != Tone::Quiet)
+    });
+    let ask = move |_| {
+        if is_wanted.get_untracked() {
+            want(false);
+            return;
+        }
+        spawn_local(async move {
+            if let Ok(answer) = Notification::request_permission() {
+                let _ = JsFuture::from(answer).await; // what it came to is asked below
+            }
+            want(is_granted());
+            let is_refused = Notification::permission() == NotificationPermission::Denied;
+            set_if_new(&is_denied, is_refused);
+        });
+    };
+    let explained = move || if is_denied.get() { DENIED } else { USUAL };
+    view! {
+        <button
+            id="notify"
+            class="choice"
+            type="button"
+            aria-pressed=move || is_wanted.get().to_string()
+            title=explained
+            hidden=move || !is_offered.get()
+            on:click=ask
+        >
+            "Notify me"
+        </button>
+    }
+}
+
+/// It became something that people wait for, and it was something else before.
+fn is_news(before: Option<Tone>, now: Option<Tone>) -> bool {
+    before.is_some() && before != now && matches!(now, Some(Tone::Ok | Tone::Bad))
+}
+
+/// The browser has notifications.
+fn is_there() -> bool {
+    js_sys::Reflect::has(&window(), &"Notification".into()).unwrap_or(false)
+}
+
+/// The viewer allows them.
+fn is_granted() -> bool {
+    Notification::permission() == NotificationPermission::Granted
+}
+
+/// Where the tab remembers that they are wanted of this Deployment.
+fn remembered_as() -> String {
+    format!("rollcast-notify:{}", path())
+}
+
+fn path() -> String {
+    window().location().pathname().unwrap_or_default()
+}
+
+/// Of each Deployment there is one at a time: the last word replaces the one before.
+fn notify(title: &str, body: &str) {
+    let options = NotificationOptions::new();
+    options.set_body(body);
+    options.set_tag(&path());
+    if let Some(icon) = icon::of_document() {
+        options.set_icon(&icon.href());
+    }
+    let _ = Notification::new_with_options(title, &options); // telephones refuse to; the page says it itself
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_change_to_good_or_bad_is_news() {
+        assert!(is_news(Some(Tone::Busy), Some(Tone::Ok)));
+        assert!(is_news(Some(Tone::Ok), Some(Tone::Bad)));
+        for (before, now) in [
+            (None, Some(Tone::Ok)),
+            (Some(Tone::Ok), Some(Tone::Ok)),
+            (Some(Tone::Ok), Some(Tone::Busy)),
+            (Some(Tone::Bad), None),
+        ] {
+            assert!(!is_news(before, now), "{before:?} {now:?}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The title of the page: tabs and windows show how things stand.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+/// The title.
+#[component]
+pub fn PageTitle(
+    /// What it says.
+    text: Signal<String>,
+) -> impl IntoView {
+    // The server writes titles after everything else, when signals of components are gone: it gets the text as it is now.
+    let now = ArcRwSignal::new(text.get_untracked());
+    let said = now.clone();
+    Effect::new(move |_| said.set(text.get()));
+    view! { <Title text=move || now.get()/> }
+}

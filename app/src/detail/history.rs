@@ -1,0 +1,89 @@
+//! What happened to a pod, as a viewer reads it: states and reasons, each with how long it was so.
+
+use serde::{Deserialize, Serialize};
+use timeline::model::EndReason;
+use timeline::words::count;
+use timeline::{Change, Millis};
+
+use super::lines::joined;
+
+/// Lines of a pod's history that are kept; older ones go.
+const MOST_LINES: usize = 60;
+
+/// A line of a pod's history.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// When it began.
+    pub at_millis: Millis,
+    /// What was so.
+    pub text: String,
+    /// For how long.
+    pub lasted_millis: Millis,
+}
+
+/// The history that these changes tell of one pod, in order, until now.
+#[must_use]
+pub fn spans(past: &[(Millis, Change)], now_millis: Millis) -> Vec<Span> {
+    let mut lines: Vec<(Millis, String)> = Vec::new();
+    let mut tell = |at: Millis, text: String| {
+        if !text.is_empty() && lines.last().is_none_or(|(_, last)| *last != text) {
+            lines.push((at, text));
+        }
+    };
+    let mut restarts = 0;
+    for (at, change) in past {
+        match change {
+            Change::Pod(pod) => tell(pod.first_seen_millis(), joined(&[pod.state().label(), &pod.now.reason])),
+            Change::PodState(_, state, since) => tell(*since, state.label().to_owned()),
+            Change::PodNow(_, now) => {
+                if now.restarts > restarts {
+                    tell(*at, format!("restarted, {} in total", count(now.restarts, "restart")));
+                }
+                restarts = now.restarts;
+                tell(*at, joined(&[&now.reason, &now.message]));
+            }
+            Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
+            Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
+            Change::PodEnds(_, reason) => tell(*at, format!("ends: {}", because(*reason))),
+            _ => {}
+        }
+    }
+    let ends: Vec<Millis> = lines.iter().skip(1).map(|(at, _)| *at).chain([now_millis]).collect();
+    let surplus = lines.len().saturating_sub(MOST_LINES);
+    let span = |((at_millis, text), until)| Span { at_millis, text, lasted_millis: until - at_millis };
+    lines.into_iter().zip(ends).skip(surplus).map(span).collect()
+}
+
+/// Why a pod ended.
+pub(super) const fn because(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::NodeLost => "its node is gone",
+        EndReason::Evicted => "it was evicted",
+        EndReason::DeploymentDeleted => "its Deployment was deleted",
+        EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
+        EndReason::ScaledDown => "its ReplicaSet was scaled down",
+        EndReason::DeletedByHand => "someone or something outside the rollout deleted it",
+        EndReason::Unknown => "not known: it went while nobody looked",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Uid;
+    use timeline::phase::PodState;
+
+    use super::*;
+
+    #[test]
+    fn each_line_lasts_until_the_next_one_and_the_oldest_go() {
+        let pod = Uid::from_bits(1);
+        let states = [PodState::Starting, PodState::Unready, PodState::Unready, PodState::Available];
+        let change = |(at, state): (usize, &PodState)| (at as i64 * 10, Change::PodState(pod, *state, at as i64 * 10));
+        let past: Vec<_> = states.iter().enumerate().map(change).collect();
+        let told: Vec<_> = spans(&past, 50).into_iter().map(|span| (span.at_millis, span.lasted_millis)).collect();
+        assert_eq!(told, [(0, 10), (10, 20), (30, 20)]);
+        let many: Vec<_> = states[..2].iter().cycle().take(200).enumerate().map(change).collect();
+        assert_eq!(spans(&many, 2_000).len(), MOST_LINES);
+        assert!(spans(&[], 0).is_empty());
+    }
+}

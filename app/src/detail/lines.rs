@@ -1,0 +1,114 @@
+//! Lines that details of several kinds have: facts, and commands for a terminal.
+
+use serde::{Deserialize, Serialize};
+use timeline::Millis;
+use timeline::words::safe;
+
+/// A line of facts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub value: Value,
+}
+
+/// What a fact says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// A time.
+    Time(Millis),
+    /// A revision of the same Deployment.
+    Revision(u64),
+    /// A web address.
+    Link(String),
+}
+
+impl Value {
+    /// A link when the text is an http(s) address, else the text: nothing else that a cluster says becomes a link.
+    #[must_use]
+    pub fn linked(text: &str) -> Self {
+        let text = safe(text);
+        let is_address = ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) && !text.contains(' ');
+        if is_address { Self::Link(text) } else { Self::Text(text) }
+    }
+}
+
+/// Facts, put together one after the other. What has nothing to say is left out.
+#[derive(Default)]
+pub(super) struct Facts(Vec<Fact>);
+
+impl Facts {
+    pub fn value(mut self, name: &str, value: Option<Value>) -> Self {
+        self.0.extend(value.map(|value| Fact { name: name.to_owned(), value }));
+        self
+    }
+
+    pub fn text(self, name: &str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.value(name, Some(text).filter(|text| !text.is_empty()).map(Value::Text))
+    }
+
+    pub fn time(self, name: &str, at_millis: Option<Millis>) -> Self {
+        self.value(name, at_millis.map(Value::Time))
+    }
+
+    pub fn all(self) -> Vec<Fact> {
+        self.0
+    }
+}
+
+/// A command for a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Command {
+    /// What it shows or does.
+    pub what: String,
+    /// The command.
+    pub command: String,
+}
+
+impl Command {
+    pub(super) fn new(what: &str, command: String) -> Self {
+        Self { what: what.to_owned(), command }
+    }
+}
+
+/// A word for a shell: names of Kubernetes are plain, anything else is quoted.
+pub(super) fn word(text: &str) -> String {
+    let text = safe(text);
+    let is_plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:@".contains(&b));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Several words in a row, from "waiting" to "waiting: Reason: message".
+pub(super) fn joined(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_web_addresses_become_links() {
+        assert_eq!(Value::linked("https://ci.example.com/7"), Value::Link("https://ci.example.com/7".to_owned()));
+        for text in ["javascript:alert(1)", "data:text/html,x", " https://a b", "kubectl set image", "https://a b"] {
+            assert_eq!(Value::linked(text), Value::Text(text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn hostile_names_stay_one_word() {
+        assert_eq!(word("web-1"), "web-1");
+        assert_eq!(word("a; rm -rf '$HOME'"), r"'a; rm -rf '\''$HOME'\'''");
+    }
+
+    #[test]
+    fn facts_without_words_are_left_out() {
+        let facts = Facts::default().text("Node", "").time("Grace ends", None).text("Restarts", "0").all();
+        assert_eq!(facts, [Fact { name: "Restarts".to_owned(), value: Value::Text("0".to_owned()) }]);
+        assert_eq!(joined(&["waiting", "", "no\nimage"]), "waiting: no image");
+    }
+}

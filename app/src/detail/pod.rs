@@ -1,0 +1,193 @@
+//! What is told of one pod.
+
+use serde::{Deserialize, Serialize};
+use timeline::fact::{self, ContainerState, Role, Truth};
+use timeline::model::{Pod, ReplicaSet};
+use timeline::phase::PodState;
+use timeline::say::choice;
+use timeline::view::Now;
+use timeline::words::safe;
+use timeline::{Change, Millis, Model, Uid, chosen};
+
+use super::history::{self, Span};
+use super::lines::{Facts, joined, word};
+use super::{Command, Fact, Home, Value};
+
+/// A pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodDetail {
+    /// Which pod.
+    pub uid: Uid,
+    /// The Deployment, of which there are moments.
+    pub deployment: Uid,
+    /// Its name.
+    pub name: String,
+    /// The state that it is in.
+    pub state: PodState,
+    /// Since when it is in that state.
+    pub since_millis: Millis,
+    /// When all this is so.
+    pub now_millis: Millis,
+    /// Why it is in that state; empty when there is nothing to say.
+    pub why: String,
+    /// What else is known.
+    pub facts: Vec<Fact>,
+    /// The steps from creation to counting that it has made, in order.
+    pub start: Vec<Step>,
+    /// Its containers, in the order of the spec.
+    pub containers: Vec<Container>,
+    /// Its conditions, as far as they are worth a look.
+    pub conditions: Vec<Condition>,
+    /// What happened to it, in order.
+    pub history: Vec<Span>,
+    /// Where to see more.
+    pub commands: Vec<Command>,
+}
+
+/// A step from creation to counting, by arrival here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Step {
+    /// What it was from then on: "scheduled".
+    pub name: String,
+    /// When.
+    pub at_millis: Millis,
+    /// How long that took after the step before.
+    pub after_millis: Millis,
+}
+
+/// A container of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Container {
+    /// Its name.
+    pub name: String,
+    /// Its part in the pod: "init", "sidecar" or "app".
+    pub role: String,
+    /// Its state, in words.
+    pub state: String,
+    /// How often it was started again.
+    pub restarts: u32,
+    /// How it ended last, in words; empty when that was well or it did not end.
+    pub last_end: String,
+}
+
+/// A condition of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Condition {
+    /// `type`.
+    pub kind: String,
+    /// "true", "false" or "unknown".
+    pub status: String,
+    /// Reason and message; empty when neither is said.
+    pub why: String,
+}
+
+impl PodDetail {
+    /// What is told of a pod of a Deployment. `past` is what happened to it, in order, as far as it is kept.
+    #[must_use]
+    pub fn of(home: &Home, deployment: Uid, model: &Model, pod: &Pod, past: &[(Millis, Change)], now: Now) -> Self {
+        Self {
+            uid: pod.uid,
+            deployment,
+            name: safe(&pod.name),
+            state: pod.state(),
+            since_millis: pod.since_millis(),
+            now_millis: now.millis,
+            why: joined(&[&pod.now.reason, &pod.now.message]),
+            facts: facts(model, pod, now),
+            start: start(pod),
+            containers: pod.now.containers.iter().map(container).collect(),
+            conditions: pod.now.conditions.iter().map(condition).collect(),
+            history: history::spans(past, now.millis),
+            commands: commands(home, pod),
+        }
+    }
+
+    /// From its creation to the last step of its start that it has made.
+    #[must_use]
+    pub fn started_in_millis(&self) -> Millis {
+        self.start.iter().map(|step| step.after_millis).sum()
+    }
+}
+
+fn facts(model: &Model, pod: &Pod, now: Now) -> Vec<Fact> {
+    let set = pod.replica_set().and_then(|uid| model.replica_sets.get(&uid));
+    let chosen = chosen::criteria(model, pod, now.skew_millis);
+    let out = if pod.is_out_of_rotation() { "labels no longer match; no ReplicaSet controls it" } else { "" };
+    let grace_ends = pod.now.deletion_at_millis.filter(|_| pod.state() == PodState::Terminating);
+    Facts::default()
+        .value("Revision", set.and_then(ReplicaSet::revision).map(Value::Revision))
+        .text("ReplicaSet", set.map(|set| safe(&set.name)).unwrap_or_default())
+        .text("Out of rotation", out)
+        .text("Node", pod.now.node.as_deref().map(safe).unwrap_or_default())
+        .text("Restarts", pod.now.restarts.to_string())
+        .time("Grace ends", grace_ends)
+        .text("Ended because", pod.end_reason.map(history::because).unwrap_or_default())
+        .text("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())
+        .all()
+}
+
+/// How long each step from creation to counting took.
+fn start(pod: &Pod) -> Vec<Step> {
+    use PodState::{Available, Ready, Starting, Unready};
+    let states = [("scheduled", Starting), ("started", Unready), ("ready", Ready), ("available", Available)];
+    let mut before = pod.first_seen_millis();
+    let mut steps = Vec::new();
+    for (index, (name, _)) in states.iter().enumerate() {
+        // A state that nobody saw was passed when a later one is reached.
+        let reached = |state: PodState| states.iter().skip(index).any(|(_, later)| *later == state);
+        let Some((_, at)) = pod.states.iter().find(|(state, _)| reached(*state)) else { break };
+        steps.push(Step { name: (*name).to_owned(), at_millis: *at, after_millis: at - before });
+        before = *at;
+    }
+    steps
+}
+
+fn container(of: &fact::Container) -> Container {
+    let role = match of.role {
+        Role::Init => "init",
+        Role::Sidecar => "sidecar",
+        Role::App => "app",
+    };
+    let state = match &of.state {
+        None => "no status yet".to_owned(),
+        Some(ContainerState::Running) => "running".to_owned(),
+        Some(ContainerState::Waiting { reason, message }) => joined(&["waiting", reason, message]),
+        Some(ContainerState::Terminated { exit_code, reason, message }) => {
+            joined(&[&format!("ended with exit code {exit_code}"), reason, message])
+        }
+    };
+    let last_end = of.last_exit.as_ref().map(|exit| match safe(&exit.reason).as_str() {
+        "" => format!("exit code {}", exit.code),
+        reason => format!("exit code {} ({reason})", exit.code),
+    });
+    Container {
+        name: safe(&of.name),
+        role: role.to_owned(),
+        state,
+        restarts: of.restarts,
+        last_end: last_end.unwrap_or_default(),
+    }
+}
+
+fn condition(of: &fact::PodCondition) -> Condition {
+    let status = match of.status {
+        Truth::True => "true",
+        Truth::False => "false",
+        Truth::Unknown => "unknown",
+    };
+    Condition { kind: safe(&of.kind), status: status.to_owned(), why: joined(&[&of.reason, &of.message]) }
+}
+
+fn commands(home: &Home, pod: &Pod) -> Vec<Command> {
+    let (namespace, name) = (word(&home.namespace), word(&pod.name));
+    let kubectl = |what: &str, rest: String| Command::new(what, format!("kubectl --namespace {namespace} {rest}"));
+    let mut all = vec![
+        kubectl("Everything about it", format!("describe pod {name}")),
+        kubectl("Its logs", format!("logs {name} --all-containers")),
+    ];
+    if pod.now.restarts > 0 {
+        all.push(kubectl("Its logs before it ended", format!("logs {name} --previous")));
+    }
+    all.push(kubectl("Its Events", format!("get events --field-selector involvedObject.uid={}", pod.uid)));
+    all
+}

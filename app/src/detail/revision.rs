@@ -1,0 +1,162 @@
+//! What is told of one revision.
+
+use serde::{Deserialize, Serialize};
+use timeline::model::{Deployment, ReplicaSet};
+use timeline::phase::PodState;
+use timeline::words::safe;
+use timeline::{Model, rollout};
+
+use super::lines::{Facts, word};
+use super::rollouts::{self, RolloutLine};
+use super::{Command, Fact, Home, Value};
+
+/// A revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RevisionDetail {
+    /// Its number.
+    pub revision: u64,
+    /// Whether it is the current one, and what became of it.
+    pub standing: String,
+    /// What else is known.
+    pub facts: Vec<Fact>,
+    /// Its containers.
+    pub images: Vec<Image>,
+    /// What differs from the revision before, where that is known.
+    pub difference: Option<Difference>,
+    /// Its rollouts, in order.
+    pub rollouts: Vec<RolloutLine>,
+    /// Where to see more, and how to go back to it.
+    pub commands: Vec<Command>,
+}
+
+/// The image of a container.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Image {
+    /// Name of the container.
+    pub container: String,
+    /// The image.
+    pub image: String,
+}
+
+/// What differs from another revision, of the fields that Rollcast reads.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Difference {
+    /// The other one.
+    pub from: u64,
+    /// What differs, a sentence each.
+    pub lines: Vec<String>,
+}
+
+impl RevisionDetail {
+    /// What is told of a revision; `None` when it was never seen.
+    #[must_use]
+    pub fn of(home: &Home, model: &Model, deployment: &Deployment, revision: u64) -> Option<Self> {
+        let set = set_of(model, deployment, revision);
+        let rollouts: Vec<_> = rollouts::lines(deployment).filter(|line| line.revision == revision).collect();
+        if set.is_none() && rollouts.is_empty() {
+            return None;
+        }
+        let is_current = rollout::current_revision(model, deployment) == Some(revision);
+        let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision);
+        let images = set.map(|set| &set.images).or_else(|| last.map(|rollout| &rollout.images));
+        let image =
+            |image: &timeline::fact::Image| Image { container: safe(&image.container), image: safe(&image.image) };
+        Some(Self {
+            revision,
+            standing: standing(is_current, set.and_then(ReplicaSet::revision).filter(|now| *now != revision)),
+            facts: facts(model, set),
+            images: images.into_iter().flatten().map(image).collect(),
+            difference: difference(model, deployment, revision),
+            rollouts,
+            commands: commands(home, revision, is_current, set),
+        })
+    }
+}
+
+/// The ReplicaSet that carries or carried a revision.
+fn set_of<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
+    model.sets_of(deployment.uid).find(|set| set.revisions.iter().any(|(known, _)| *known == revision))
+}
+
+fn standing(is_current: bool, now_is: Option<u64>) -> String {
+    let standing = if is_current { "The current revision." } else { "An earlier revision." };
+    match now_is {
+        Some(now) => format!("{standing} Its ReplicaSet now carries revision {now}: it was rolled back to."),
+        None => standing.to_owned(),
+    }
+}
+
+fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<Fact> {
+    let Some(set) = set else { return Vec::new() };
+    let revisions: Vec<String> = set.revisions.iter().map(|(revision, _)| revision.to_string()).collect();
+    let living = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone);
+    let (pods, available) = living
+        .fold((0, 0), |(pods, available), pod| (pods + 1, available + u32::from(pod.state() == PodState::Available)));
+    let cause = set.now.change_cause.as_deref().filter(|cause| !cause.is_empty());
+    Facts::default()
+        .text("ReplicaSet", safe(&set.name))
+        .text("Revisions", revisions.join(", "))
+        .text("pod-template-hash", safe(&set.template_hash))
+        .text("app.kubernetes.io/version", safe(&set.now.version))
+        .time("Created", Some(set.created_at_millis))
+        .time("Deleted", set.removed_millis)
+        .text("Desired", set.now.counts.wanted.to_string())
+        .text("Pods", format!("{pods}, {available} of them available"))
+        .value("Change cause", cause.map(Value::linked))
+        .all()
+}
+
+/// What differs from the revision before.
+fn difference(model: &Model, deployment: &Deployment, revision: u64) -> Option<Difference> {
+    let known = model.sets_of(deployment.uid).flat_map(|set| set.revisions.iter().map(|(known, _)| *known));
+    let from = known.filter(|known| *known < revision).max()?;
+    let (old, new) = (set_of(model, deployment, from)?, set_of(model, deployment, revision)?);
+    let mut lines = images_that_differ(old, new);
+    let restarted = |revision: u64| {
+        let rollout = deployment.rollouts.iter().find(|rollout| rollout.revision == revision);
+        rollout.and_then(|rollout| rollout.restarted_at.as_ref())
+    };
+    if let Some(at) = restarted(revision).filter(|at| restarted(from) != Some(at)) {
+        lines.push(format!("kubectl rollout restart at {}", safe(at)));
+    }
+    if old.now.min_ready_seconds != new.now.min_ready_seconds {
+        lines.push(format!("minReadySeconds {} → {}", old.now.min_ready_seconds, new.now.min_ready_seconds));
+    }
+    if lines.is_empty() {
+        lines.push("Something that Rollcast does not read: environment, arguments, volumes, resources.".to_owned());
+    }
+    Some(Difference { from, lines })
+}
+
+fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
+    let image = |set: &ReplicaSet, container: &str| {
+        set.images.iter().find(|image| image.container == container).map(|image| safe(&image.image))
+    };
+    let added = new.images.iter().map(|image| image.container.as_str());
+    let removed = old.images.iter().map(|i| i.container.as_str()).filter(|name| image(new, name).is_none());
+    let line = |name: &str| {
+        let shown = safe(name);
+        match (image(old, name), image(new, name)) {
+            (old, new) if old == new => None,
+            (Some(old), Some(new)) => Some(format!("{shown}: image {old} → {new}")),
+            (None, Some(new)) => Some(format!("{shown}: container added, image {new}")),
+            (Some(old), None) => Some(format!("{shown}: container removed, image {old}")),
+            (None, None) => None,
+        }
+    };
+    added.chain(removed).filter_map(line).collect()
+}
+
+fn commands(home: &Home, revision: u64, is_current: bool, set: Option<&ReplicaSet>) -> Vec<Command> {
+    let (namespace, name) = (word(&home.namespace), word(&home.name));
+    let kubectl = |what: &str, rest: String| Command::new(what, format!("kubectl --namespace {namespace} {rest}"));
+    let mut all =
+        vec![kubectl("Full pod template", format!("rollout history deployment/{name} --revision={revision}"))];
+    if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {
+        all.push(kubectl("Its ReplicaSet", format!("describe replicaset {}", word(&set.name))));
+        if !is_current && set.revision() == Some(revision) {
+            all.push(kubectl("Roll back to it", format!("rollout undo deployment/{name} --to-revision={revision}")));
+        }
+    }
+    all
+}

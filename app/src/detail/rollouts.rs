@@ -1,0 +1,187 @@
+//! What is told of the rollouts of a Deployment, each with its moment.
+
+use serde::{Deserialize, Serialize};
+use timeline::model::{Deployment, Rollout};
+use timeline::words::{count, duration, images, is_are, safe};
+use timeline::{Millis, Uid};
+
+use super::Home;
+use crate::address;
+
+/// A rollout of the next revision makes its ReplicaSet this long before it is told.
+const BEFORE_MILLIS: Millis = 250;
+
+/// All rollouts of a Deployment that are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutsDetail {
+    /// Which Deployment.
+    pub deployment: Uid,
+    /// Its name.
+    pub name: String,
+    /// Its rollouts, the last one first.
+    pub rollouts: Vec<RolloutLine>,
+    /// How many before these are forgotten.
+    pub forgotten: u32,
+}
+
+/// One rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RolloutLine {
+    /// Of which revision.
+    pub revision: u64,
+    /// When it began; `None` when that was before watching began.
+    pub started_millis: Option<Millis>,
+    /// How it ended.
+    pub end: End,
+    /// How long it took until it was complete or superseded, where that is known.
+    pub took_millis: Option<Millis>,
+    /// The most pods that there were at once.
+    pub peak_pods: u32,
+    /// The least pods that were available at once.
+    pub min_available: u32,
+    /// Its images.
+    pub images: String,
+    /// The moment at which it is best looked at: when it was complete, or failed, or was superseded. `None` while it goes on.
+    pub moment_millis: Option<Millis>,
+}
+
+/// How a rollout ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum End {
+    /// Everything was there.
+    Complete,
+    /// Another one began before it was complete.
+    Superseded,
+    /// Its progress deadline passed, and it has not gone on since.
+    DeadlinePassed,
+    /// It goes on.
+    InProgress,
+}
+
+impl RolloutsDetail {
+    /// What is told of the rollouts of a Deployment.
+    #[must_use]
+    pub fn of(deployment: &Deployment) -> Self {
+        Self {
+            deployment: deployment.uid,
+            name: safe(&deployment.name),
+            rollouts: lines(deployment).rev().collect(),
+            forgotten: deployment.rollouts_forgotten,
+        }
+    }
+
+    /// What is said of those that are forgotten; empty when there are none.
+    #[must_use]
+    pub fn forgotten_said(&self) -> String {
+        match self.forgotten {
+            0 => String::new(),
+            many => format!("{} before these {} forgotten.", count(many, "rollout"), is_are(many)),
+        }
+    }
+
+    /// The page of a rollout of this Deployment. A revision that is rolled back to has its number no more; its moment stays.
+    #[must_use]
+    pub fn address(&self, home: &Home, line: &RolloutLine) -> String {
+        let Home { cluster, namespace, name, .. } = home;
+        let page = address::permanent(cluster, namespace, name, self.deployment, Some(line.revision));
+        line.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
+    }
+}
+
+/// Every rollout of a Deployment, in order.
+pub(super) fn lines(deployment: &Deployment) -> impl DoubleEndedIterator<Item = RolloutLine> {
+    let next = |index: usize| deployment.rollouts.get(index + 1);
+    deployment.rollouts.iter().enumerate().map(move |(index, rollout)| RolloutLine::of(rollout, next(index)))
+}
+
+impl RolloutLine {
+    fn of(rollout: &Rollout, next: Option<&Rollout>) -> Self {
+        let (end, ended_millis) = if rollout.completed_millis.is_some() {
+            (End::Complete, rollout.completed_millis)
+        } else if rollout.superseded_millis.is_some() {
+            (End::Superseded, rollout.superseded_millis)
+        } else if rollout.deadline_exceeded_millis.is_some() {
+            (End::DeadlinePassed, None)
+        } else {
+            (End::InProgress, None)
+        };
+        Self {
+            revision: rollout.revision,
+            started_millis: rollout.started_millis,
+            end,
+            took_millis: rollout.started_millis.zip(ended_millis).map(|(from, to)| to - from),
+            peak_pods: rollout.peak_pods,
+            min_available: rollout.min_available,
+            images: images(&rollout.images),
+            moment_millis: moment(rollout, next),
+        }
+    }
+
+    /// How it ended: "complete after 12 s".
+    #[must_use]
+    pub fn ended(&self) -> String {
+        let end = match self.end {
+            End::Complete => "complete",
+            End::Superseded => "superseded",
+            End::DeadlinePassed => "progress deadline passed",
+            End::InProgress => "in progress",
+        };
+        self.took_millis.map_or_else(|| end.to_owned(), |took| format!("{end} after {}", duration(took)))
+    }
+
+    /// The same where rollouts are told one after the other: "took 12 s, complete".
+    #[must_use]
+    pub fn took(&self) -> String {
+        match self.took_millis.filter(|_| self.end == End::Complete) {
+            Some(took) => format!("took {}, complete", duration(took)),
+            None => self.ended(),
+        }
+    }
+
+    /// When it began, where times are told as `stamp` tells them.
+    #[must_use]
+    pub fn began(&self, stamp: impl FnOnce(Millis) -> String) -> String {
+        self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
+    }
+
+    /// Most pods and least available ones.
+    #[must_use]
+    pub fn extremes(&self) -> String {
+        format!("At most {}, at least {} available.", count(self.peak_pods, "pod"), self.min_available)
+    }
+}
+
+fn moment(rollout: &Rollout, next: Option<&Rollout>) -> Option<Millis> {
+    let before_next = || next.and_then(|next| next.started_millis).map(|at| at - BEFORE_MILLIS);
+    rollout
+        .completed_millis
+        .or(rollout.superseded_millis.map(|at| at - BEFORE_MILLIS))
+        .or_else(before_next)
+        .or(rollout.deadline_exceeded_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rollouts_are_told_with_their_ends() {
+        let line = |end, took_millis| RolloutLine {
+            revision: 2,
+            started_millis: None,
+            end,
+            took_millis,
+            peak_pods: 1,
+            min_available: 3,
+            images: String::new(),
+            moment_millis: None,
+        };
+        assert_eq!(line(End::Complete, Some(12_000)).took(), "took 12 s, complete");
+        assert_eq!(line(End::Complete, Some(12_000)).ended(), "complete after 12 s");
+        assert_eq!(line(End::Complete, None).took(), "complete");
+        assert_eq!(line(End::Superseded, Some(12_000)).took(), "superseded after 12 s");
+        assert_eq!(line(End::InProgress, None).ended(), "in progress");
+        assert_eq!(line(End::DeadlinePassed, None).extremes(), "At most 1 pod, at least 3 available.");
+        assert_eq!(line(End::InProgress, None).began(|_| String::new()), "before watching began");
+    }
+}
