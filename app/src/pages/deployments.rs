@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use leptos::ev;
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_url};
 use send_wrapper::SendWrapper;
 use timeline::list::Query;
@@ -19,6 +18,7 @@ use crate::components::list::filter::{Filter, Inputs};
 use crate::components::list::nothing::Nothing;
 use crate::components::list::pages::Pages;
 use crate::components::list::rows::ListRows;
+use crate::components::title::PageTitle;
 use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
 use crate::list::query::Parameters;
@@ -58,7 +58,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         view! { <Pages query=page.query window=page.window lines/> }
     });
     view! {
-        <Title text=move || words::title(&overall.read(), &query.read())/>
+        <PageTitle text=Signal::derive(move || words::title(&overall.read(), &query.read()))/>
         <header class="top">
             <Brand/>
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_url;
 use send_wrapper::SendWrapper;
 
@@ -12,6 +11,7 @@ use crate::app::First;
 use crate::browser;
 use crate::browser::placed;
 use crate::components::banner::Banner;
+use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
 use crate::components::wall::calm::CalmLine;
 use crate::components::wall::legend::WallLegend;
@@ -53,7 +53,7 @@ pub fn WallPage() -> impl IntoView {
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     let shifted = shifting();
     view! {
-        <Title text=title/>
+        <PageTitle text=Signal::derive(title)/>
         <main class="wall" data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
             <Banner test_id="stale" words=Signal::derive(stale)/>
             <h1 class="aside">{list::heading(&query)}</h1>
