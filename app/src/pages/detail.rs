@@ -1,13 +1,13 @@
 //! The page of a pod, of a revision, of all rollouts, or of links to share: a detail alone.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use timeline::words::safe;
 
 use crate::app::First;
 use crate::browser;
 use crate::components::brand::Brand;
 use crate::components::detail::view::DetailView;
+use crate::components::title::PageTitle;
 use crate::payload::{DetailPayload, Payload};
 
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
@@ -24,7 +24,7 @@ pub fn DetailPage() -> impl IntoView {
         let title = detail.page_title(&home);
         let (page, name) = (home.page(), safe(&home.name));
         view! {
-            <Title text=title.clone()/>
+            <PageTitle text=Signal::stored(title.clone())/>
             <header class="top">
                 <Brand/>
                 <nav class="crumb" aria-label="Where this is"><a href=page>{name}</a></nav>

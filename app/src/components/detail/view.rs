@@ -21,7 +21,7 @@ pub fn DetailView(
     let home = StoredValue::new(home);
     let subject = Memo::new(move |_| detail.with(Detail::subject));
     move || {
-        subject.track();
+        let _ = subject.get(); // what is shown of another subject is another view
         match detail.get_untracked() {
             Detail::Pod(first) => {
                 let pod = following(detail, *first, |detail| match detail {
