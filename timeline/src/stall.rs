@@ -11,6 +11,7 @@ use crate::phase::PodState;
 use crate::verdict::{self, KubectlVerdict};
 use crate::view::Now;
 use crate::{Millis, Model, order, rollout};
+use certain::PullFailure;
 
 /// A pod that runs this long without being ready is worth a sentence of its own.
 const SLOW_READINESS_MILLIS: Millis = 10_000;
@@ -256,11 +257,19 @@ impl Scene<'_> {
             match same {
                 Some(cause) => {
                     cause.pods += 1;
-                    // The one that crashed most often stands for all.
-                    if let (CauseKind::Crash { restarts: most, .. }, CauseKind::Crash { restarts, .. }) =
-                        (&cause.kind, &kind)
-                        && restarts > most
-                    {
+                    // The one that crashed most often stands for all, or the first one that says why.
+                    let says_more = match (&cause.kind, &kind) {
+                        (CauseKind::Crash { restarts: most, .. }, CauseKind::Crash { restarts, .. }) => restarts > most,
+                        (CauseKind::Image { .. }, _) => {
+                            let why = |reason: &str, message: &str| {
+                                certain::pull_failure(reason, message, std::iter::empty())
+                            };
+                            why(&cause.evidence.reason, &cause.evidence.message) == PullFailure::Other
+                                && why(&pod.now.reason, &pod.now.message) != PullFailure::Other
+                        }
+                        _ => false,
+                    };
+                    if says_more {
                         (cause.kind, cause.evidence) = (kind, of_pod(pod, troubled_since(pod)));
                     }
                 }

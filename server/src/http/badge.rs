@@ -43,7 +43,7 @@ pub(super) async fn badge(
     // What was said last is not how it is while nobody hears of the cluster.
     let state = rollcast.clusters.get(&cluster).map(|hub| hub.connection().borrow().state.clone());
     let said = match state {
-        Some(ConnectionState::Stale { why, .. }) => Some(("No word".to_owned(), Tone::Quiet, why)),
+        Some(ConnectionState::Stale { why, .. }) => Some(("No data".to_owned(), Tone::Quiet, why)),
         Some(ConnectionState::Connecting) => {
             Some(("Connecting".to_owned(), Tone::Quiet, "The cluster is being listed.".to_owned()))
         }
