@@ -191,7 +191,7 @@ pub(super) async fn wall(State(rollcast): State<Arc<Rollcast>>, parameters: Para
             render(&rollcast, Payload::Wall(Box::new(payload)), status, request).await
         }
         Err(wrong) => {
-            let instead = vec![("/wall".to_owned(), "The wall of everything".to_owned())];
+            let instead = vec![("/wall".to_owned(), "The wall with all Deployments".to_owned())];
             refuse(&rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await
         }
     }

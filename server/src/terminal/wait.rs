@@ -52,7 +52,7 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
         }
         let silent = match &from.server {
             Some(address) => format!("{} does not answer", plain(address)),
-            None => "the credentials for the cluster did not come".to_owned(),
+            None => "the credentials for the cluster did not come in time".to_owned(),
         };
         wait.tell(&format!(
             "{} {}: nothing was seen: {silent}.",
