@@ -8,7 +8,6 @@ use crate::browser;
 use crate::components::brand::Brand;
 use crate::components::detail::view::DetailView;
 use crate::components::title::PageTitle;
-use crate::components::title::PageTitle;
 use crate::payload::{DetailPayload, Payload};
 
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
