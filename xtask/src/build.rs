@@ -9,6 +9,11 @@ use crate::{page, sh};
 /// Builds page and server; returns the path of the development binary.
 pub fn build() -> Result<PathBuf> {
     page::build()?;
+    server()
+}
+
+/// Builds the server alone; returns the path of the development binary.
+pub fn server() -> Result<PathBuf> {
     sh::run(&mut sh::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
     Ok(sh::at("target/debug/rollcast"))
 }
@@ -37,12 +42,18 @@ pub fn demo(arguments: &[String]) -> Result<()> {
 }
 
 fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {
+    sh::run(&mut playground_command(rollcast, arguments))
+}
+
+/// What starts the playground.
+pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process::Command {
     let kubeconfig = sh::at("target/playground.kubeconfig");
     let mut command = sh::command(rollcast, &["demo"]);
     if !arguments.iter().any(|argument| argument.starts_with("--write-kubeconfig")) {
         command.arg("--write-kubeconfig").arg(kubeconfig);
     }
-    sh::run(command.args(arguments))
+    command.args(arguments);
+    command
 }
 
 /// A simulated cluster of many pods that change, optimised.

@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | load | test | invariants | cluster | lint | size | bench | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | test | invariants | cluster | lint | size | bench | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -7,6 +7,7 @@ mod bench;
 mod build;
 mod check;
 mod cluster;
+mod dev;
 mod fonts;
 mod page;
 mod setup;
@@ -38,6 +39,12 @@ enum Command {
     },
     /// Build server and page and start the playground: a simulated cluster to do things to
     Demo {
+        /// Arguments for `rollcast demo`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Start the playground and build the page again whenever a file of it changes: a component is in the browser within seconds
+    Dev {
         /// Arguments for `rollcast demo`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -101,6 +108,7 @@ fn run(command: Command) -> Result<()> {
         Command::Setup => setup::everything(),
         Command::Run { arguments } => build::run(&arguments),
         Command::Demo { arguments } => build::demo(&arguments),
+        Command::Dev { arguments } => dev::run(&arguments),
         Command::Load { pods, rate, seed } => build::load(pods, rate, seed),
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),

@@ -1,0 +1,63 @@
+//! For whoever changes the page: builds it quickly and again with every change, and starts the program anew when it was built anew.
+//!
+//! Components run on both sides, so both are built: the browser's program without optimising its size, the server as in every development
+//! build. A page that is open loads itself again when its server has another build.
+
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Result;
+
+use crate::page::{self, Speed};
+use crate::{build, sh};
+
+/// Whose changes are seen.
+const SOURCES: [&str; 5] = ["app/src", "timeline/src", "server/src", "style", "public"];
+/// How often they are looked at.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Runs until it is interrupted.
+pub fn run(arguments: &[String]) -> Result<()> {
+    let mut running: Option<Child> = None;
+    let mut seen = None;
+    loop {
+        let changed = latest();
+        if seen != changed {
+            seen = changed;
+            match made() {
+                Ok(program) => {
+                    stop(running.take());
+                    running = Some(build::playground_command(&program, arguments).spawn()?);
+                }
+                Err(error) => sh::say(&format!("not built: {error:#}")),
+            }
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn made() -> Result<std::path::PathBuf> {
+    page::build_as(Speed::Soon)?;
+    build::server()
+}
+
+fn stop(running: Option<Child>) {
+    if let Some(mut running) = running {
+        let _ = running.kill(); // it may have ended by itself
+        let _ = running.wait();
+    }
+}
+
+/// When the last change was made.
+fn latest() -> Option<SystemTime> {
+    SOURCES.iter().filter_map(|folder| latest_of(&sh::at(folder))).max()
+}
+
+fn latest_of(path: &Path) -> Option<SystemTime> {
+    if !path.is_dir() {
+        return path.metadata().and_then(|data| data.modified()).ok();
+    }
+    let entries = std::fs::read_dir(path).ok()?;
+    entries.flatten().filter_map(|entry| latest_of(&entry.path())).max()
+}
