@@ -114,7 +114,7 @@ impl Pair<'_> {
         self.late.reasons.iter().all(|cause| {
             let told = essence(&cause.sentence);
             let mut others = self.all.reasons.iter().filter(|other| essence(&other.sentence) == told);
-            let says_since = cause.sentence.contains(" since ") || cause.sentence.contains(" in ");
+            let says_since = ["not ready", "behind for", " in "].iter().any(|words| cause.sentence.contains(words));
             others.any(|other| {
                 let (one, other) = (&cause.evidence, &other.evidence);
                 one.object != other.object || !says_since || one.is_least || one.since_millis == other.since_millis
@@ -133,6 +133,12 @@ impl Pair<'_> {
             || (all.badge == late.badge && all.sentence == late.sentence)
             // That nothing gets on is told once nothing got on for a while.
             || (all.badge == "Stalled" && self.watched_millis < PATIENCE_MILLIS && late.tone == Tone::Busy)
+            // Why an image cannot be pulled may be told by an Event alone, and Events of before are not listed.
+            // Whose fault it is may be told as less than a rollout's, where that it rolls out was not seen.
+            || (all.tone == late.tone && all.tone == Tone::Bad && same_matter(&all.sentence, &late.sentence))
+            // That containers crash is told of pods that were seen to fail: those that run again for the moment look well.
+            || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.tone == Tone::Busy)
+            || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.sentence.contains(" is stuck: "))
             // Why pods are missing is not known where nobody saw it.
             || (is_bare && late.badge == "Catching up")
             || (is_bare && late.badge == "Stalled" && all.tone == Tone::Bad)
@@ -147,6 +153,18 @@ impl Pair<'_> {
         });
         late == all || without_past.as_ref() == Some(late)
     }
+}
+
+/// A headline that names why.
+fn says_failure(sentence: &str) -> bool {
+    [" cannot start: ", " is failing: ", " is blocked: ", " available: "].iter().any(|words| sentence.contains(words))
+}
+
+/// Two headlines that name the same cause.
+fn same_matter(all: &str, late: &str) -> bool {
+    let matter = |sentence: &str| sentence.split_once(": ").map(|(_, matter)| matter.to_owned());
+    let known = matter(all).map(|matter| matter.replace("is not found", "cannot be pulled"));
+    says_failure(all) && says_failure(late) && (matter(late) == matter(all) || matter(late) == known)
 }
 
 /// A cause without how often, since when and which pod.

@@ -90,7 +90,7 @@ fn a_replica_set_that_is_deleted_again_and_again_counts_once() {
     assert_eq!(deleted.len(), 3);
     for line in deleted {
         assert!(
-            line.starts_with("ReplicaSet ") && line.contains(" deleted by hand, created again at once; "),
+            line.starts_with("ReplicaSet ") && line.contains(" deleted manually, created again at once; "),
             "{line}"
         );
         assert!(line.ends_with(" with nothing available."), "{line}");
@@ -114,7 +114,7 @@ fn what_was_said_under_other_limits_stands_and_more_than_the_new_ones_allow_says
     assert_eq!(after.lines(&[LineKind::Step]), steps);
     let said = after.view().budget;
     assert!(
-        said.starts_with("15 asked for, above the ceiling of 11 since it was lowered (ceiling 11 = 10 + 1)"),
+        said.starts_with("15 asked for, above the ceiling of 11 since it was lowered (ceiling 11 = 10 + maxSurge 1)"),
         "{said}"
     );
     // Scaled down in the middle: the step before keeps its ceiling too.
@@ -220,7 +220,7 @@ fn what_a_node_evicted_is_told_at_once_and_counts_nowhere_afterwards() {
     });
     recorder.pass(10_000);
     let told = Played::of(&recorder).lines(&[LineKind::Outside]);
-    assert!(told.last().unwrap().contains("deleted from outside the rollout; the revision stays 1."), "{told:?}");
+    assert!(told.last().unwrap().contains("deleted manually; the revision stays 1."), "{told:?}");
     // Growing beside it is growing, and its eviction no cause.
     act(&mut recorder, Action::Scale(6));
     let said = said_meanwhile(&mut recorder, 5_000);

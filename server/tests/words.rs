@@ -61,7 +61,10 @@ fn said(text: &str) -> String {
                 verdict.sentence
             )
             .unwrap();
-            writeln!(out, "          {}", verdict.why).unwrap();
+            let remedy = view.remedy.map(|remedy| format!("{}: {}", remedy.what, remedy.command)).unwrap_or_default();
+            for line in [&verdict.why, &view.next, &remedy].into_iter().filter(|line| !line.is_empty()) {
+                writeln!(out, "          {line}").unwrap();
+            }
             if deployment.deleted_millis.is_none() && view.limits.ceiling != 0 {
                 writeln!(out, "          {}", view.budget).unwrap();
             }

@@ -175,7 +175,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         limits_since_millis: looked.limits_since(),
         hold: looked.hold(),
         counts: looked.counts,
-        sets: set_counts(model, looked.deployment),
+        sets: set_counts(model, looked.deployment, looked.sees_pods),
         wanted: looked.deployment.now.spec.replicas,
         limits: looked.limits,
         revision: looked.revision(),
@@ -228,6 +228,8 @@ pub struct Looked<'m> {
     pub kubectl: KubectlVerdict,
     /// Pods that the ReplicaSet controller is yet to make, and to remove.
     pub owed: (u32, u32),
+    /// Pods are seen; else only what ReplicaSets report is known.
+    pub sees_pods: bool,
     /// Causes, the most decisive first.
     pub causes: Vec<Cause>,
     /// When the progress deadline passes, or passed, by our clock; `None` when no deadline runs.
@@ -244,7 +246,7 @@ impl<'m> Looked<'m> {
         let sums = if sees_pods { Sums::of_pods(model, deployment) } else { Sums::of(model, deployment) };
         let limits = budget::limits(&deployment.now.spec);
         let next = budget::next(&deployment.now.spec, &sums);
-        let scene = Scene { model, deployment, sums: &sums, next, limits, now };
+        let scene = Scene { model, deployment, sums: &sums, next, limits, sees_pods, now };
         let causes = if deployment.is_over() { Vec::new() } else { scene.causes() };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
@@ -265,6 +267,7 @@ impl<'m> Looked<'m> {
             next,
             kubectl,
             owed,
+            sees_pods,
             causes,
             deadline_millis,
             now_millis: now.millis,

@@ -2,7 +2,8 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use leptos::web_sys::{Element, KeyboardEvent};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, KeyboardEvent};
 
 use crate::browser::focus;
 
@@ -10,8 +11,14 @@ use crate::browser::focus;
 const ROW: &str = "a.row";
 
 /// A key was pressed somewhere on the page; true when it meant something here.
-pub fn pressed(event: &KeyboardEvent, search: NodeRef<html::Input>, labels: NodeRef<html::Input>, rows: NodeRef<html::Div>) -> bool {
-    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+pub fn pressed(
+    event: &KeyboardEvent,
+    search: NodeRef<html::Input>,
+    labels: NodeRef<html::Input>,
+    rows: NodeRef<html::Div>,
+) -> bool {
+    // Browsers that fill in forms tell of keys that are none.
+    if !event.is_instance_of::<KeyboardEvent>() || event.ctrl_key() || event.meta_key() || event.alt_key() {
         return false;
     }
     let Some(rows) = rows.get_untracked() else { return false };

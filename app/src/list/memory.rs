@@ -71,7 +71,9 @@ impl ListMemory {
     #[must_use]
     pub fn recall(self, address: &str, written: &str) -> Option<Left> {
         let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
-        let find = |lists: &Vec<(String, Left)>| lists.iter().find(|(known, _)| known == address).map(|(_, left)| left.clone());
+        let find = |lists: &Vec<(String, Left)>| {
+            lists.iter().find(|(known, _)| known == address).map(|(_, left)| left.clone())
+        };
         let mut left = self.lists.try_with_value(find).flatten()?;
         if !is_back {
             left.view.scrolled_px = 0.0;

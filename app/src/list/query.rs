@@ -12,7 +12,12 @@ impl Parameters {
     #[must_use]
     pub fn of(search: &str) -> Self {
         let pairs = search.split('&').filter(|pair| !pair.is_empty());
-        Self(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(name, value)| (decoded(name), decoded(value))).collect())
+        Self(
+            pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .map(|(name, value)| (decoded(name), decoded(value)))
+                .collect(),
+        )
     }
 
     /// What is written there; `None` where nothing is.
@@ -77,8 +82,14 @@ mod tests {
         for text in ["", "nginx live", "a&b=c", "50%", "%2541", "1+1", "ümlaut ☸", " web "] {
             for group in [None, Some(Group::Calm), Some(Group::Stuck)] {
                 for place in [None, Some("arn:aws:eks/prod eu".to_owned())] {
-                    let query =
-                        Query { text: text.into(), labels: "app in (a,b)".into(), group, by: By::Place, namespace: place, cluster: None };
+                    let query = Query {
+                        text: text.into(),
+                        labels: "app in (a,b)".into(),
+                        group,
+                        by: By::Place,
+                        namespace: place,
+                        cluster: None,
+                    };
                     let address = address::list(&query);
                     let (_, search) = address.split_once('?').unwrap();
                     assert_eq!(Parameters::of(search).query(None, None), query, "{address}");

@@ -35,7 +35,8 @@ impl Tiny {
         let mut steps: Vec<(i64, [u32; 4])> = lately.steps.iter().map(|(after, counts)| (x(*after), *counts)).collect();
         steps.insert(0, (0, steps.first().map_or(summary.pods, |(_, counts)| *counts)));
         let all = |counts: &[u32; 4], layers: usize| i64::from(counts.iter().take(layers).sum::<u32>());
-        let most = steps.iter().map(|(_, counts)| all(counts, 4)).max().unwrap_or(0).max(i64::from(summary.wanted)).max(1);
+        let most =
+            steps.iter().map(|(_, counts)| all(counts, 4)).max().unwrap_or(0).max(i64::from(summary.wanted)).max(1);
         let y = |pods: i64| HIGH - pods * HIGH / most;
         let layer = |layer: usize| {
             let mut path = String::new();

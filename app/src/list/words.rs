@@ -67,7 +67,8 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = *query == Query { by: query.by, ..Query::default() };
     let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
-    let connecting: Vec<String> = overall.clusters.iter().filter(connecting).map(|cluster| safe(&cluster.name)).collect();
+    let connecting: Vec<String> =
+        overall.clusters.iter().filter(connecting).map(|cluster| safe(&cluster.name)).collect();
     let words = match (overall.lines(), overall.all) {
         (1.., _) => return (String::new(), false),
         (0, 1..) => "Nothing here that matches. Ask for less.".to_owned(),
@@ -78,7 +79,10 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
         (0, 0) if !connecting.is_empty() => {
             format!("Connecting to {}. Deployments appear here as soon as they are known.", list(&connecting))
         }
-        (0, 0) => "No Deployments are known here yet. They appear as soon as a cluster answers; why none does is said above.".to_owned(),
+        (0, 0) => {
+            "No Deployments are known here yet. They appear as soon as a cluster answers; why none does is said above."
+                .to_owned()
+        }
     };
     (words, !is_whole)
 }
@@ -124,7 +128,12 @@ mod tests {
     use timeline::words::clock;
 
     fn cluster(name: &str, state: ConnectionState) -> ClusterState {
-        ClusterState { name: name.into(), accent: 0, connection: Connection { state, ..Connection::default() }, now_millis: 0 }
+        ClusterState {
+            name: name.into(),
+            accent: 0,
+            connection: Connection { state, ..Connection::default() },
+            now_millis: 0,
+        }
     }
 
     fn stale(retry_at_millis: Option<Millis>) -> ConnectionState {
@@ -137,9 +146,7 @@ mod tests {
 
     #[test]
     fn trouble_says_since_when_why_and_what_is_shown() {
-        let told = |overall: &Overall| {
-            troubled(overall, |at| format!("{} UTC", clock(at)), |why, _| why.to_owned())
-        };
+        let told = |overall: &Overall| troubled(overall, |at| format!("{} UTC", clock(at)), |why, _| why.to_owned());
         let one = vec![cluster("dead", stale(Some(5_000)))];
         assert_eq!(
             told(&overall(2, one.clone())),
@@ -156,8 +163,15 @@ mod tests {
         let live = || vec![cluster("a", ConnectionState::Live)];
         assert!(said(&overall(0, live()), &all).0.contains("kubectl create deployment"));
         let connecting = vec![cluster("a", ConnectionState::Connecting), cluster("b", stale(None))];
-        assert_eq!(said(&overall(0, connecting), &all).0, "Connecting to a. Deployments appear here as soon as they are known.");
-        assert!(said(&overall(0, vec![cluster("b", stale(None))]), &all).0.starts_with("No Deployments are known here yet."));
+        assert_eq!(
+            said(&overall(0, connecting), &all).0,
+            "Connecting to a. Deployments appear here as soon as they are known."
+        );
+        assert!(
+            said(&overall(0, vec![cluster("b", stale(None))]), &all)
+                .0
+                .starts_with("No Deployments are known here yet.")
+        );
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
         assert!(words.starts_with("Nothing here that matches.") && is_part);

@@ -6,3 +6,104 @@ pub mod detail;
 pub mod missing;
 pub mod rollout;
 pub mod wall;
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use leptos::prelude::*;
+    use leptos_router::location::RequestUrl;
+    use timeline::Uid;
+    use timeline::frame::{Connection, ConnectionState};
+    use timeline::list::{ClusterState, Common, Entry, Group, Head, Line, News, Overall, Query, Window};
+    use timeline::verdict::KubectlVerdict;
+    use timeline::view::{Lately, Summary, Tone, Verdict};
+
+    use crate::app::{App, AppProps};
+    use crate::payload::{ListPayload, Page, Payload, WallPayload};
+
+    fn list(query: Query) -> ListPayload {
+        let verdict = Verdict {
+            badge: "Rolling out".into(),
+            tone: Tone::Busy,
+            sentence: "Revision 2 <b>is</b> replacing revision 1.".into(),
+            why: "Since 14:02:05 UTC.".into(),
+            kubectl: KubectlVerdict::Complete,
+        };
+        let summary = Summary {
+            uid: Uid::from_bits(7),
+            namespace: "shop".into(),
+            name: "web".into(),
+            revision: Some(2),
+            replaces: Some(1),
+            images: "web:v2".into(),
+            verdict,
+            next: "The next pod is created.".into(),
+            pods: [1, 2, 1, 0],
+            wanted: 4,
+            lately: Lately::default(),
+            since_millis: 50_000,
+            finished_millis: None,
+        };
+        let connection = Connection { state: ConnectionState::Live, ..Connection::default() };
+        let overall = Overall {
+            clusters: vec![ClusterState { name: "prod/eu".into(), accent: 3, connection, now_millis: 62_000 }],
+            counts: [0, 1, 0, 0],
+            all: 90,
+            heads: vec![Head { of: Common::Group(Group::Moving), lines: 1 }],
+            trouble: String::new(),
+        };
+        let news = News {
+            is_anew: true,
+            now_millis: vec![62_000],
+            overall: Some(overall),
+            order: Some((0, vec![1])),
+            lines: vec![(1, Line::Whole(Box::new(Entry { cluster: 0, summary })))],
+        };
+        ListPayload { query, window: Window { from: 0, to: 50 }, news }
+    }
+
+    fn rendered(address: &str, payload: Payload) -> String {
+        let owner = Owner::new();
+        owner.with(|| {
+            provide_context(RequestUrl::new(address));
+            App(AppProps { page: Page { build: "b".into(), payload, playground: None } }).to_html()
+        })
+    }
+
+    #[test]
+    fn the_server_renders_the_list_that_the_address_asks_for() {
+        let query = Query { text: "we\"b".into(), cluster: Some("prod/eu".into()), ..Query::default() };
+        let html = rendered("/clusters/prod%2Feu?q=we%22b", Payload::List(Box::new(list(query))));
+        for part in [
+            "href=\"/clusters/prod%2Feu/namespaces/shop/deployments/web\"",
+            "href=\"/clusters/prod%2Feu/namespaces/shop/deployments/web/rollouts\"",
+            "data-testid=\"head\"",
+            "we&quot;b",
+            "Deployments of prod/eu",
+            "&lt;b&gt;is&lt;/b&gt;",
+            "3/4",
+            "aria-current=\"true\"",
+        ] {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+        assert!(!html.contains("style="), "styles in markup are forbidden: {html}");
+    }
+
+    #[test]
+    fn the_server_renders_the_wall_and_its_free_seats() {
+        let list = list(Query::default());
+        let wall = WallPayload { list, rotate_seconds: 12, columns: 3, has_sound: true };
+        let html = rendered("/wall?columns=3&sound=on", Payload::Wall(Box::new(wall)));
+        for part in [
+            "columns-3",
+            "data-sound=\"on\"",
+            "id=\"t3-tile\"",
+            "data-count=\"0\"",
+            "0 stable",
+            "prod/eu live",
+            "inert",
+        ] {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+        assert!(!html.contains("style="), "styles in markup are forbidden: {html}");
+    }
+}

@@ -8,6 +8,7 @@ use leptos_router::hooks::use_url;
 use send_wrapper::SendWrapper;
 
 use crate::app::First;
+use crate::browser;
 use crate::browser::placed;
 use crate::components::banner::Banner;
 use crate::components::title::PageTitle;
@@ -26,7 +27,6 @@ use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
 use crate::wall::{self, shift};
 use crate::zone::Zone;
-use crate::browser;
 
 /// The page.
 #[component]

@@ -1,10 +1,10 @@
 //! A screen that stays awake while the wall is seen. For browsers only, from effects.
 
+use js_sys::{Function, Promise, Reflect};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use js_sys::{Function, Promise, Reflect};
 
 use crate::browser;
 

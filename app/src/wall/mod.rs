@@ -176,8 +176,8 @@ pub fn stale(overall: &Overall, is_linked: bool, heard_millis: Millis, stamp: im
 #[must_use]
 pub fn size(letters: usize) -> &'static str {
     match letters {
-        0..=230 => "says",
-        231..=380 => "says long",
+        0..=330 => "says",
+        331..=480 => "says long",
         _ => "says longest",
     }
 }
@@ -202,7 +202,12 @@ mod tests {
     use timeline::words::clock;
 
     fn cluster(name: &str, state: ConnectionState) -> ClusterState {
-        ClusterState { name: name.into(), accent: 0, connection: Connection { state, ..Connection::default() }, now_millis: 0 }
+        ClusterState {
+            name: name.into(),
+            accent: 0,
+            connection: Connection { state, ..Connection::default() },
+            now_millis: 0,
+        }
     }
 
     fn dead() -> ClusterState {
@@ -232,7 +237,10 @@ mod tests {
         let live = || cluster("a", ConnectionState::Live);
         let said = |overall: &Overall| calm(overall, "", clock);
         assert_eq!(said(&overall(1_284, vec![live()])), "1,284 Deployments, nothing in progress.");
-        assert_eq!(calm(&overall(1, vec![live()]), "Last: web, 2 s ago.", clock), "1 Deployment, nothing in progress. Last: web, 2 s ago.");
+        assert_eq!(
+            calm(&overall(1, vec![live()]), "Last: web, 2 s ago.", clock),
+            "1 Deployment, nothing in progress. Last: web, 2 s ago."
+        );
         assert_eq!(said(&overall(0, vec![live()])), "No Deployments here yet.");
         assert_eq!(
             said(&overall(1, vec![live(), dead()])),
@@ -255,6 +263,6 @@ mod tests {
 
     #[test]
     fn long_texts_are_smaller_not_shorter() {
-        assert_eq!([10, 230, 231, 900].map(size), ["says", "says", "says long", "says longest"]);
+        assert_eq!([10, 330, 331, 900].map(size), ["says", "says", "says long", "says longest"]);
     }
 }

@@ -20,6 +20,9 @@ mod tests {
 
     #[test]
     fn every_place_is_near_and_the_first_one_comes_back() {
-        assert_eq!([0, 1, 8, 64].map(style), ["0px, 0px", "2px, 0px", "0px, 2px", "0px, 0px"].map(|at| format!("transform:translate({at})")));
+        assert_eq!(
+            [0, 1, 8, 64].map(style),
+            ["0px, 0px", "2px, 0px", "0px, 2px", "0px, 0px"].map(|at| format!("transform:translate({at})"))
+        );
     }
 }

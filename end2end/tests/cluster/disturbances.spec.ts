@@ -19,7 +19,7 @@ test("a killed pod raises no revision and lingers beside its replacement", async
   await expect(rollout.living(1)).toHaveCount(3);
   await expect(rollout.verdict).toHaveText("Revision 1 is live: 3 of 3 available.");
   await expect(rollout.beside(2)).toHaveCount(0);
-  await expect(rollout.story).toContainText("deleted from outside the rollout; the revision stays");
+  await expect(rollout.story).toContainText("deleted manually; the revision stays");
 });
 
 test("a relabelled pod moves out of rotation and back", async ({ page, serve, tell }) => {
@@ -35,7 +35,7 @@ test("a relabelled pod moves out of rotation and back", async ({ page, serve, te
   await expect(rollout.pods("out", "available")).toHaveCount(1);
   await story.steps(2); // its replacement is up
   await expect(rollout.pods(1, "available")).toHaveCount(3);
-  await expect(rollout.why).toContainText("1 pod runs out of rotation.");
+  await expect(rollout.why).toContainText("1 pod is running outside its ReplicaSet.");
   await expect(rollout.story).toContainText("released by revision 1: its labels no longer match");
 
   await story.toTheEnd(); // the label is back: one of four goes

@@ -28,7 +28,7 @@ test("three namespaces and three clusters, of which one is dead, on one list and
   // Each namespace tells its own story.
   await Promise.all([rollout.toTheEnd(), stuck.next(), killed.next()]);
   await expect(row(rollout.namespace)).toContainText("Revision 3 is live");
-  await expect(row(stuck.namespace)).toContainText(/Revision 2 is (replacing|stuck)/);
+  await expect(row(stuck.namespace)).toContainText(/Revision 2 (is replacing|cannot start)/);
   await expect(row(stuck.namespace)).toContainText("cannot be pulled");
   await expect(row(killed.namespace)).toContainText("Revision 1");
 

@@ -45,7 +45,7 @@ for (const path of ["/", "/wall"])
     await hide(page);
     const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
     await page.goto(server.address + path);
-    await expect(page).toHaveTitle(/^1 under way/, { timeout: 30_000 });
+    await expect(page).toHaveTitle(/^1 in progress/, { timeout: 30_000 });
     await expect(page).toHaveTitle(/^Nothing in progress/, { timeout: 30_000 });
   });
 

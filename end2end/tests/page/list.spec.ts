@@ -30,10 +30,10 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(rows).toHaveCount(3);
   await page.getByRole("link", { name: "Stuck 1" }).click();
   await expect(rows).toHaveCount(1);
-  await expect(rows).toContainText("Revision 2 is stuck");
+  await expect(rows).toContainText("Revision 2 cannot start");
   await expect(page).toHaveURL(/[?]show=stuck$/);
   await rows.click();
-  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is stuck");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 cannot start");
   await page.goBack();
   await expect(rows).toHaveCount(1);
   await page.goBack();
@@ -76,8 +76,8 @@ test("lines change, come and go while one looks", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), recording("deleted-and-recreated"), "--speed", "2", "--loop"]));
   await page.goto(server.address);
   await page.waitForSelector("html[data-live=true]");
-  await expect(page.getByTestId("head").filter({ hasText: "Under way" })).toBeVisible({ timeout: 30_000 });
-  await expect(page).toHaveTitle(/under way — Rollcast$/);
+  await expect(page.getByTestId("head").filter({ hasText: "In progress" })).toBeVisible({ timeout: 30_000 });
+  await expect(page).toHaveTitle(/in progress — Rollcast$/);
   await expect(page.locator(".row").filter({ hasText: "rollout / rollout" })).toContainText("Revision 3 is live", { timeout: 60_000 });
   await expect(page.getByTestId("head").filter({ hasText: "Finished in the last hour" })).toBeVisible();
 });

@@ -31,7 +31,7 @@ test("three revisions have a band each while one overtakes another", async ({ pa
   const rollout = new RolloutPage(page);
   await page.goto(server.page("rollover", "rollover", "web"));
   for (const revision of [1, 2, 3]) await expect(rollout.beside(revision)).toBeVisible();
-  await expect(rollout.story).toContainText("Revision 3 overtook revision 2 before it finished.");
+  await expect(rollout.story).toContainText("Revision 3 superseded revision 2 before 2 finished.");
   await expect(page.getByTestId("band")).toHaveCount(3);
   await expect(page.getByTestId("pod-table").locator("tbody tr")).not.toHaveCount(0);
 });
@@ -87,14 +87,14 @@ test("a rollout that is blocked says so in the strip, the title, previews and a 
   const address = server.page("image-missing", "image-missing", "web");
   await page.goto(address);
   const strip = page.getByTestId("budget");
-  await expect(strip).toContainText("ceiling 4 = 3 + 1 (25 %, up)");
-  await expect(strip).toContainText("floor 3 = 3 − 0 (25 %, down)");
+  await expect(strip).toContainText("ceiling 4 = 3 + maxSurge 1 (25 % rounded up)");
+  await expect(strip).toContainText("floor 3 = 3 − maxUnavailable 0 (25 % rounded down)");
   await expect(strip.locator(".label.blocked")).toHaveText("blocked");
-  await expect(page).toHaveTitle("Rolling out: image-missing / web — Rollcast");
+  await expect(page).toHaveTitle("Failing: image-missing / web — Rollcast");
   await expect(page.locator('meta[property="og:description"]')).toHaveAttribute("content", /Image web:missing cannot be pulled: not found/);
   const badge = await request.get(`${address}/badge.svg`);
   expect(badge.headers()["content-type"]).toBe("image/svg+xml");
-  expect(await badge.text()).toContain(">Rolling out</text>");
+  expect(await badge.text()).toContain(">Failing</text>");
   expect((await request.get(`${server.page("image-missing", "image-missing", "nope")}/badge.svg`)).status()).toBe(404);
 });
 

@@ -111,7 +111,7 @@ test("a moment that is no time, or not yet, is answered with help", async ({ pag
   await page.getByRole("link", { name: "web as it is now" }).click();
   await expect(page.getByTestId("verdict")).toContainText("Revision 3");
   expect((await page.goto(`${address}?at=1999-01-01T00:00:00Z`))?.status()).toBe(404);
-  await page.getByRole("link", { name: "The first moment that is known" }).click();
+  await page.getByRole("link", { name: "The first moment of its history" }).click();
   await expect(page.getByTestId("live")).toHaveText("As it was at 04:53:07 UTC");
 });
 

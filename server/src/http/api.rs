@@ -36,7 +36,7 @@ pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Respon
                 .map(|d| {
                     json!({
                         "namespace": d.namespace, "name": d.name, "uid": d.uid, "revision": d.revision, "images": d.images,
-                        "sinceMillis": d.since_millis,
+                        "sinceMillis": d.since_millis, "next": d.next,
                         "verdict": {
                             "badge": d.verdict.badge, "tone": d.verdict.tone.name(),
                             "sentence": d.verdict.sentence, "why": d.verdict.why, "kubectl": d.verdict.kubectl,

@@ -26,28 +26,25 @@ pub(super) async fn badge(
     Path((cluster, namespace, name)): Path<(String, String, String)>,
 ) -> Response {
     let label = name.clone();
-    let said = match rollcast.clusters.get(&cluster) {
-        None => None,
-        Some(hub) => hub
-            .read(move |reader| {
+    let hub = rollcast.clusters.get(&cluster);
+    // What was said last is not how it is while nobody hears of the cluster.
+    let state = hub.map(|hub| hub.connection().borrow().state.clone());
+    let said = match (hub, state) {
+        (_, Some(ConnectionState::Stale { why, .. })) => Some(("No data".to_owned(), Tone::Quiet, why)),
+        (_, Some(ConnectionState::Connecting)) => {
+            Some(("Connecting".to_owned(), Tone::Quiet, "The cluster is being listed.".to_owned()))
+        }
+        (None, _) => None,
+        (Some(hub), _) => {
+            let verdict = hub.read(move |reader| {
                 let model = reader.timeline.model();
                 let uid = model.find(&namespace, &name)?.uid;
                 let now = Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() };
                 let verdict = view::view(model, uid, now)?.verdict;
                 Some((verdict.badge, verdict.tone, verdict.sentence))
-            })
-            .await
-            .ok()
-            .flatten(),
-    };
-    // What was said last is not how it is while nobody hears of the cluster.
-    let state = rollcast.clusters.get(&cluster).map(|hub| hub.connection().borrow().state.clone());
-    let said = match state {
-        Some(ConnectionState::Stale { why, .. }) => Some(("No word".to_owned(), Tone::Quiet, why)),
-        Some(ConnectionState::Connecting) => {
-            Some(("Connecting".to_owned(), Tone::Quiet, "The cluster is being listed.".to_owned()))
+            });
+            verdict.await.ok().flatten()
         }
-        _ => said,
     };
     let is_known = said.is_some();
     let (badge, tone, sentence) =

@@ -91,7 +91,7 @@ pub(super) async fn revision(
 }
 
 pub(super) async fn rollouts(rollcast: &Rollcast, place: Place, parameters: &Parameters, request: Request) -> Response {
-    let why = format!("Rollcast knows no Deployment {} there.", safe(&place.2));
+    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&place.2));
     let look = |asked: &Asked, reader: &Reader<'_>| {
         // All of them, whichever moment is shown.
         let deployment = asked.address().find(reader.timeline.model())?;
@@ -101,7 +101,7 @@ pub(super) async fn rollouts(rollcast: &Rollcast, place: Place, parameters: &Par
 }
 
 pub(super) async fn share(rollcast: &Rollcast, place: Place, parameters: &Parameters, request: Request) -> Response {
-    let why = format!("Rollcast knows no Deployment {} there.", safe(&place.2));
+    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&place.2));
     let origin = pages::origin(&request);
     let look = move |asked: &Asked, reader: &Reader<'_>| {
         let (model, uid, _) = asked.then(reader)?;

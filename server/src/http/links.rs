@@ -97,7 +97,7 @@ pub(super) async fn deployment(
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
             let why = format!(
-                "Rollcast knows no Deployment {} in {} with that UID: it was deleted longer ago than Rollcast remembers, or never was.",
+                "Rollcast has not seen a Deployment {} in {} with that UID: it was deleted longer ago than history is kept, or never existed.",
                 safe(&name),
                 safe(&namespace)
             );
@@ -139,13 +139,13 @@ fn meaning(model: &Model, deployment: &Deployment, named: Named, page: &str, now
     if let Some(at_millis) = named.at_millis {
         let since = deployment.known_since_millis();
         return if at_millis > now_millis + AHEAD_MILLIS {
-            let why = format!("That moment is not there yet: it is {} UTC.", clock(now_millis));
+            let why = format!("That moment is in the future: it is {} UTC now.", clock(now_millis));
             Meaning::Nothing(why, vec![(live(), format!("{name} as it is now"))])
         } else if at_millis >= now_millis {
             Meaning::Live
         } else if at_millis < since {
-            let why = format!("Rollcast knows {name} only since {} UTC.", clock(since));
-            let first = (then(since), "The first moment that is known".to_owned());
+            let why = format!("The history of {name} begins at {} UTC.", clock(since));
+            let first = (then(since), "The first moment of its history".to_owned());
             Meaning::Nothing(why, vec![first, (live(), format!("{name} as it is now"))])
         } else {
             Meaning::Then(at_millis)
@@ -159,7 +159,8 @@ fn meaning(model: &Model, deployment: &Deployment, named: Named, page: &str, now
             Meaning::Elsewhere(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
         }
         None => {
-            let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or it is forgotten.");
+            let why =
+                format!("Rollcast saw no rollout of revision {revision} of {name}, or its history is no longer kept.");
             let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
             let nearest = nearest.map(|rollout| {
                 let link = address_of(page, deployment.uid, rollout.revision);
@@ -170,7 +171,7 @@ fn meaning(model: &Model, deployment: &Deployment, named: Named, page: &str, now
             let known = model.sets_of(deployment.uid).find(is_known);
             let known = known.map(|_| {
                 let link = format!("{page}/{}?uid={}", address::revision(revision), deployment.uid);
-                (link, format!("What is known of revision {revision}"))
+                (link, format!("Details of revision {revision}"))
             });
             let instead = known.into_iter().chain(nearest).chain([(live(), format!("{name} as it is now"))]);
             Meaning::Nothing(why, instead.collect())
@@ -225,5 +226,5 @@ pub(super) async fn by_uid(
             return Redirect::temporary(&format!("{link}{rest}")).into_response();
         }
     }
-    pages::missing(&rollcast, "Rollcast knows no Deployment with that UID.".to_owned(), request).await
+    pages::missing(&rollcast, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
 }

@@ -202,7 +202,7 @@ async fn wall(rollcast: &Rollcast, parameters: &Parameters, request: Request) ->
             render(rollcast, Payload::Wall(Box::new(payload)), status, request).await
         }
         Err(wrong) => {
-            let instead = vec![("/wall".to_owned(), "The wall of everything".to_owned())];
+            let instead = vec![("/wall".to_owned(), "The wall with all Deployments".to_owned())];
             refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await
         }
     }

@@ -244,7 +244,7 @@ impl Hub {
             seq: self.timeline.seq(),
             haste,
             now_millis: self.clock.now_millis(),
-            is_ticking: !self.signals.connection.borrow().state.is_stale(),
+            is_ticking: !self.is_stale(),
             snapshot: || self.snapshot(address),
             said: || self.said(address.find(self.timeline.model()).map(|d| d.uid)),
         });

@@ -11,6 +11,8 @@
 //!                         Waits grow until a watch lives; that lists work does not count.
 //! ```
 
+use std::time::Duration;
+
 use timeline::Millis;
 use timeline::fact::Kind;
 use tokio::sync::watch as signal;
@@ -187,10 +189,14 @@ impl Watch {
         if !self.has_watched {
             return Ok(()); // it is still beginning
         }
+        self.stale(Duration::ZERO, why.to_owned()).await
+    }
+
+    /// Nothing is heard since the last word; the next try comes after a while.
+    async fn stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
         let clock = *self.cluster.clock.borrow();
         let since_millis = *self.last_word.get_or_insert(clock.now_millis());
-        let retry_at_millis = clock.now_millis();
-        self.tell(Health::Stale { since_millis, retry_at_millis, why: why.to_owned() }).await
+        self.tell(Health::Stale { since_millis, retry_at_millis: clock.after(wait), why }).await
     }
 
     /// Watches from `position` and moves it along, until the watch ends.
@@ -250,7 +256,7 @@ impl Watch {
     }
 
     /// How long to wait after one more failure.
-    fn wait(&mut self) -> std::time::Duration {
+    fn wait(&mut self) -> Duration {
         Counters::add(&self.cluster.counters.failures);
         let [watched, alone] = self.cluster.pace.max_backoff;
         let longest = if self.cluster.viewers.count() > 0 { watched } else { alone };
@@ -264,11 +270,8 @@ impl Watch {
             self.tell(Health::Forbidden { verb }).await?;
         } else {
             tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; trying again");
-            let clock = *self.cluster.clock.borrow();
-            let since_millis = *self.last_word.get_or_insert(clock.now_millis());
-            let retry_at_millis = clock.after(wait);
             let why = self.cluster.access.sentence(error);
-            self.tell(Health::Stale { since_millis, retry_at_millis, why }).await?;
+            self.stale(wait, why).await?;
         }
         // Other credentials are tried as soon as they are there.
         let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;

@@ -151,7 +151,7 @@ impl Follower {
         !self.state().is_some_and(ConnectionState::is_stale)
     }
 
-    /// The connection in words: "Live", "No word since 14:02:05: …".
+    /// The connection in words: "Live", "No data from the cluster since 14:02:05 UTC: …".
     pub(super) fn connection_words(&self) -> String {
         if let Some(why) = &self.lost {
             return super::plain(&format!("No connection to the server: {why}. Trying again."));
@@ -163,7 +163,7 @@ impl Follower {
             ConnectionState::Connecting => "Connecting".to_owned(),
             ConnectionState::Live => "Live".to_owned(),
             ConnectionState::Stale { since_millis, why, .. } => {
-                format!("No word from the cluster since {}: {why}", super::clock(*since_millis))
+                format!("No data from the cluster since {} UTC: {why}", super::clock(*since_millis))
             }
             ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name}, held"),
             ConnectionState::Replay { name } => format!("Recording {name}"),

@@ -38,7 +38,7 @@ pub(super) fn picture(
         lines.push(Line::raw(if follower.is_live() {
             "There is no such Deployment yet. It is shown as soon as it appears.".to_owned()
         } else {
-            "Waiting for the first word.".to_owned()
+            "Waiting for the first data.".to_owned()
         }));
         return lines;
     };
@@ -81,7 +81,7 @@ pub(super) fn picture(
 fn header(follower: &Follower, place: &str) -> Line<'static> {
     Line::from(vec![
         Span::styled(plain(place), Style::new().add_modifier(Modifier::BOLD)),
-        Span::styled(format!("  {}", follower.connection_words()), Style::new().fg(Color::DarkGray)),
+        Span::styled(format!("  {}  times are UTC", follower.connection_words()), Style::new().fg(Color::DarkGray)),
     ])
 }
 
@@ -97,7 +97,16 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
         Span::styled(format!("[{}] ", plain(&said.badge)), Style::new().fg(color).add_modifier(Modifier::BOLD)),
         Span::styled(plain(&said.sentence), Style::new().add_modifier(Modifier::BOLD)),
     ])];
-    lines.extend(wrapped(&plain(&said.why), width).into_iter().map(Line::raw));
+    for text in [&said.why, &view.next] {
+        lines.extend(wrapped(&plain(text), width).into_iter().map(Line::raw));
+    }
+    if let Some(remedy) = &view.remedy {
+        // The command is a line of its own: it is there to be copied.
+        lines.push(Line::from(vec![
+            Span::raw(format!("{}: ", plain(&remedy.what))),
+            Span::styled(plain(&remedy.command), Style::new().add_modifier(Modifier::BOLD)),
+        ]));
+    }
     let quiet = Style::new().fg(Color::DarkGray);
     lines.extend(wrapped(&plain(&view.budget), width).into_iter().map(|line| Line::styled(line, quiet)));
     let mut last = format!("kubectl rollout status: {}", say::kubectl(said.kubectl));
@@ -131,7 +140,8 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
     }
     let out = living(model.pods_of_deployment(uid).into_iter().filter(|pod| pod.is_out_of_rotation()));
     if !out.is_empty() {
-        let title = Line::styled("Out of rotation", Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD));
+        let title =
+            Line::styled("Outside their ReplicaSet", Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD));
         blocks.push(Block { title, pods: out });
     }
     blocks

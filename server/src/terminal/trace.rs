@@ -34,6 +34,7 @@ pub async fn trace(arguments: cli::Trace) -> anyhow::Result<()> {
         ratatui::try_restore()?;
         let follower = ended?;
         // What was last seen stays on the screen.
+        writeln!(std::io::stdout(), "{}", heading(&place))?;
         tell(&mut Told::default(), &follower, &mut std::io::stdout())?;
         return Ok(());
     }
@@ -93,7 +94,7 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
     let mut follower = Follower::new(origin.is_server());
     let mut told = Told::default();
     let mut out = std::io::stdout();
-    writeln!(out, "{}", plain(place))?;
+    writeln!(out, "{}", heading(place))?;
     loop {
         tokio::select! {
             heard = feed.recv() => {
@@ -106,6 +107,11 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
             () = crate::run::interrupted() => return Ok(()),
         }
     }
+}
+
+/// The first line: what is followed, and which zone the times below are in.
+fn heading(place: &str) -> String {
+    format!("{}, times are UTC", plain(place))
 }
 
 /// What was told already.
@@ -147,7 +153,10 @@ pub(super) fn tell(told: &mut Told, follower: &Follower, out: &mut impl Write) -
         let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));
         if told.verdict != verdict {
             let last = if follower.is_live() { "" } else { "Last seen: " };
-            writeln!(out, "{}  {last}{verdict} {}", clock(now), plain(&view.verdict.why))?;
+            writeln!(out, "{}  {last}{verdict} {}", clock(now), plain(&view.explanation()))?;
+            if let Some(remedy) = &view.remedy {
+                writeln!(out, "{}  {}: {}", clock(now), plain(&remedy.what), plain(&remedy.command))?;
+            }
             told.verdict = verdict;
         }
     }

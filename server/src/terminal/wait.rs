@@ -52,7 +52,7 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
         }
         let silent = match &from.server {
             Some(address) => format!("{} does not answer", plain(address)),
-            None => "the credentials for the cluster did not come".to_owned(),
+            None => "the credentials for the cluster did not come in time".to_owned(),
         };
         wait.tell(&format!(
             "{} {}: nothing was seen: {silent}.",
@@ -62,6 +62,7 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
         return Ok(Ended::TimedOut);
     };
     let origin = origin?;
+    wait.tell("Times are UTC.")?;
     let mut waiting: FuturesUnordered<_> = names.iter().map(|name| one(&origin, name, &wait)).collect();
     let mut worst = Outcome { ended: Ended::Complete, line: String::new() };
     while let Some(outcome) = waiting.next().await {
@@ -235,8 +236,13 @@ fn evidence(view: &View) -> String {
         words.push(' ');
         words.push_str(&plain(&view.verdict.why));
     }
+    words.push_str(&format!(" {}", plain(&view.next)));
+    if let Some(remedy) = &view.remedy {
+        words.push_str(&format!(" {}: `{}`.", plain(&remedy.what), plain(&remedy.command)));
+    }
     if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
-        let since = evidence.since_millis.map(|since| format!(" since {}", super::clock(since))).unwrap_or_default();
+        let since =
+            evidence.since_millis.map(|since| format!(" since {} UTC", super::clock(since))).unwrap_or_default();
         let reason = if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
         let message: String = timeline::words::safe(&evidence.message);
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };

@@ -245,7 +245,7 @@ impl Truth {
         let is_recreate = deployment.now.spec.strategy == Strategy::Recreate;
         let causes = view.reasons.iter().map(|reason| &reason.sentence);
         let account = self.of.entry(deployment.uid).or_default();
-        for text in [&view.verdict.sentence, &view.verdict.why, &view.budget].into_iter().chain(causes) {
+        for text in [&view.verdict.sentence, &view.verdict.why, &view.next, &view.budget].into_iter().chain(causes) {
             self.looked_at[0] += 1;
             let mut hold = |pattern: &str, expected: &[u64]| {
                 for numbers in matches(text, pattern) {
@@ -259,6 +259,7 @@ impl Truth {
             hold("(floor #", &[floor]);
             hold("(ceiling #", &[ceiling]);
             hold("# of # available.", &[available, wanted]);
+            hold("has # of # available", &[available, wanted]);
             hold("# of # new pods available.", &[u64::from(counted.new_available), wanted]);
             hold("# asked for, above the ceiling of #", &[desired, ceiling]);
             if matches(text, "# of at most #").iter().any(|numbers| numbers[0] > numbers[1]) && !is_recreate {
@@ -296,23 +297,21 @@ impl Truth {
         if view.hold == Hold::Waits && !matches!(may, May::Nothing | May::Create) {
             found.push(format!("waits, although {may:?}"));
         }
-        let why = &view.verdict.why;
-        let is_said = |words: &str| why.contains(words);
+        let next = &view.next;
+        let is_said = |words: &str| next.contains(words);
         let is_wrong = match looked.next {
-            Next::AddNew(pods) => {
-                is_said("may go (floor") || is_said("may be added") && !is_said(&format!("{pods} new pod"))
-            }
+            Next::AddNew(pods) => is_said("(floor") || is_said("can be added") && !is_said(&format!("{pods} new pod")),
             Next::RemoveOld { unhealthy, healthy } => {
-                is_said("an old one may go")
-                    || is_said("may go (floor") && !is_said(&format!("{} old pod", unhealthy + healthy))
+                is_said("an old one can be removed")
+                    || is_said("(floor") && !is_said(&format!("{} old pod", unhealthy + healthy))
             }
             Next::WaitForNew { .. } => {
-                is_said("old pod may go") || is_said("old pods may go") || is_said("may be added")
+                is_said("old pod can be removed") || is_said("old pods can be removed") || is_said("can be added")
             }
-            _ => is_said("may go (floor") || is_said("may be added"),
+            _ => is_said("(floor") || is_said("can be added"),
         };
-        if is_wrong {
-            found.push(format!("{why:?} with {:?}", looked.next));
+        if is_wrong || next.is_empty() {
+            found.push(format!("{next:?} with {:?}", looked.next));
         }
         let account = self.of.entry(looked.deployment.uid).or_default();
         // What is said of pods comes a moment before the ReplicaSets report it; the controller goes by their reports.

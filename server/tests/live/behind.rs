@@ -78,5 +78,5 @@ async fn a_badge_of_a_cluster_that_is_not_heard_of_says_so() {
     api.hang_up();
     until("stale", async || state(&watched).is_stale()).await;
     let said = badge().await;
-    assert!(said.contains("No word") && !said.contains("Complete"), "{said}");
+    assert!(said.contains("No data") && !said.contains("Complete"), "{said}");
 }

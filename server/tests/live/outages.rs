@@ -44,7 +44,7 @@ async fn a_cluster_that_answers_again_decides_from_its_new_list() {
     until("stale", async || watched.hub.connection().borrow().state.is_stale()).await;
     api.put(web(1)); // what was applied meanwhile
     let running = Running::wait(&over(&serve(&watched).await.to_string(), &["--timeout", "60s"]));
-    running.until("No word from the cluster").await;
+    running.until("No data from the cluster").await;
     for verb in [Verb::List, Verb::Watch] {
         api.stand(verb, "deployments", None);
     }

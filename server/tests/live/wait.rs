@@ -67,7 +67,7 @@ const TABLE: [(Situation, Wanted, Wanted, Wanted); 9] = [
     (Complete,  (0, "complete after"),             (0, "complete after"),              LATE),
     (Failed,    (1, "failed after"),               (1, "failed after"),                LATE),
     (Paused,    (124, "aused"),                    (124, "aused"),                     LATE),
-    (Stale,     (124, "No word from the cluster"), (124, "No word from the cluster"),  LATE),
+    (Stale,     (124, "No data from the cluster"), (124, "No data from the cluster"),  LATE),
     (Starting,  (124, "Connecting"),               (124, "timed out after"),           LATE),
     // As `kubectl rollout status`: what is gone has failed, also when another one has its name.
     (Deleted,   (2, "there is no Deployment web"), (1, "failed after"),                LATE),

@@ -23,7 +23,7 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "?at=", 200, "Revision 3 is live"),
     // By UID.
     (NGINX, "?uid={NGINX}", 200, "Revision 3 is live"),
-    (NGINX, "?uid={NOBODY}", 404, "knows no Deployment nginx"),
+    (NGINX, "?uid={NOBODY}", 404, "has not seen a Deployment nginx"),
     (NGINX, "?uid={NEW}", 404, "href=\"/clusters/rollout/namespaces/rollout/deployments/nginx\""),
     (NGINX, "?uid=7", 400, "it should be the UID of a Deployment"),
     (NGINX, "?uid=%00", 400, "it should be the UID of a Deployment"),
@@ -52,10 +52,10 @@ const CASES: [Case<'_>; 52] = [
         "You are looking at revision 2, as it was at 04:53:13 UTC. Revision 3 is live now.",
     ),
     (NGINX, "?revision=1&at={MIDWAY}", 200, "This link is to revision 1. Revision 3 is live now."),
-    (NGINX, "?at=1000", 404, "Rollcast knows nginx only since 04:53:07 UTC"),
-    (NGINX, "?at=1000", 404, "nginx?at=1795236787490\">The first moment that is known</a>"),
-    (NGINX, "?at=-5", 404, "only since"),
-    (NGINX, "?at=9000000000000", 404, "That moment is not there yet"),
+    (NGINX, "?at=1000", 404, "The history of nginx begins at 04:53:07 UTC"),
+    (NGINX, "?at=1000", 404, "nginx?at=1795236787490\">The first moment of its history</a>"),
+    (NGINX, "?at=-5", 404, "The history of nginx begins at"),
+    (NGINX, "?at=9000000000000", 404, "That moment is in the future"),
     (NGINX, "?at=yesterday", 400, "it should be a time such as"),
     (NGINX, "?at=99999999999999999999", 400, "it should be a time such as"),
     // The same name again.
@@ -84,12 +84,12 @@ const CASES: [Case<'_>; 52] = [
     // Details follow the same rules.
     (NGINX, "/rollouts", 200, "3 rollouts of nginx"),
     (NGINX, "/share?at={MIDWAY}", 200, "?uid={NGINX}&amp;revision=2"),
-    (NGINX, "/rollouts?uid={NOBODY}", 404, "knows no Deployment nginx"),
+    (NGINX, "/rollouts?uid={NOBODY}", 404, "has not seen a Deployment nginx"),
     (NGINX, "/revisions/9", 404, "never had a revision"),
     // By UID alone.
     ("/deployments/{NGINX}", "", 307, "/deployments/nginx?uid={NGINX}"),
     ("/deployments/{OLD}", "?at=1795236874100", 307, "/deployments/web?uid={OLD}&at=1795236874100"),
-    ("/deployments/{NOBODY}", "", 404, "knows no Deployment with that UID"),
+    ("/deployments/{NOBODY}", "", 404, "has not seen a Deployment with that UID"),
     ("/deployments/nginx", "", 400, "nginx is no UID"),
 ];
 
@@ -157,7 +157,7 @@ async fn a_revision_from_before_leads_to_what_is_known_of_it() {
     let answer = fetch(&rollcast, &format!("{NGINX}?revision=2")).await;
     assert_eq!(answer.status.as_u16(), 404);
     let link = format!("{NGINX}/revisions/2?uid={NGINX_UID}");
-    assert!(answer.text.contains(&format!("{link}\">What is known of revision 2</a>")), "{}", answer.text);
+    assert!(answer.text.contains(&format!("{link}\">Details of revision 2</a>")), "{}", answer.text);
     assert_eq!(fetch(&rollcast, &link).await.status.as_u16(), 200);
     assert_eq!(fetch(&rollcast, &format!("{NGINX}?revision=3")).await.status.as_u16(), 200);
 }

@@ -54,7 +54,7 @@ async fn labels_select() {
 async fn what_makes_no_sense_is_said() {
     let (rollcast, _) = site().await;
     let cases = [
-        ("/?show=bad", 400, "it should be stuck, moving, finished or calm"),
+        ("/?show=bad", 400, "it should be stuck, moving, finished or stable"),
         ("/?by=colour", 400, "it should be namespace or verdict"),
         ("/?from=-1", 400, "it should be a number"),
         ("/clusters/rollout?from=x", 400, "href=\"/clusters/rollout\""),

@@ -122,14 +122,9 @@ impl Timeline {
             let Some(pod) = self.model.pods.get(&uid) else { continue };
             let (before, mut now) = (tally(pod), pod.now.clone());
             let due = self.due_at(now.ready_since_millis, min_ready_seconds, at);
-            if let Some(known) = std::mem::replace(&mut now.available_at_millis, due) {
-                self.due.remove(&(known, uid));
-            }
-            self.due.extend(due.map(|due| (due, uid)));
+            now.available_at_millis = due;
             self.enter(at, uid, counted_state(PodState::Ready, due));
-            if self.model.pods.get(&uid).is_some_and(|pod| pod.now != now) {
-                self.emit(Change::PodNow(uid, Box::new(now)));
-            }
+            self.keep_now(uid, now);
             self.recount(at, uid, before, &[set]);
         }
     }
@@ -193,7 +188,6 @@ impl Timeline {
 
     fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: Begun) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
-        let due = begun.due;
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
@@ -201,7 +195,7 @@ impl Timeline {
             restarts: pod.now.restarts.max(reading.restarts),
             first_restarts: if begun.is_first { reading.restarts } else { pod.now.first_restarts },
             last_exit: reading.last_exit.or_else(|| pod.now.last_exit.clone()),
-            available_at_millis: due,
+            available_at_millis: begun.due,
             deletion_at_millis: fact.meta.deletion_at_millis,
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
@@ -210,7 +204,14 @@ impl Timeline {
             containers: fact.containers.clone(),
             conditions: fact.conditions.clone(),
         };
-        if let Some(at) = pod.now.available_at_millis.filter(|at| Some(*at) != due) {
+        self.keep_now(uid, now);
+    }
+
+    /// Keeps what a pod is like now, and when it is due to count.
+    fn keep_now(&mut self, uid: Uid, now: PodNow) {
+        let Some(pod) = self.model.pods.get(&uid) else { return };
+        let (before, due) = (pod.now.available_at_millis, now.available_at_millis);
+        if let Some(at) = before.filter(|at| Some(*at) != due) {
             self.due.remove(&(at, uid));
         }
         self.due.extend(due.map(|at| (at, uid)));

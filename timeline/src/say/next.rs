@@ -130,7 +130,7 @@ fn deadline(standing: Standing, looked: &Looked<'_>) -> Option<String> {
             "The progress deadline passes at {} UTC; Kubernetes then reports the failure and keeps trying, it does not roll back by itself.",
             clock(at)
         )),
-        Some(at) => Some(format!("Without progress until {} UTC, Kubernetes reports a failure.", clock(at))),
+        Some(at) => Some(format!("Without progress by {} UTC, Kubernetes reports a failure.", clock(at))),
         None if is_bad && now.spec.progress_deadline_seconds.is_none() => {
             Some("No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned())
         }

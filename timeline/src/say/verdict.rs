@@ -214,7 +214,7 @@ fn leftovers(looked: &Looked<'_>) -> String {
 
 /// The revision as the subject of a sentence.
 fn subject(looked: &Looked<'_>) -> String {
-    looked.revision().map_or_else(|| "The new revision".to_owned(), |revision| format!("Revision {revision}"))
+    looked.revision().map_or_else(|| "This Deployment".to_owned(), |revision| format!("Revision {revision}"))
 }
 
 /// Nothing is replaced: the Deployment is new.

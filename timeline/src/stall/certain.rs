@@ -21,10 +21,10 @@ pub enum PullFailure {
     Other,
 }
 
-/// What a reason, the message beside it and an Event about it tell of a failed pull.
+/// What a reason, the message beside it and Events about it tell of a failed pull.
 #[must_use]
-pub fn pull_failure(reason: &str, message: &str, event: Option<&str>) -> PullFailure {
-    for text in [Some(message), event].into_iter().flatten() {
+pub fn pull_failure<'t>(reason: &str, message: &'t str, events: impl Iterator<Item = &'t str>) -> PullFailure {
+    for text in std::iter::once(message).chain(events) {
         if text.contains("not found") || text.contains("manifest unknown") {
             return PullFailure::NotFound;
         }
@@ -38,12 +38,12 @@ pub fn pull_failure(reason: &str, message: &str, event: Option<&str>) -> PullFai
     }
 }
 
-/// What the last Event about a failure of this object ("Pod web-1") says.
-#[must_use]
-pub fn told<'l>(looked: &'l Looked<'_>, object: &str) -> Option<&'l str> {
-    let (kind, name) = object.split_once(' ')?;
-    let about = |note: &&crate::model::Note| note.reason == "Failed" && note.about.0 == kind && note.about.1 == name;
-    looked.deployment.notes.iter().rev().find(about).map(|note| note.message.as_str())
+/// What Events about failures of this object ("Pod web-1") say, the last one first.
+pub fn told<'l>(looked: &'l Looked<'_>, object: &'l str) -> impl Iterator<Item = &'l str> {
+    let (kind, name) = object.split_once(' ').unwrap_or_default();
+    let notes = looked.deployment.notes.iter().rev();
+    let failures = notes.filter(move |note| note.reason == "Failed" && note.about.0 == kind && note.about.1 == name);
+    failures.map(|note| note.message.as_str())
 }
 
 /// A quota refuses it.
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_registry_that_is_slow_decides_nothing() {
-        let failure = |reason, message| pull_failure(reason, message, None);
+        let failure = |reason, message| pull_failure(reason, message, std::iter::empty());
         assert_eq!(
             failure("ErrImagePull", "failed to resolve reference: web:missing: not found"),
             PullFailure::NotFound
@@ -103,7 +103,11 @@ mod tests {
         assert_eq!(failure("InvalidImageName", "couldn't parse image name"), PullFailure::Unusable);
         assert_eq!(failure("ErrImagePull", "net/http: TLS handshake timeout"), PullFailure::Other);
         assert_eq!(
-            pull_failure("ImagePullBackOff", "Back-off pulling image", Some("manifest unknown")),
+            pull_failure(
+                "ImagePullBackOff",
+                "Back-off pulling image",
+                ["Error: ErrImagePull", "manifest unknown"].into_iter()
+            ),
             PullFailure::NotFound
         );
     }

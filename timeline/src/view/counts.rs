@@ -74,9 +74,8 @@ pub(super) fn reported(model: &Model, deployment: &Deployment, current: Option<&
 }
 
 /// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
-pub(super) fn set_counts(model: &Model, deployment: &Deployment) -> Vec<SetCounts> {
+pub(super) fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
     let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
-    let sees_pods = model.sees_pods(deployment.uid);
     let counted = mine.map(|set| {
         let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
         let available = match set.removed_millis {

@@ -353,3 +353,30 @@ impl Web {
         told.filter(|line| line.kind == kind).map(|line| line.text).collect()
     }
 }
+
+pub fn image(version: &str) -> Vec<Image> {
+    vec![Image { container: "web".into(), image: format!("web:{version}") }]
+}
+
+/// The template changes; the next ReplicaSet is made with so many replicas, and the last one has so many left.
+pub fn next_revision(web: &mut Web, revision: u64, [new, old]: [u32; 2]) -> u128 {
+    let number = u128::from(revision) + 1;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.images = image(&format!("v{revision}"));
+    });
+    let mut next = set(number, revision, new, 0);
+    (next.desired_replicas, next.max_replicas) = {
+        let last = web.replica_set(number - 1);
+        (last.desired_replicas, last.max_replicas)
+    };
+    web.add_set(number, next);
+    web.deployment(|deployment| {
+        deployment.revision = Some(revision);
+        deployment.status.updated = 0;
+        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.progressing = Some(condition(Truth::True, "ReplicaSetUpdated", ""));
+    });
+    web.set(number - 1, |set| set.counts.wanted = old);
+    number
+}

@@ -32,9 +32,13 @@ pub fn Filter(
     let navigate = use_navigate();
     // What is searched stands in the address.
     let seek = Callback::new(move |()| {
-        let written = |input: NodeRef<html::Input>| input.get_untracked().map(|input| input.value()).unwrap_or_default();
+        let written =
+            |input: NodeRef<html::Input>| input.get_untracked().map(|input| input.value()).unwrap_or_default();
         let wanted = Query { text: written(inputs.text), labels: written(inputs.labels), ..query.get_untracked() };
-        navigate(&address::list(&wanted), NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() });
+        navigate(
+            &address::list(&wanted),
+            NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() },
+        );
     });
     Effect::new(move |before: Option<()>| {
         let (text, labels) = query.with(|query| (query.text.clone(), query.labels.clone()));
@@ -108,11 +112,7 @@ fn Choices(board: ListBoard) -> impl IntoView {
 
 /// A group of Deployments, or all of them.
 #[component]
-fn Choice(
-    board: ListBoard,
-    group: Option<Group>,
-    #[prop(into)] words: Signal<String>,
-) -> impl IntoView {
+fn Choice(board: ListBoard, group: Option<Group>, #[prop(into)] words: Signal<String>) -> impl IntoView {
     let href = move || address::list(&Query { group, ..board.query.get() });
     let is_chosen = move || (board.query.read().group == group).then_some("true");
     view! { <a class="choice" href=href aria-current=is_chosen>{words}</a> }

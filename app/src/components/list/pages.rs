@@ -17,7 +17,8 @@ pub fn Pages(
 ) -> impl IntoView {
     let address = address::list(&query);
     let sign = if address.contains('?') { '&' } else { '?' };
-    let step = move |from: u32, words: &'static str| view! { <a href=format!("{address}{sign}from={from}")>{words}</a> };
+    let step =
+        move |from: u32, words: &'static str| view! { <a href=format!("{address}{sign}from={from}")>{words}</a> };
     let length = window.to - window.from;
     let earlier = (window.from > 0).then(|| step(window.from.saturating_sub(length), "Lines before"));
     let later = (lines > window.to).then(|| step(window.to, "More lines"));

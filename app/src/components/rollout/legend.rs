@@ -75,7 +75,7 @@ pub fn Marks() -> impl IntoView {
 
 /// A piece of the bar of a state.
 #[component]
-fn Swatch(
+pub fn Swatch(
     /// Of which one.
     look: Look,
 ) -> impl IntoView {

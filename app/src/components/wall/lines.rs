@@ -17,7 +17,7 @@ pub fn Lines(
 ) -> impl IntoView {
     let story = picture.story;
     view! {
-        <ol class="lines">
+        <ol class="lately">
             <For each=move || story.order().into_iter().take(MOST) key=|key| *key let:key>
                 {story.row(key).map(|line| view! { <Told line/> })}
             </For>

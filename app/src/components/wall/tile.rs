@@ -7,6 +7,7 @@ use timeline::words::safe;
 use super::lines::Lines;
 use crate::components::rollout::score::Score;
 use crate::rollout::picture::Moving;
+use crate::score::frame::Frame;
 use crate::wall;
 use crate::wall::board::Seat;
 use crate::zone::Zone;
@@ -20,9 +21,11 @@ pub fn Tile(
     let Seat { prefix, board, picture, age, .. } = seat;
     let zone = Zone::of_page();
     let said = move |read: fn(&View) -> &String| zone.said(&board.said(|view| read(view).clone()), board.now_millis());
+    let moving = Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
     let size = move || {
-        let letters = |view: &View| view.verdict.sentence.len() + view.verdict.why.len() + view.next.len();
-        wall::size(board.said(letters))
+        let texts =
+            |view: &View| [&view.verdict.sentence, &view.verdict.why, &view.next].map(|text| text.chars().count());
+        wall::size(board.said(texts).iter().sum())
     };
     let place = move || board.place.with(|place| format!("{} / {}", safe(&place.cluster), safe(&place.namespace)));
     let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.wanted));
@@ -38,7 +41,7 @@ pub fn Tile(
                 <span class="muted">{move || said(|view| &view.verdict.why)}</span>" "
                 <span class="muted" data-testid="tile-next">{move || said(|view| &view.next)}</span>
             </p>
-            <div class="room" inert=true><Score board picture moving=Moving::default()/></div>
+            <div class="room" inert=true><Score board picture moving/></div>
             <Lines picture/>
         </section>
     }

@@ -100,17 +100,8 @@ impl Timeline {
             }
             _ => false,
         };
-        match self.entry(deployment, is_same).map(|entry| entry.id) {
-            Some(id) => self.retell(deployment, id, |entry| {
-                if let Happening::Failed { pods, last_millis, .. } = &mut entry.what {
-                    (*pods, *last_millis) = (*pods + 1, at);
-                }
-            }),
-            None => {
-                let reason = reason.to_owned();
-                self.tell(deployment, at, Happening::Failed { pod, pods: 1, reason, revision, last_millis: at });
-            }
-        }
+        let first = Happening::Failed { pod, pods: 1, reason: reason.to_owned(), revision, last_millis: at };
+        self.tell_together(deployment, at, is_same, first);
     }
 
     /// The revision that a Deployment is at.
@@ -126,17 +117,23 @@ impl Timeline {
             }
             _ => false,
         };
-        match self.entry(deployment, is_same).map(|entry| entry.id) {
-            Some(id) => self.retell(deployment, id, |entry| {
-                if let Happening::LeftNode { pods, last_millis, .. } = &mut entry.what {
-                    (*pods, *last_millis) = (*pods + 1, at);
-                }
-            }),
-            None => {
-                let what = Happening::LeftNode { pod, pods: 1, node, why, last_millis: at };
-                self.tell(deployment, at, what);
+        let first = Happening::LeftNode { pod, pods: 1, node: node.clone(), why, last_millis: at };
+        self.tell_together(deployment, at, is_same, first);
+    }
+
+    /// One pod more in the entry that tells of others like it; without one it is the first.
+    fn tell_together(&mut self, deployment: Uid, at: Millis, is_same: impl Fn(&Entry) -> bool, first: Happening) {
+        let Some(id) = self.entry(deployment, is_same).map(|entry| entry.id) else {
+            self.tell(deployment, at, first);
+            return;
+        };
+        self.retell(deployment, id, |entry| {
+            if let Happening::Failed { pods, last_millis, .. } | Happening::LeftNode { pods, last_millis, .. } =
+                &mut entry.what
+            {
+                (*pods, *last_millis) = (*pods + 1, at);
             }
-        }
+        });
     }
 
     /// A ReplicaSet let go of a pod, or took one up.

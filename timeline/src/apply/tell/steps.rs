@@ -18,8 +18,7 @@ impl Timeline {
     /// Tells a step that the model already holds. `was_max` is what the ReplicaSet said of the ceiling before the step.
     pub(in crate::apply) fn tell_step(&mut self, set: Uid, scale: &Scale, was_max: Option<u32>) {
         let Some(set) = self.model.replica_sets.get(&set) else { return };
-        let part =
-            Part { set: set.uid, name: set.name.clone(), revision: set.revision(), from: scale.from, to: scale.to };
+        let part = part(set, scale);
         match scale.cause {
             // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
             // first step of its rollout.
@@ -48,8 +47,7 @@ impl Timeline {
     /// A ReplicaSet has other replicas than when somebody looked last.
     pub(in crate::apply) fn tell_moved(&mut self, set: Uid, scale: &Scale) {
         let Some(set) = self.model.replica_sets.get(&set) else { return };
-        let part =
-            Part { set: set.uid, name: set.name.clone(), revision: set.revision(), from: scale.from, to: scale.to };
+        let part = part(set, scale);
         let (uid, at) = (scale.deployment, scale.at_millis);
         let last = self.entry(uid, |entry| matches!(entry.what, Happening::Moved { .. }));
         match last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS).map(|last| last.id) {
@@ -153,6 +151,11 @@ impl Timeline {
             }),
         }
     }
+}
+
+/// A step of a ReplicaSet, as the story keeps it.
+fn part(set: &ReplicaSet, scale: &Scale) -> Part {
+    Part { set: set.uid, name: set.name.clone(), revision: set.revision(), from: scale.from, to: scale.to }
 }
 
 /// A change of the Deployment's replicas, with one more step that follows from it; `None` for a step of another change.

@@ -1,0 +1,163 @@
+//! A pod, its life, and why it ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fact::{Container, Exit, PodCondition};
+use crate::phase::PodState;
+use crate::{Millis, Uid};
+
+/// A Pod and its life.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pod {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`.
+    pub created_at_millis: Millis,
+    /// Every ReplicaSet that ever controlled it, in order.
+    pub owners: Vec<Uid>,
+    /// The ReplicaSet that controls it now; `None` after a release.
+    pub owner: Option<Uid>,
+    /// Its life: each state with its start, equal neighbours merged.
+    pub states: Vec<(PodState, Millis)>,
+    /// First release by its ReplicaSet.
+    pub released_millis: Option<Millis>,
+    /// Last adoption after a release.
+    pub adopted_millis: Option<Millis>,
+    /// Why it ended, decided when its deletion was first seen.
+    pub end_reason: Option<EndReason>,
+    /// As last observed.
+    pub now: PodNow,
+}
+
+impl Pod {
+    /// The first ReplicaSet that controlled it: where it is drawn, wherever it went.
+    #[must_use]
+    pub fn replica_set(&self) -> Option<Uid> {
+        self.owners.first().copied()
+    }
+
+    /// The state it is in.
+    #[must_use]
+    pub fn state(&self) -> PodState {
+        self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)
+    }
+
+    /// Since when it is in that state.
+    #[must_use]
+    pub fn since_millis(&self) -> Millis {
+        self.states.last().map_or(self.created_at_millis, |(_, at)| *at)
+    }
+
+    /// Arrival of its first observation.
+    #[must_use]
+    pub fn first_seen_millis(&self) -> Millis {
+        self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
+    }
+
+    /// When it was asked to go, or was gone without that being seen.
+    #[must_use]
+    pub fn ended_millis(&self) -> Option<Millis> {
+        self.states.iter().find(|(state, _)| state.is_ending()).map(|(_, at)| *at)
+    }
+
+    /// It was available at some time.
+    #[must_use]
+    pub fn was_available(&self) -> bool {
+        self.states.iter().any(|(state, _)| *state == PodState::Available)
+    }
+
+    /// When it was gone.
+    #[must_use]
+    pub fn gone_millis(&self) -> Option<Millis> {
+        self.states.last().filter(|(state, _)| *state == PodState::Gone).map(|(_, at)| *at)
+    }
+
+    /// Controllers count it: it neither ended nor was asked to go (`IsPodActive` in `controller_utils.go`).
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.now.terminal_millis.is_none() && !self.state().is_ending()
+    }
+
+    /// Controllers counted it at that time; false before it was seen.
+    #[must_use]
+    pub fn is_active_at(&self, at_millis: Millis) -> bool {
+        let state = self.states.iter().rev().find(|(_, since)| *since <= at_millis).map(|(state, _)| *state);
+        state.is_some_and(|state| !state.is_ending()) && self.now.terminal_millis.is_none_or(|at| at > at_millis)
+    }
+
+    /// It failed, as a whole and for good, and still lies about.
+    #[must_use]
+    pub fn is_leftover(&self) -> bool {
+        self.now.terminal_millis.is_some() && self.state() == PodState::Failing
+    }
+
+    /// It was released and nobody adopted it since.
+    #[must_use]
+    pub fn is_out_of_rotation(&self) -> bool {
+        self.released_millis.is_some() && self.owner.is_none()
+    }
+}
+
+/// A Pod as last observed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodNow {
+    /// `spec.nodeName`.
+    pub node: Option<String>,
+    /// Why it is in its state; empty when there is nothing to say.
+    pub reason: String,
+    /// The message behind the reason.
+    pub message: String,
+    /// Highest sum of `restartCount` seen.
+    pub restarts: u32,
+    /// What that was when it was first seen.
+    #[serde(skip)]
+    pub first_restarts: u32,
+    /// How a container of it ended last, when that was not well.
+    #[serde(skip)]
+    pub last_exit: Option<Exit>,
+    /// A ready pod starts to count at this time, by our clock.
+    pub available_at_millis: Option<Millis>,
+    /// `deletionTimestamp`: when the grace period ends.
+    pub deletion_at_millis: Option<Millis>,
+    /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
+    pub terminal_millis: Option<Millis>,
+    /// When a list told a state of it whose beginning nobody saw.
+    #[serde(skip)]
+    pub listed_millis: Option<Millis>,
+    /// Since when it is ready, or was when it last was, by the kubelet's clock.
+    #[serde(skip)]
+    pub ready_since_millis: Option<Millis>,
+    /// How dear it is to lose, compared with its siblings.
+    #[serde(skip)]
+    pub deletion_cost: i32,
+    /// Containers in the order of the spec: init containers first.
+    #[serde(skip)]
+    pub containers: Vec<Container>,
+    /// Conditions that are worth a look.
+    #[serde(skip)]
+    pub conditions: Vec<PodCondition>,
+}
+
+/// Why a pod ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EndReason {
+    /// Its node is gone.
+    NodeLost,
+    /// Evicted, preempted or ended by its kubelet.
+    Evicted,
+    /// Its Deployment is gone or being deleted.
+    DeploymentDeleted,
+    /// Its ReplicaSet is gone or being deleted.
+    ReplicaSetDeleted,
+    /// Its ReplicaSet has fewer replicas now.
+    ScaledDown,
+    /// By someone or something outside the rollout.
+    DeletedByHand,
+    /// Cannot be told: it went while nobody looked, or its ReplicaSet was never seen.
+    Unknown,
+}

@@ -1,0 +1,219 @@
+//! Faults that are certain outrank everything at once, those that may pass do not; what comes next, what the progress deadline
+//! does, and which command undoes it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+mod made;
+
+use made::{Web, condition, image, next_revision};
+use timeline::fact::{ContainerState, Exit, Phase, PodFact, Truth};
+use timeline::view::Tone;
+
+fn waiting(reason: &str, message: &str) -> ContainerState {
+    ContainerState::Waiting { reason: reason.into(), message: message.into() }
+}
+
+/// Revision 2 replaces revision 1, and its only pod so far is changed; it is looked at one second later.
+fn rolling(change: impl FnOnce(&mut PodFact)) -> Web {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    let second = next_revision(&mut web, 2, [1, 3]);
+    web.deployment(|deployment| {
+        deployment.spec.progress_deadline_seconds = Some(600);
+        let mut progressing = condition(Truth::True, "ReplicaSetUpdated", "");
+        progressing.last_update_millis = Some(20_600); // by the other clock, half a second ahead
+        deployment.status.progressing = Some(progressing);
+    });
+    web.add_pod(200, second, change);
+    web.now = 21_000;
+    web
+}
+
+fn crashing(restarts: u32) -> impl FnOnce(&mut PodFact) {
+    move |pod| {
+        pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s"));
+        (pod.containers[0].restarts, pod.containers[0].last_exit) =
+            (restarts, Some(Exit { code: 1, reason: "Error".into() }));
+    }
+}
+
+fn command(web: &Web) -> String {
+    let remedy = web.view().remedy.unwrap();
+    format!("{}: {}", remedy.what, remedy.command.strip_prefix("kubectl --namespace shop ").unwrap())
+}
+
+#[test]
+fn what_is_certain_is_said_at_once() {
+    for (state, said) in [
+        (waiting("ErrImagePull", "web:v2: not found"), "[Failing] Revision 2 cannot start: image web:v2 is not found."),
+        (
+            waiting("ErrImagePull", "unauthorized"),
+            "[Failing] Revision 2 cannot start: access to image web:v2 is denied.",
+        ),
+        (waiting("ImagePullBackOff", "Back-off"), "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled."),
+        (waiting("InvalidImageName", "bad"), "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled."),
+        (
+            waiting("CreateContainerConfigError", "configmap \"shop\" not found"),
+            "[Failing] Revision 2 cannot start: configmap \"shop\" not found.",
+        ),
+    ] {
+        let web = rolling(|pod| pod.containers[0].state = Some(state));
+        assert_eq!(web.verdict(), said);
+        assert_eq!(web.view().verdict.tone, Tone::Bad);
+        assert!(said.split(' ').count() <= 13, "more than twelve words after the badge: {said}");
+    }
+    let web = rolling(crashing(2));
+    assert_eq!(web.verdict(), "[Failing] Revision 2 cannot start: containers crash with exit code 1.");
+}
+
+#[test]
+fn what_may_pass_is_given_ten_seconds() {
+    let slow = || rolling(|pod| pod.containers[0].state = Some(waiting("ErrImagePull", "net/http: timeout")));
+    for mut web in [slow(), rolling(crashing(1))] {
+        assert!(web.verdict().starts_with("[Rolling out] Revision 2 is replacing"), "{}", web.verdict());
+        assert_eq!((web.view().verdict.tone, web.view().remedy), (Tone::Busy, None));
+        web.now += 10_000;
+        assert!(web.verdict().starts_with("[Failing] Revision 2 cannot start: "), "{}", web.verdict());
+    }
+    // Nothing is said to fail that only does not get on.
+    let mut web = rolling(|_| {});
+    web.now += 12_000;
+    assert_eq!(web.verdict(), "[Stalled] Revision 2 is stuck: 0 of 3 new pods available.");
+}
+
+#[test]
+fn a_quota_is_certain_once_nothing_makes_room() {
+    let refuse = |web: &mut Web| {
+        let why = "pods \"web-3-x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3";
+        web.deployment(|deployment| {
+            deployment.status.replica_failure = Some(condition(Truth::True, "FailedCreate", why));
+        });
+    };
+    let mut web = rolling(|_| {});
+    web.delete_pod(200);
+    refuse(&mut web);
+    assert_eq!(web.verdict(), "[Failing] Revision 2 is blocked: quota q is used up.");
+    assert_eq!(command(&web), "Show the quota: describe resourcequota");
+    assert!(web.view().next.starts_with("The ReplicaSet controller keeps trying to create 1 pod;"), "{:?}", web.view());
+    // A pod that drains leaves room.
+    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(60_000));
+    assert!(web.verdict().starts_with("[Rolling out]"), "{}", web.verdict());
+}
+
+#[test]
+fn the_deadline_is_said_with_what_it_does() {
+    let mut web = rolling(crashing(3));
+    let passes = "The progress deadline passes at 00:10:20 UTC; Kubernetes then reports the failure and keeps trying, it does not \
+                  roll back by itself.";
+    assert!(web.view().next.ends_with(passes), "{}", web.view().next);
+    web.now = 620_500;
+    assert!(
+        web.view().next.ends_with("passed at 00:10:20 UTC; Kubernetes has not reported it yet."),
+        "{:?}",
+        web.view()
+    );
+    web.deployment(|deployment| {
+        let mut passed = condition(Truth::False, "ProgressDeadlineExceeded", "");
+        passed.last_update_millis = Some(621_600);
+        deployment.status.progressing = Some(passed);
+    });
+    assert_eq!(web.verdict(), "[Deadline exceeded] Revision 2 cannot start: containers crash with exit code 1.");
+    let reported = "Kubernetes reported at 00:10:21 UTC that the progress deadline passed; it keeps trying and does not roll back by \
+                    itself.";
+    assert!(web.view().next.ends_with(reported), "{}", web.view().next);
+    // Where none is set, and where none runs because the rollout was complete before.
+    let mut web = rolling(crashing(3));
+    web.deployment(|deployment| deployment.spec.progress_deadline_seconds = None);
+    assert!(web.view().next.contains("No progress deadline is set;"), "{}", web.view().next);
+    let mut web = Web::live(3);
+    web.deployment(|deployment| deployment.spec.progress_deadline_seconds = Some(600));
+    web.now = 60_000;
+    web.scale(2, 4);
+    web.add_pod(200, 2, crashing(2));
+    web.report();
+    assert_eq!(web.verdict(), "[Failing] Revision 1 has 3 of 4 available: containers crash with exit code 1.");
+    assert!(web.view().next.contains("No progress deadline runs, because the rollout was complete before;"));
+    assert_eq!(command(&web), "Show the logs of the crash: logs web-2-p0200 --previous");
+}
+
+#[test]
+fn undoing_leads_to_the_revision_that_still_works() {
+    assert_eq!(command(&rolling(crashing(2))), "Undo this rollout: rollout undo deployment/web");
+    // Revision 2 never worked, and revision 3 took over from it: what kubectl would take by itself is revision 2.
+    let mut web = rolling(crashing(2));
+    let third = next_revision(&mut web, 3, [1, 0]);
+    web.delete_pod(200);
+    web.add_pod(300, third, crashing(2));
+    web.now += 1_000;
+    assert!(web.verdict().starts_with("[Failing] Revision 3 cannot start"), "{}", web.verdict());
+    assert_eq!(command(&web), "Go back to revision 1: rollout undo deployment/web --to-revision=1");
+}
+
+#[test]
+fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    let second = next_revision(&mut web, 2, [3, 0]);
+    (0..3).for_each(|number| web.delete_pod(100 + number));
+    (0..3).for_each(|number| web.add_ready_pod(200 + number, second));
+    web.report();
+    web.now = 60_000;
+    web.deployment(|deployment| {
+        (deployment.meta.generation, deployment.spec.images) = (deployment.meta.generation + 1, image("v3"));
+        let why = "admission webhook \"policy\" denied the request: no latest tags";
+        deployment.status.progressing = Some(condition(Truth::False, "ReplicaSetCreateError", why));
+    });
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: the API server refuses the new ReplicaSet.");
+    assert_eq!(command(&web), "Go back to revision 2: rollout undo deployment/web --to-revision=2");
+    assert_eq!(web.view().deadline_millis, None, "the controller does not come to look at it");
+}
+
+#[test]
+fn the_first_rollout_has_nothing_to_go_back_to() {
+    let mut web = Web::made(1);
+    web.now = 2_000;
+    web.pod(100, |pod| {
+        pod.phase = Phase::Pending;
+        pod.containers[0].state = Some(waiting("ErrImagePull", "web:v1: not found"));
+    });
+    assert_eq!(web.verdict(), "[Failing] Revision 1 cannot start: image web:v1 is not found.");
+    assert_eq!(command(&web), "Show details of the pod: describe pod web-2-p0100");
+}
+
+#[test]
+fn what_is_paused_is_resumed_and_what_is_well_needs_nothing() {
+    let mut web = rolling(crashing(2));
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(web.view().verdict.tone, Tone::Busy);
+    assert_eq!(command(&web), "Resume this rollout: rollout resume deployment/web");
+    let next = "The rollout continues when somebody resumes it; no progress deadline runs until then.";
+    assert_eq!(web.view().next, next);
+    let web = Web::live(3);
+    assert_eq!((web.view().remedy, web.view().explanation()), (None, "Nothing is moving.".to_owned()));
+}
+
+#[test]
+fn limits_say_where_they_come_from() {
+    let derived = |surge, unavailable| {
+        let mut web = Web::live(3);
+        web.deployment(|deployment| {
+            deployment.spec.strategy =
+                timeline::fact::Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable };
+        });
+        web.view().derived
+    };
+    use timeline::fact::IntOrPercent::{Int, Percent};
+    let pair = |ceiling: &str, floor: &str| (ceiling.to_owned(), floor.to_owned());
+    assert_eq!(
+        derived(Percent(25), Percent(50)),
+        pair("3 + maxSurge 1 (25 % rounded up)", "3 − maxUnavailable 1 (50 % rounded down)")
+    );
+    assert_eq!(derived(Int(2), Int(0)), pair("3 + maxSurge 2", "3 − maxUnavailable 0"));
+    let raised = "3 − maxUnavailable 1 (not 0, because maxSurge is 0 too)";
+    assert_eq!(derived(Int(0), Percent(25)), pair("3 + maxSurge 0", raised));
+}
