@@ -25,14 +25,16 @@ pub fn DetailPage() -> impl IntoView {
         let (page, name) = (home.page(), safe(&home.name));
         view! {
             <PageTitle text=Signal::stored(title.clone())/>
-            <header class="top">
-                <Brand/>
-                <nav class="crumb" aria-label="Where this is"><a href=page>{name}</a></nav>
-            </header>
-            <main>
-                <h1 class="aside">{title}</h1>
-                <div class="alone"><DetailView home detail=Signal::stored(detail)/></div>
-            </main>
+            <div class="page">
+                <header class="top">
+                    <Brand/>
+                    <nav class="crumb" aria-label="Where this is"><a href=page>{name}</a></nav>
+                </header>
+                <main>
+                    <h1 class="aside">{title}</h1>
+                    <div class="alone"><DetailView home detail=Signal::stored(detail)/></div>
+                </main>
+            </div>
         }
     })
 }
