@@ -123,6 +123,32 @@ test("without scripts the forms do the same", async ({ browser, serve }) => {
   await page.close();
 });
 
+/// An event of the strip's story as it is, with other texts: they come first, each behind its length in groups of seven bits.
+async function telling(page: Page, server: Server, texts: string[]): Promise<string> {
+  const asked = { form: { action: "speed", speed: "1" }, headers: { accept: "application/octet-stream" } };
+  const answer = await (await page.request.post(`${server.address}/playground`, asked)).body();
+  let at = 0;
+  const length = () => {
+    let [value, shift, byte] = [0, 0, 0];
+    do {
+      byte = answer[at++]!;
+      value |= (byte & 127) << shift;
+      shift += 7;
+    } while (byte > 127);
+    return value;
+  };
+  for (let text = 0; text < texts.length; text++) {
+    const bytes = length();
+    at += bytes;
+  }
+  const written = (text: string) => {
+    const bytes = [...Buffer.from(text)];
+    return bytes.length < 128 ? [bytes.length, ...bytes] : [(bytes.length & 127) | 128, bytes.length >> 7, ...bytes];
+  };
+  // The last byte says whether the Deployment is new, which is no part of an event.
+  return Buffer.from([...texts.flatMap(written), ...answer.subarray(at, -1)]).toString("base64");
+}
+
 const sizes = [
   { width: 1280, height: 720 },
   { width: 390, height: 844 },
@@ -137,7 +163,7 @@ for (const viewport of sizes) {
       "play-sentence": "Another image: a new ReplicaSet appears. One pod more is allowed (maxSurge 25 %), and one may be missing (maxUnavailable 25 %).",
       "play-command": "kubectl set image deployment/web web=web:v2",
     };
-    const told = JSON.stringify({ texts, commands: {}, off: [], pods: [] });
+    const told = await telling(page, server, Object.values(texts));
     await page.route("**/playground/events", (route) => route.fulfill({ contentType: "text/event-stream", body: `data: ${told}\n\n` }));
     await page.setViewportSize(viewport);
     await page.goto(page_(server));
@@ -178,6 +204,7 @@ test("whether the strip is open is remembered", async ({ page, serve }) => {
   const server = await serve(still);
   await page.goto(page_(server));
   await expect(more(page)).toHaveJSProperty("open", false);
+  await isLive(page);
   await open(page);
   await page.reload();
   await expect(more(page)).toHaveJSProperty("open", true);

@@ -174,6 +174,9 @@ test("links to share, with a code, are beside the picture", async ({ page, serve
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await page.waitForSelector("html[data-live=true]");
   await page.getByRole("link", { name: "Share" }).click();
+  await expect(page.getByTestId("links").getByRole("listitem")).toHaveCount(1);
+  await expect(page.getByTestId("local")).toContainText("only works on this computer");
+  await page.getByTestId("links").getByText("Other links").click();
   await expect(page.getByTestId("links").getByRole("listitem")).toHaveCount(4);
   await expect(page.getByTestId("links")).toContainText(`${server.address}/clusters/rollout`);
   const code = page.getByRole("img", { name: "The first link as a QR code" });
