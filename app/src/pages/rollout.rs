@@ -152,7 +152,8 @@ fn Placed(
     sheet: String,
 ) -> impl IntoView {
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
-    view! { <style id="placed" nonce=nonce inner_html=sheet></style> }
+    // Who came from another page needs none, and has no nonce.
+    (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> })
 }
 
 /// The picture as the server renders it, and as the browser takes it over.
