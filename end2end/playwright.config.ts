@@ -24,6 +24,7 @@ export default defineConfig({
   reporter: [["list"]],
   use: {
     viewport: { width: 1400, height: 900 },
+    timezoneId: "UTC", // pages tell times in the zone of their viewer
     screenshot: "on",
     trace: "retain-on-failure",
     launchOptions: {

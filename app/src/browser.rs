@@ -69,8 +69,8 @@ pub fn remember_here(name: &str, value: Option<&str>) -> bool {
 /// Copies a text; false where the browser has no clipboard for this page.
 #[must_use]
 pub fn copy(text: &str) -> bool {
-    let has_clipboard =
-        js_sys::Reflect::get(&window().navigator(), &"clipboard".into()).is_ok_and(|clipboard| !clipboard.is_undefined());
+    let has_clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into())
+        .is_ok_and(|clipboard| !clipboard.is_undefined());
     if has_clipboard {
         let _ = window().navigator().clipboard().write_text(text); // a refusal later is the viewer's
     }
@@ -185,4 +185,10 @@ pub fn readdress(address: &str) {
 /// Loads the page from the server again.
 pub fn reload() {
     let _ = window().location().reload();
+}
+
+/// Loads the page that the router is at from the server: it may not stand in the address bar yet.
+pub fn load(url: &leptos_router::location::Url) {
+    let search = if url.search().is_empty() { String::new() } else { format!("?{}", url.search()) };
+    let _ = window().location().set_href(&format!("{}{search}", url.path()));
 }

@@ -161,7 +161,12 @@ impl Payload {
     #[must_use]
     pub fn title(&self) -> String {
         match self {
-            Self::Detail(page) => format!("{}: {} / {} — Rollcast", page.detail.title(), safe(&page.home.namespace), safe(&page.home.name)),
+            Self::Detail(page) => format!(
+                "{}: {} / {} — Rollcast",
+                page.detail.title(),
+                safe(&page.home.namespace),
+                safe(&page.home.name)
+            ),
             Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
             Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
             Self::Deployment(page) => {

@@ -106,7 +106,8 @@ impl Painter for Picture {
 pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str) -> String {
     let (left, top, width, height) = SCORE;
     let window_millis = scale::window_millis(model.deployments.get(&uid), now_millis);
-    let frame = Frame { now_millis, window_millis, base_millis: now_millis, height, width, is_painted: true };
+    let frame =
+        Frame { now_millis, window_millis, base_millis: now_millis, height, width, is_painted: true, is_opened: false };
     let scene = scene::scene(model, Some(uid), said, frame, &Motion::default());
     let shrink = (height / scene.height).min(1.0);
     let mut out = head();

@@ -68,6 +68,12 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
         self.order.get()
     }
 
+    /// The keys in their order, without following it.
+    #[must_use]
+    pub fn order_untracked(&self) -> Vec<u128> {
+        self.order.get_untracked()
+    }
+
     /// The object with that key, while it is in the list.
     #[must_use]
     pub fn row(&self, key: u128) -> Option<ArcRwSignal<T>> {

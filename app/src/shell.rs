@@ -14,7 +14,8 @@ pub fn shell(page: Page, origin: &str) -> impl IntoView + use<> {
     let build = page.build.clone();
     let versioned = |path: &str| format!("{path}?v={build}");
     let image = page.payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
-    let sheet = page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
+    let sheet =
+        page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     let head = view! {
         {image}
         {sheet}

@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn times_in_sentences_are_told_in_the_viewers_zone() {
-        let two_hours_ahead = |sentence: &str| told(sentence, NEAR, |at| format!("{} CEST", words::clock(at + 7_200_000)));
+        let two_hours_ahead =
+            |sentence: &str| told(sentence, NEAR, |at| format!("{} CEST", words::clock(at + 7_200_000)));
         assert_eq!(two_hours_ahead("Stale since 23:29:01 UTC: no word."), "Stale since 01:29:01 CEST: no word.");
         assert_eq!(two_hours_ahead("From 23:59:59 UTC to 00:00:01 UTC"), "From 01:59:59 CEST to 02:00:01 CEST");
         for as_it_is in ["Times are in UTC", "é3:29:01 UTC", "25:00:00 UTC", " UTC", "no time", ""] {

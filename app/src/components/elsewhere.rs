@@ -2,11 +2,13 @@
 //! wrong with the others.
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_url;
 
 use crate::browser;
 
 /// Asks the server.
 #[component]
 pub fn Elsewhere() -> impl IntoView {
-    Effect::new(move |_| browser::reload());
+    let url = use_url();
+    Effect::new(move |_| url.with_untracked(browser::load));
 }

@@ -62,11 +62,7 @@ pub struct Live {
 impl Live {
     /// Provides the connection to all pages; it is made when the first page follows something.
     pub fn provide(build: String) -> Self {
-        let live = Self {
-            build: StoredValue::new(build),
-            client: StoredValue::new(None),
-            trouble: RwSignal::new(""),
-        };
+        let live = Self { build: StoredValue::new(build), client: StoredValue::new(None), trouble: RwSignal::new("") };
         provide_context(live);
         live
     }

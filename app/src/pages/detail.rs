@@ -1,6 +1,7 @@
 //! The page of a pod, of a revision, of all rollouts, or of links to share: a detail alone.
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_url;
 use timeline::words::safe;
 
 use crate::app::First;
@@ -18,7 +19,8 @@ pub fn DetailPage() -> impl IntoView {
         _ => None,
     });
     if first.is_none() {
-        Effect::new(move |_| browser::reload());
+        let url = use_url();
+        Effect::new(move |_| url.with_untracked(browser::load));
     }
     first.map(|DetailPayload { home, detail }| {
         let title = detail.page_title(&home);

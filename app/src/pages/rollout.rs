@@ -2,22 +2,22 @@
 
 use std::rc::Rc;
 
+use crate::components::title::PageTitle;
 use leptos::html;
 use leptos::prelude::*;
-use crate::components::title::PageTitle;
-use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::hooks::{use_params_map, use_query_map, use_url};
 use send_wrapper::SendWrapper;
 use timeline::frame::{Moment, Scope, Snapshot};
 
 use crate::app::First;
 use crate::browser;
+use crate::components::detail::actions::Actions;
 use crate::components::rollout::connection::ConnectionBars;
 use crate::components::rollout::header::Header;
 use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::linked::LinkBars;
 use crate::components::rollout::missing::MissingDeployment;
-use crate::components::detail::actions::Actions;
 use crate::components::rollout::panel::{Panel, PanelState};
 use crate::components::rollout::role::Role;
 use crate::components::rollout::score::Score;
@@ -40,7 +40,7 @@ use crate::zone::Zone;
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
 pub fn RolloutPage() -> impl IntoView {
-    let (params, query) = (use_params_map(), use_query_map());
+    let (params, query, url) = (use_params_map(), use_query_map(), use_url());
     // What only the server knows the meaning of: which moment a link to a revision leads to.
     let asked = Memo::new(move |_| {
         let (params, query) = (params.read(), query.read());
@@ -60,7 +60,7 @@ pub fn RolloutPage() -> impl IntoView {
             Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
         });
         if payload.is_none() && (place.revision.is_some() || at.is_some()) {
-            Effect::new(|_| browser::reload());
+            Effect::new(move |_| url.with_untracked(browser::load));
         }
         view! { <Rollout place payload/> }
     }
@@ -165,7 +165,11 @@ struct Drawn {
 
 impl Drawn {
     fn nothing() -> Self {
-        Self { picture: Picture::new(""), moving: Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0), sheet: String::new() }
+        Self {
+            picture: Picture::new(""),
+            moving: Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
+            sheet: String::new(),
+        }
     }
 }
 

@@ -23,7 +23,12 @@ pub struct Controls {
 impl Controls {
     /// Provides controls to the components of a page.
     pub fn provide() -> Self {
-        let controls = Self { screen: StoredValue::new(None), open: StoredValue::new(None), close: StoredValue::new(None), copied: RwSignal::new(None) };
+        let controls = Self {
+            screen: StoredValue::new(None),
+            open: StoredValue::new(None),
+            close: StoredValue::new(None),
+            copied: RwSignal::new(None),
+        };
         provide_context(controls);
         controls
     }

@@ -10,7 +10,7 @@ use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::score::budget::{HEIGHT, Strip};
 use crate::score::frame::Frame;
-use crate::score::ink::Pattern;
+use crate::score::ink::{Look, Pattern};
 use crate::score::paint::Mark;
 use crate::score::placed;
 use crate::score::scene::{BandRow, Bars, Gap, Head, Scene, Spot, TableRow};
@@ -48,10 +48,25 @@ pub struct Picture {
     pub height: RwSignal<f64>,
     /// Width of the picture, where it is not that of its room.
     pub width: RwSignal<Option<i32>>,
+    /// What a ribbon tells of the place that is pointed at.
+    pub told: RwSignal<Option<Told>>,
     /// The line of the story that a point of the axis led to.
     pub pointed: RwSignal<Option<Millis>>,
     /// Its elements.
     pub nodes: Nodes,
+}
+
+/// What a ribbon tells of a place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// Where that is, in pixels.
+    pub x: f64,
+    /// From the top of the picture.
+    pub y: f64,
+    /// The moment there.
+    pub at_millis: Millis,
+    /// Pods by what they looked like.
+    pub counts: Vec<(Look, usize)>,
 }
 
 /// Elements of a picture that are measured or move with every frame.
@@ -103,6 +118,7 @@ impl Picture {
             strip: RwSignal::new(scene.strip),
             height: RwSignal::new(scene.height),
             width: RwSignal::new(None),
+            told: RwSignal::new(None),
             pointed: RwSignal::new(None),
             nodes: Nodes::default(),
         }
@@ -176,12 +192,10 @@ impl Moving {
     #[must_use]
     pub fn at(frame: Frame, height: f64) -> Self {
         let (now, window) = (frame.x(frame.now_millis), frame.window_millis / 1000.0);
-        let view_box =
-            |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));
+        let view_box = |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));
         // The turned patterns undo the stretch of the view box.
-        let turned = |pattern: Pattern| {
-            format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees())
-        };
+        let turned =
+            |pattern: Pattern| format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees());
         Self {
             times: placed::times(frame),
             strip: view_box(HEIGHT),

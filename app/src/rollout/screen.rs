@@ -11,7 +11,7 @@ use timeline::playback::Playback;
 use timeline::{Millis, Model, Uid};
 
 use super::board::{Board, said_then};
-use super::picture::{Moving, Picture};
+use super::picture::{Moving, Picture, Told};
 use super::scroll::Scroll;
 use crate::browser::{matches, page_millis};
 use crate::live::client::{Ask, Screen};
@@ -24,7 +24,7 @@ use crate::score::frame::Frame;
 use crate::score::paint::canvas::Canvas;
 use crate::score::places::Place;
 use crate::score::scale;
-use crate::score::scene;
+use crate::score::scene::{self, BandRow};
 
 /// Bars that left the picture are looked for this often.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
@@ -39,6 +39,9 @@ const CROWD_MILLIS: f64 = 50.0;
 /// A ribbon is drawn again at most this often, and takes at most one part of so many of the browser's time.
 const RIBBON_MILLIS: f64 = 100.0;
 const RIBBON_SHARE: f64 = 4.0;
+/// Zooming in makes ribbons as much higher, up to this, and no higher than browsers paint, in pixels.
+const MOST_STRETCH: f64 = 32.0;
+const MOST_HEIGHT: f64 = 8_000.0;
 /// Verdicts are announced at most this often.
 const ANNOUNCE_MILLIS: f64 = 5_000.0;
 
@@ -105,7 +108,12 @@ pub(super) struct Copy {
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
     #[must_use]
-    pub fn new(board: Board, picture: Picture, first: Option<(Snapshot, Option<Moment>)>, told: Callback<(bool, f64)>) -> Self {
+    pub fn new(
+        board: Board,
+        picture: Picture,
+        first: Option<(Snapshot, Option<Moment>)>,
+        told: Callback<(bool, f64)>,
+    ) -> Self {
         let (snapshot, moment) = match first {
             Some((snapshot, moment)) => (Some(snapshot), moment),
             None => (None, None),
@@ -235,7 +243,9 @@ impl RolloutScreen {
         self.tell_words(&copy.said, &said);
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = copy.is_crowded && !copy.is_printing && !copy.is_on_paper;
-        let frame = Frame { now_millis, is_painted, ..copy.frame };
+        let stretch = if copy.is_ribbon { (1.0 / copy.zoom).clamp(1.0, MOST_STRETCH) } else { 1.0 };
+        let height = (copy.frame.height * stretch).min(copy.frame.height.max(MOST_HEIGHT));
+        let frame = Frame { now_millis, is_painted, is_opened: stretch > 1.0, height, ..copy.frame };
         let mut scene = scene::scene(&model, copy.deployment, &said, frame, &copy.motion);
         copy.is_crowded = scene.pods > MOST_ELEMENTS;
         let is_still = copy.is_calm || copy.is_crowded;
@@ -264,7 +274,9 @@ impl RolloutScreen {
     /// Fits the picture to its room.
     fn measure(&self) {
         let nodes = self.0.picture.nodes;
-        let (Some(canvas), Some(picture)) = (nodes.canvas.get_untracked(), nodes.picture.get_untracked()) else { return };
+        let (Some(canvas), Some(picture)) = (nodes.canvas.get_untracked(), nodes.picture.get_untracked()) else {
+            return;
+        };
         let above = f64::from(picture.offset_top());
         let copy = &mut *self.0.copy.borrow_mut();
         let scroll = &mut self.0.drawn.borrow_mut().scroll;
@@ -289,6 +301,26 @@ impl RolloutScreen {
         if let Some(canvas) = &mut drawn.canvas {
             canvas.paint(frame, picture.height.get_untracked());
         }
+    }
+
+    /// Tells what a ribbon shows at a place of the picture, in pixels.
+    pub fn point(&self, x: f64, y: f64) {
+        let copy = self.0.copy.borrow();
+        let frame = copy.frame;
+        let bands = self.0.picture.bands;
+        let at_millis = frame.now_millis - ((frame.width - x) * frame.window_millis / frame.width) as Millis;
+        let is_there =
+            |band: &BandRow| band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
+        let found = bands
+            .order_untracked()
+            .into_iter()
+            .find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)));
+        let told = found.zip(copy.deployment).map(|(key, deployment)| {
+            let replica_set = Some(Uid::from_bits(key)).filter(|uid| copy.model.replica_sets.get(uid).is_some());
+            Told { x, y, at_millis, counts: scene::counted(&copy.model, replica_set, deployment, at_millis, frame) }
+        });
+        drop(copy);
+        set_if_new(&self.0.picture.told, told);
     }
 
     /// A frame is about what is followed: one that was on its way when the viewer went elsewhere is not.

@@ -16,11 +16,7 @@ const GONE: Look = Look::In(PodState::Gone);
 
 /// What a pod went through, where it is drawn: (look, since, until). `is_inside` is the band of its ReplicaSet, else that of the pods
 /// out of rotation.
-pub fn lived(
-    pod: &Pod,
-    is_inside: bool,
-    frame: Frame,
-) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
+pub fn lived(pod: &Pod, is_inside: bool, frame: Frame) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
     let segments = if is_inside { segments(pod) } else { outside(pod) };
     calmed(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
 }

@@ -128,7 +128,8 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     let highest = past.iter().map(|(_, limits)| limits.ceiling).chain([view.limits.ceiling]).max().unwrap_or(1);
     let unit = (HEIGHT - TOP) / f64::from(most.max(i32::try_from(highest).unwrap_or(i32::MAX)).max(1));
     let y = |pods: u32| (HEIGHT - f64::from(pods) * unit).max(0.0);
-    let area = |layer: Layer| (layer, steps::area(&steps, layer as usize, frame, &|pods| (HEIGHT - pods * unit).max(0.0)));
+    let area =
+        |layer: Layer| (layer, steps::area(&steps, layer as usize, frame, &|pods| (HEIGHT - pods * unit).max(0.0)));
     let areas = Layer::ALL.into_iter().map(area).collect();
     let (ceiling, floor) = (y(view.limits.ceiling), y(view.limits.floor));
     let middle = ((ceiling + floor) / 2.0).clamp(20.0, HEIGHT - 20.0);

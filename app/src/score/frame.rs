@@ -22,6 +22,8 @@ pub struct Frame {
     pub width: f64,
     /// Bars are painted instead of being elements.
     pub is_painted: bool,
+    /// The viewer zoomed in: ribbons open into bars where there is room for them.
+    pub is_opened: bool,
 }
 
 impl Frame {
@@ -29,7 +31,7 @@ impl Frame {
     #[must_use]
     pub const fn unmeasured(now_millis: Millis, window_millis: f64, base_millis: Millis) -> Self {
         let (height, width) = (UNMEASURED_HEIGHT, UNMEASURED_WIDTH);
-        Self { now_millis, window_millis, base_millis, height, width, is_painted: false }
+        Self { now_millis, window_millis, base_millis, height, width, is_painted: false, is_opened: false }
     }
 
     /// The left edge.

@@ -179,6 +179,15 @@ impl Look {
         }
     }
 
+    /// What it is called in sentences.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::In(state) => state.label(),
+            Self::Outside => "out of rotation",
+        }
+    }
+
     /// How it is drawn.
     #[must_use]
     pub const fn ink(self) -> Ink {

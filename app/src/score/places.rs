@@ -7,11 +7,13 @@ use super::lanes::Band;
 pub const MOST_BARS: usize = 500;
 /// Rows that would be flatter than this are shared by pods: the band is a ribbon.
 const FLATTEST_ROW: f64 = 1.25;
+/// Where there are many pods, rows that a zoom made this high show them one by one again.
+const OPENED_ROW: f64 = 1.6;
 /// Heights, in pixels.
-const TALLEST_ROW: f64 = 34.0;
+const TALLEST_ROW: f64 = 44.0;
 /// A band with more room than its rows need lets them grow to this.
 const LEGIBLE_ROW: f64 = 16.0;
-const TALLEST_BAR: f64 = 18.0;
+const TALLEST_BAR: f64 = 24.0;
 /// Bars lower than this have no room for edges.
 const LOW_BAR: f64 = 6.0;
 /// Rows lower than this have no room between bars.
@@ -124,7 +126,7 @@ fn replaced(bands: &[Band]) -> Option<usize> {
 /// The rows of a band are shared by pods: so many that none can be seen alone.
 #[must_use]
 pub fn is_ribbon(place: Place, pods: usize) -> bool {
-    pods > MOST_BARS || place.row < FLATTEST_ROW
+    place.row < if pods > MOST_BARS { OPENED_ROW } else { FLATTEST_ROW }
 }
 
 /// Height of a bar in a row.

@@ -13,6 +13,7 @@ use timeline::{Millis, Model, Uid};
 use super::bars;
 use super::budget::{self, Strip};
 use super::frame::Frame;
+use super::ink::Look;
 use super::lanes::{self, Band};
 use super::paint::Mark;
 use super::places::{self, MOST_BARS, Place};
@@ -192,6 +193,35 @@ pub struct Placed {
     pub is_ribbon: bool,
 }
 
+/// How many pods of a band looked how at a moment, those that are most first.
+#[must_use]
+pub fn counted(
+    model: &Model,
+    replica_set: Option<Uid>,
+    deployment: Uid,
+    at_millis: Millis,
+    frame: Frame,
+) -> Vec<(Look, usize)> {
+    let mut counts: Vec<(Look, usize)> = Vec::new();
+    let is_inside = replica_set.is_some();
+    let pods: Vec<&Pod> = match replica_set {
+        Some(uid) => model.pods_of(uid).collect(),
+        None => model.pods_of_deployment(deployment),
+    };
+    for pod in pods {
+        let mut lived = bars::lived(pod, is_inside, frame);
+        let then = lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis));
+        if let Some((look, ..)) = then {
+            match counts.iter_mut().find(|(known, _)| *known == look) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((look, 1)),
+            }
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
 /// Draws a Deployment.
 #[must_use]
 pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, motion: &Motion) -> Scene {
@@ -208,7 +238,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
     let places = places::places(&bands, frame.height);
     let targets = bands.iter().map(band_key).zip(places.iter().copied()).collect();
     let placed = bands.into_iter().zip(places).map(|(band, place)| {
-        let is_ribbon = places::is_ribbon(place, pods);
+        let is_ribbon = places::is_ribbon(place, pods) || (is_crowd && !frame.is_opened);
         Placed { place: motion.place(band_key(&band), place), band, is_ribbon }
     });
     let placed: Vec<Placed> = placed.collect();
@@ -234,6 +264,9 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         if one.is_ribbon {
             scene.add_ribbon(one, &pods, frame);
         }
+        if is_crowd && !one.is_ribbon {
+            pods.iter().for_each(|(pod, slot)| scene.add_painted(one, pod, *slot, frame));
+        }
         if is_crowd {
             let odd = pods.into_iter().map(|(pod, _)| pod).filter(|pod| pod.state() != PodState::Available);
             scene.table.extend(odd.take(MOST_ROWS).map(|pod| (key(&one.band, pod.uid), table_row(one, pod))));
@@ -258,17 +291,21 @@ impl Scene {
         }
     }
 
+    /// A pod among many: painted, without a head of its own.
+    fn add_painted(&mut self, one: &Placed, pod: &Pod, slot: u32, frame: Frame) {
+        let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
+        // A window more, so that there is something to see while the viewer zooms out.
+        let from = frame.from_millis() - frame.window_millis as Millis;
+        let marks = bars::bars(pod, one.band.replica_set.is_some(), one.place.row, y, frame);
+        self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
+    }
+
     fn add_pod(&mut self, one: &Placed, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
         let (key, row, is_inside) = (key(&one.band, pod.uid), one.place.row, one.band.replica_set.is_some());
         match (one.is_ribbon, frame.is_painted) {
             (true, _) => {}
-            (false, true) => {
-                // A window more, so that there is something to see while the viewer zooms out.
-                let from = frame.from_millis() - frame.window_millis as Millis;
-                let marks = bars::bars(pod, is_inside, row, y, frame);
-                self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
-            }
+            (false, true) => self.add_painted(one, pod, slot, frame),
             (false, false) => {
                 // Low bars stand on the ground of all, so that the patterns of neighbours go on in each other.
                 let is_roomy = places::density(row) == places::Density::Roomy;
@@ -346,9 +383,10 @@ fn gaps(deployment: &Deployment, frame: Frame) -> Keyed<Gap> {
 fn story(lines: &[Line]) -> Keyed<Line> {
     let mut seen: HashMap<(Millis, &str), u128> = HashMap::new();
     let keyed = |line: &Line, number: u128| {
-        let text = line.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let text = line
+            .text
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         ((line.at_millis as u128) << 64 | u128::from(text)).wrapping_add(number)
     };
     let mut rows = Vec::with_capacity(lines.len().min(MOST_LINES));
@@ -364,7 +402,8 @@ fn story(lines: &[Line]) -> Keyed<Line> {
 fn points(lines: &[Line], frame: Frame) -> Keyed<Line> {
     let from = frame.from_millis();
     let stands_out = |line: &&Line| line.at_millis > from && LineKind::stands_out(line.kind);
-    let mut points: Keyed<Line> = lines.iter().filter(stands_out).map(|line| (line.at_millis as u128, line.clone())).collect();
+    let mut points: Keyed<Line> =
+        lines.iter().filter(stands_out).map(|line| (line.at_millis as u128, line.clone())).collect();
     let mut seen = std::collections::HashSet::new();
     points.retain(|(key, _)| seen.insert(*key));
     points

@@ -69,14 +69,8 @@ pub(super) async fn deployment(
 ) -> Response {
     let Some(hub) = rollcast.clusters.get(&cluster) else {
         let instead = elsewhere(rollcast, &namespace, &name);
-        return pages::refuse(
-            rollcast,
-            StatusCode::NOT_FOUND,
-            pages::no_cluster(rollcast, &cluster),
-            instead,
-            request,
-        )
-        .await;
+        return pages::refuse(rollcast, StatusCode::NOT_FOUND, pages::no_cluster(rollcast, &cluster), instead, request)
+            .await;
     };
     let page = address::deployment(&cluster, &namespace, &name);
     let now = |page: &str| vec![(page.to_owned(), format!("{} as it is now", safe(&name)))];

@@ -31,7 +31,8 @@ pub fn Header(
         }
     };
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
-    let body = Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
+    let body =
+        Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
     view! {
         <header class="top">
             <Brand/>

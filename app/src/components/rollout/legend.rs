@@ -54,7 +54,8 @@ pub fn Marks() -> impl IntoView {
             </li>
         }
     };
-    let line = |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
+    let line =
+        |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
     let point = |class: &'static str, words: &'static str| {
         view! { <li><i class=format!("sample point {class}")></i>{words}</li> }
     };

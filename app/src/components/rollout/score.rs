@@ -10,8 +10,10 @@ use super::bands::Gutter;
 use super::bars::{BarsOf, Gaps, Patterns};
 use super::heads::Heads;
 use super::strip::BudgetStrip;
+use super::told::RibbonCounts;
 use crate::browser::placed;
 use crate::rollout::board::Board;
+use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
 use crate::score::placed;
 
@@ -28,6 +30,14 @@ pub fn Score(
     let (nodes, prefix) = (picture.nodes, picture.prefix);
     let label = move || board.said(|view| view.verdict.sentence.clone());
     let size = Signal::derive(move || placed::picture(picture.height.get(), picture.width.get()));
+    let controls = Controls::of_page();
+    let point = move |event: web_sys::PointerEvent| {
+        let place = nodes.canvas.get_untracked().map(|canvas| canvas.get_bounding_client_rect());
+        if let Some((controls, place)) = controls.zip(place) {
+            let (x, y) = (f64::from(event.client_x()) - place.left(), f64::from(event.client_y()) - place.top());
+            controls.act(|screen| screen.point(x, y));
+        }
+    };
     let id = |name: &str| format!("{prefix}{name}");
     view! {
         <div class="score" role="group" aria-label=label data-testid="score">
@@ -36,7 +46,7 @@ pub fn Score(
             <div class="scroller" id=id("scroller") tabindex="0" role="region" aria-label="Revisions and their pods" node_ref=nodes.scroller>
                 <div class="picture" id=id("picture") node_ref=nodes.picture use:placed=size>
                     <Gutter picture/>
-                    <div class="canvas" id=id("canvas") node_ref=nodes.canvas>
+                    <div class="canvas" id=id("canvas") node_ref=nodes.canvas on:pointermove=point on:pointerleave=move |_| picture.told.set(None)>
                         <svg class="bars" id=id("picture-box") viewBox=moving.bars preserveAspectRatio="none" aria-hidden="true" node_ref=nodes.bars>
                             <Patterns picture turned=moving.patterns/>
                             <BarsOf picture/>
@@ -44,6 +54,7 @@ pub fn Score(
                         // Many bars are painted, on the grounds of their bands.
                         <canvas class="bars" id=id("paint") aria-hidden="true" node_ref=nodes.paint></canvas>
                         <Gaps picture/>
+                        <RibbonCounts picture/>
                     </div>
                     <Heads picture/>
                 </div>

@@ -86,7 +86,9 @@ fn Labels(picture: Picture) -> impl IntoView {
         let style = Signal::derive(move || now.get().map(|(_, top)| placed::label(top)).unwrap_or_default());
         let is_there = Memo::new(move |_| now.read().is_some());
         let pods = move || now.get().map(|(pods, _)| pods.to_string()).unwrap_or_default();
-        move || is_there.get().then(|| view! { <div class=format!("label {}", limit.name()) use:placed=style>{pods}</div> })
+        move || {
+            is_there.get().then(|| view! { <div class=format!("label {}", limit.name()) use:placed=style>{pods}</div> })
+        }
     };
     let hold = Memo::new(move |_| picture.strip.read().hold);
     let held = Memo::new(move |_| hold.get().map(|(hold, _)| hold));

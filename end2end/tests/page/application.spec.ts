@@ -1,0 +1,114 @@
+/// The pages as one application: going from page to page, the viewer's time zone, and what is said when the program cannot go on.
+
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const rollover = ["rollover", "rollover", "web"] as const;
+const held = () => Server.start(["replay", ...["rollover", "rollout", "kill-pod"].map(recording), "--hold-at", "12"]);
+
+test("from the list to a Deployment and back nothing is loaded, and socket, search and place are kept", async ({ page, serve }) => {
+  const server = await serve(held);
+  const sockets: string[] = [];
+  page.on("websocket", (socket) => sockets.push(socket.url()));
+  const rollout = new RolloutPage(page);
+  await page.setViewportSize({ width: 900, height: 260 }); // so that the list scrolls
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  await rollout.mark();
+  await page.getByRole("searchbox").fill("e");
+  await expect(page).toHaveURL(/[?]q=e$/);
+  await expect(page.getByTestId("deployment")).toHaveCount(3);
+  const last = page.getByTestId("deployment").last();
+  await last.scrollIntoViewIfNeeded();
+  const scrolled = () => page.evaluate(() => scrollY);
+  await expect.poll(scrolled).toBeGreaterThan(40);
+  const before = await scrolled();
+  await last.click();
+  await expect(page).toHaveURL(/[/]deployments[/]/);
+  await expect(rollout.verdict).not.toBeEmpty();
+  await expect(rollout.living(1).or(rollout.living(3)).first()).toBeAttached();
+  await page.goBack();
+  await expect(page.getByTestId("deployment")).toHaveCount(3);
+  await expect(page.getByRole("searchbox")).toHaveValue("e");
+  await expect.poll(scrolled).toBe(before);
+  expect(await rollout.isUnreloaded()).toBe(true);
+  expect(sockets).toHaveLength(1);
+});
+
+test.describe("somewhere else on the earth", () => {
+  test.use({ timezoneId: "Asia/Kolkata" });
+
+  test("times are the viewer's own, and UTC on request, which is remembered", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+    const rollout = new RolloutPage(page);
+    await page.goto(server.page(...rollover));
+    await isLive(page, /Recording/);
+    const moment = page.getByTestId("moment");
+    // 04:53 UTC, five and a half hours ahead.
+    await expect(moment).toHaveText(/^10:23:\d\d GMT[+]5:30$/);
+    await expect(rollout.story.getByRole("button").first()).toHaveText(/^10:23:/);
+    await expect(rollout.why).toHaveText(/10:3\d:\d\d GMT[+]5:30/);
+    await page.getByTestId("zone").click();
+    await expect(moment).toHaveText(/^04:53:\d\d UTC$/);
+    await expect(rollout.why).toHaveText(/05:0\d:\d\d UTC/);
+    await page.reload();
+    await isLive(page, /Recording/);
+    await expect(page.getByTestId("zone")).toHaveText("UTC");
+    await page.keyboard.press("z");
+    await expect(moment).toHaveText(/GMT[+]5:30$/);
+  });
+
+  test("a wall's zone stands in its address", async ({ page, serve }) => {
+    const server = await serve(held);
+    await page.goto(`${server.address}/wall?zone=America/New_York`);
+    await page.waitForSelector("html[data-live=true]");
+    await expect(page.getByTestId("clock")).toHaveText(/ (EST|EDT|GMT-[45])$/);
+    const refused = await page.request.get(`${server.address}/wall?zone=nowhere`);
+    expect([refused.status(), await refused.text()]).toEqual([400, expect.stringContaining("name of a time zone")]);
+  });
+});
+
+test("where WebAssembly is forbidden the page says so and stays as it was rendered", async ({ page, serve, complaints }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.addInitScript(() => { Reflect.deleteProperty(globalThis, "WebAssembly"); });
+  await page.goto(server.page(...rollover));
+  await expect(page.getByTestId("stopped")).toContainText("WebAssembly is off");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
+  complaints.length = 0; // the missing program is an error of the console
+});
+
+test("when the program panics the page says so instead of standing still", async ({ page, serve, complaints }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  // What is left of a panic is a trap of the program.
+  await page.evaluate(() => { setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }); });
+  await expect(page.getByTestId("stopped")).toBeVisible();
+  await expect(page.getByTestId("stopped")).toContainText("This page stopped.");
+  complaints.length = 0; // the panic is an error of the console
+});
+
+test("what the server sends and nobody can read is said, after the page was loaded again once", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.routeWebSocket(/stream$/, (socket) => {
+    const beyond = socket.connectToServer();
+    beyond.onMessage(() => socket.send(Buffer.from([255, 255, 255])));
+  });
+  await page.goto(server.page(...rollover));
+  await expect(page.getByTestId("page-trouble")).toContainText("cannot read what it sends");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
+});
+
+test("storage that is forbidden takes nothing away", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage"]) {
+      Object.defineProperty(globalThis, name, { get: () => { throw new DOMException("forbidden", "SecurityError"); } });
+    }
+  });
+  await page.goto(server.page(...rollover));
+  await isLive(page, /Recording/);
+  await page.getByTestId("zone").click();
+  await expect(page.getByTestId("moment")).toHaveText(/UTC$/);
+});
