@@ -1,5 +1,6 @@
 //! The playground's strip over HTTP: only where there is one, only for its own pages, and what is refused is told.
 
+use app::playground::{Answer, Playground as Strip};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,10 +54,16 @@ async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderNa
 }
 
 /// What the strip tells after a form.
-async fn told(rollcast: &Arc<Rollcast>, form: &str) -> serde_json::Value {
-    let response = post(rollcast, form, &[(header::ACCEPT, "application/json")]).await;
+async fn told(rollcast: &Arc<Rollcast>, form: &str) -> Strip {
+    let response = post(rollcast, form, &[(header::ACCEPT, "application/octet-stream")]).await;
     assert_eq!(response.status(), StatusCode::OK);
-    serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    timeline::frame::decode::<Answer>(&bytes).unwrap().playground
+}
+
+/// One of its buttons.
+fn button<'s>(strip: &'s Strip, action: &str) -> &'s app::playground::Button {
+    strip.buttons.iter().find(|button| button.action == action).unwrap()
 }
 
 #[tokio::test]
@@ -88,23 +95,22 @@ async fn only_pages_of_this_server_may_ask_for_anything() {
         let response = post(&rollcast, "action=scale&replicas=9", &[(header::ORIGIN, origin)]).await;
         assert_eq!(response.status(), StatusCode::FORBIDDEN, "{origin}");
     }
-    let commands = told(&rollcast, "action=pause-story").await["commands"].clone();
-    assert_eq!(commands["play-scale"], "kubectl scale deployment/web --replicas=6");
+    let strip = told(&rollcast, "action=pause-story").await;
+    assert_eq!(button(&strip, "scale").command, "kubectl scale deployment/web --replicas=6");
 }
 
 #[tokio::test]
 async fn buttons_do_what_they_say_and_refusals_are_told() {
     let rollcast = playground("buttons").await;
     let after = told(&rollcast, "action=never").await;
-    assert_eq!(after["texts"]["play-refused"], "");
-    assert_eq!(after["commands"]["play-version"], "kubectl set image deployment/web web=web:v3");
+    assert_eq!(after.refused, "");
+    assert_eq!(button(&after, "version").command, "kubectl set image deployment/web web=web:v3");
     assert_eq!(
-        told(&rollcast, "action=scale&replicas=7").await["commands"]["play-scale"],
+        button(&told(&rollcast, "action=scale&replicas=7").await, "scale").command,
         "kubectl scale deployment/web --replicas=9"
     );
-    let is_off = |told: &serde_json::Value, id: &str| told["off"].as_array().unwrap().iter().any(|off| off == id);
     let paused = told(&rollcast, "action=pause").await;
-    assert!(is_off(&paused, "play-pause") && !is_off(&paused, "play-resume"));
+    assert!(!button(&paused, "pause").is_possible && button(&paused, "resume").is_possible);
     for (form, words) in [
         ("action=undo", "That makes no sense now."),
         ("action=scale&replicas=many", "That makes no sense now."),
@@ -115,11 +121,11 @@ async fn buttons_do_what_they_say_and_refusals_are_told() {
         ("action=reset&seed=x", "A seed is a whole number."),
         ("action=story&story=none", "There is no story \"none\"."),
     ] {
-        assert_eq!(told(&rollcast, form).await["texts"]["play-refused"], words, "{form}");
+        assert_eq!(told(&rollcast, form).await.refused, words, "{form}");
     }
     told(&rollcast, "action=speed&speed=4").await;
     let again = told(&rollcast, "action=reset&seed=9").await;
-    assert_eq!(again["commands"]["play-version"], "kubectl set image deployment/web web=web:v2");
+    assert_eq!(button(&again, "version").command, "kubectl set image deployment/web web=web:v2");
 }
 
 #[tokio::test]
@@ -150,7 +156,7 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     rolled_out(1).await;
     std::fs::remove_file(kubeconfig).unwrap();
     let before = hub.now_millis();
-    assert_eq!(told(&rollcast, "action=speed&speed=20").await["texts"]["play-refused"], "");
+    assert_eq!(told(&rollcast, "action=speed&speed=20").await.refused, "");
     until("the pages know", async || hub.connection().borrow().speed_percent == 2000).await;
     // A minute of the cluster's time: were ours told instead, every object would come from the future.
     until("a minute has passed", async || hub.now_millis() > before + 60_000).await;

@@ -171,8 +171,9 @@ impl Painter for Brush<'_> {
         let (mut from, mut to) = self.span(area);
         let (mut upper, mut lower) = (area.upper * self.ratio, area.lower * self.ratio);
         if density == Density::Tight {
-            // Neighbours meet at whole pixels, so that no ground shines through between them.
-            [from, to, upper, lower] = [from, to, upper, lower].map(f64::round);
+            // Neighbours meet at whole pixels, so that no ground shines through between them: also where they meet halfway between
+            // two pixels, and the last digits of their edges differ.
+            [from, to, upper, lower] = [from, to, upper, lower].map(|edge| ((edge * 256.0).round() / 256.0).round());
         }
         if to > from {
             self.context.fill_rect(from, upper, to - from, lower - upper);
