@@ -19,6 +19,7 @@ pub fn run(only: &[String]) -> Result<()> {
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     // The page first: the server embeds it, and a page that does not build should be known at once.
     let rollcast = build::build()?;
+    crate::size::check(&rollcast)?;
     if wants("rust") {
         sh::run(&mut sh::command("cargo", &["test", "--workspace", "--all-targets"]))?;
     }
