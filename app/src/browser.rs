@@ -83,27 +83,6 @@ pub fn focus(element: &Element) -> bool {
     element.unchecked_ref::<web_sys::HtmlElement>().focus().is_ok()
 }
 
-/// Runs something with every animation frame from here on, until the component around it is gone.
-pub fn each_frame(mut run: impl FnMut(f64) + 'static) {
-    use std::cell::Cell;
-    use std::rc::Rc;
-
-    use send_wrapper::SendWrapper;
-
-    let is_over = SendWrapper::new(Rc::new(Cell::new(false)));
-    let over = is_over.clone();
-    on_cleanup(move || over.set(true));
-    fn next(is_over: SendWrapper<Rc<Cell<bool>>>, mut run: Box<dyn FnMut(f64)>) {
-        request_animation_frame(move || {
-            if !is_over.get() {
-                run(page_millis());
-                next(is_over, run);
-            }
-        });
-    }
-    next(is_over, Box::new(move |page_millis| run(page_millis)));
-}
-
 /// Listens to the whole window until the component around it is gone.
 pub fn on_window<E: ev::EventDescriptor + 'static>(event: E, run: impl Fn(E::EventType) + 'static)
 where
@@ -113,10 +92,10 @@ where
     on_cleanup(move || handle.remove());
 }
 
-/// Listens to an event of the document or the window by its name.
-pub fn on(target: &web_sys::EventTarget, event: &str, run: impl Fn() + 'static) {
-    let callback = Closure::<dyn FnMut()>::new(run).into_js_value(); // as long as the page
-    let _ = target.add_event_listener_with_callback(event, callback.unchecked_ref());
+/// A click that is not meant to open another tab or window: what the page does by itself may take its place.
+#[must_use]
+pub fn is_plain(event: &ev::MouseEvent) -> bool {
+    event.button() == 0 && !event.ctrl_key() && !event.meta_key() && !event.shift_key() && !event.alt_key()
 }
 
 /// Sets an attribute of the document's root, for style sheets and tests.

@@ -306,31 +306,6 @@ pub fn decode_server(bytes: &[u8]) -> Result<ServerFrame, Unreadable> {
     Ok(frame)
 }
 
-/// Decodes a frame of the server for one who follows a list only: `None` for frames about anything else. What is never
-/// decoded is no part of that page's program.
-///
-/// # Errors
-/// When the bytes are no frame.
-pub fn decode_of_list(bytes: &[u8]) -> Result<Option<ServerFrame>, Unreadable> {
-    /// As [`ServerFrame`], in the same order.
-    #[derive(Deserialize)]
-    enum OfList {
-        Hello { protocol: u16, build: String },
-        Snapshot,
-        Delta,
-        List(Box<list::News>),
-        Connection,
-        Moment,
-        Heartbeat { now_millis: Millis },
-    }
-    Ok(match postcard::from_bytes(bytes)? {
-        OfList::Hello { protocol, build } => Some(ServerFrame::Hello { protocol, build }),
-        OfList::List(news) => Some(ServerFrame::List(news)),
-        OfList::Heartbeat { now_millis } => Some(ServerFrame::Heartbeat { now_millis }),
-        OfList::Snapshot | OfList::Delta | OfList::Connection | OfList::Moment => None,
-    })
-}
-
 /// Decodes a frame of a viewer.
 ///
 /// # Errors
@@ -346,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_follows_a_list_understands_the_frames_about_it_and_no_others() {
+    fn every_frame_is_read_as_it_was_written() {
         let snapshot = Snapshot {
             epoch: 7,
             seq: 7,
@@ -358,23 +333,18 @@ mod tests {
         };
         let delta = Delta { from: 1, to: 2, now_millis: 3, changes: Vec::new(), news: None };
         let connection = Connection::default();
-        let understood = [
+        let frames = [
             ServerFrame::Hello { protocol: PROTOCOL, build: "b".into() },
             ServerFrame::List(Box::default()),
             ServerFrame::Heartbeat { now_millis: 9 },
-        ];
-        let others = [
             ServerFrame::Snapshot(Box::new(snapshot)),
             ServerFrame::Delta(delta),
             ServerFrame::Connection { cluster: "c".into(), connection },
             ServerFrame::Moment(Box::new(Moment { at_millis: 1, said: None })),
         ];
-        for frame in understood {
-            assert_eq!(decode_of_list(&encode(&frame).unwrap()).unwrap(), Some(frame));
+        for frame in frames {
+            assert_eq!(decode_server(&encode(&frame).unwrap()).unwrap(), frame);
         }
-        for frame in others {
-            assert_eq!(decode_of_list(&encode(&frame).unwrap()).unwrap(), None);
-        }
-        assert!(decode_of_list(&[200]).is_err());
+        assert!(decode_server(&[200]).is_err());
     }
 }

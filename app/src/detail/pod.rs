@@ -6,11 +6,11 @@ use timeline::model::{Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::say::choice;
 use timeline::view::Now;
-use timeline::words::safe;
+use timeline::words::{safe, shell_word as word};
 use timeline::{Change, Millis, Model, Uid, chosen};
 
 use super::history::{self, Span};
-use super::lines::{Facts, joined, word};
+use super::lines::{Facts, joined};
 use super::{Command, Fact, Home, Value};
 
 /// A pod.

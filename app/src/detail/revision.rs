@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use timeline::model::{Deployment, ReplicaSet};
 use timeline::phase::PodState;
-use timeline::words::safe;
+use timeline::words::{safe, shell_word as word};
 use timeline::{Model, rollout};
 
-use super::lines::{Facts, word};
+use super::lines::Facts;
 use super::rollouts::{self, RolloutLine};
 use super::{Command, Fact, Home, Value};
 

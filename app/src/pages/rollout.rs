@@ -11,14 +11,13 @@ use timeline::frame::{Moment, Scope, Snapshot};
 
 use crate::app::First;
 use crate::browser;
-use crate::components::detail::actions::Actions;
 use crate::components::rollout::connection::ConnectionBars;
 use crate::components::rollout::header::Header;
 use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::linked::LinkBars;
 use crate::components::rollout::missing::MissingDeployment;
-use crate::components::rollout::panel::{Panel, PanelState};
+use crate::components::rollout::panel::Panel;
 use crate::components::rollout::role::Role;
 use crate::components::rollout::score::Score;
 use crate::components::rollout::story::Story;
@@ -91,16 +90,7 @@ fn Rollout(
     let begins: Begins = payload.map(|payload| (payload.snapshot, payload.moment));
     let (controls, as_table, help) = (Controls::provide(), RwSignal::new(false), NodeRef::<html::Details>::new());
     provide_context(board);
-    let panel = PanelState::new();
-    let actions = Actions {
-        open: Callback::new(move |path| panel.open(path, None)),
-        close: Callback::new(move |()| panel.close()),
-        seek: Callback::new(move |at_millis| controls.seek(at_millis)),
-    };
-    provide_context(actions);
-    controls.details(actions.open, actions.close);
-    let told = Callback::new(move |(is_news, page_millis)| panel.look_again(is_news, page_millis));
-    come_alive(board, picture, begins, scope, controls, told);
+    come_alive(board, picture, begins, scope, controls);
     let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page() };
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
@@ -131,7 +121,7 @@ fn Rollout(
                     <aside class="rail" aria-label="Story">
                         <h2>"What the controllers did"</h2>
                         <Story picture/>
-                        <Panel home panel/>
+                        <Panel home panel=controls.panel/>
                     </aside>
                     <PodTable board picture/>
                 </div>
@@ -183,15 +173,9 @@ fn drawn(payload: &DeploymentPayload) -> Drawn {
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
-fn come_alive(
-    board: Board,
-    picture: Picture,
-    begins: Begins,
-    scope: Scope,
-    controls: Controls,
-    told: Callback<(bool, f64)>,
-) {
+fn come_alive(board: Board, picture: Picture, begins: Begins, scope: Scope, controls: Controls) {
     let live = Live::of_app();
+    let told = Callback::new(move |(is_news, page_millis)| controls.panel.look_again(is_news, page_millis));
     let begins = StoredValue::new(begins);
     let followed = StoredValue::new(None::<SendWrapper<Rc<dyn Screen>>>);
     Effect::new(move |_| {

@@ -7,15 +7,14 @@ use timeline::Millis;
 use super::screen::RolloutScreen;
 use crate::browser;
 use crate::components::copy::copied_words;
+use crate::components::rollout::panel::PanelState;
 
 /// The controls. Copies are handles of the same ones; they do nothing until the page is alive.
 #[derive(Clone, Copy)]
 pub struct Controls {
     screen: StoredValue<Option<SendWrapper<RolloutScreen>>>,
-    /// Opens a detail beside the picture, by its address below the page's.
-    open: StoredValue<Option<Callback<String>>>,
-    /// Closes it.
-    close: StoredValue<Option<Callback<()>>>,
+    /// What is open beside the picture.
+    pub panel: PanelState,
     /// What the button that copies a link says after it was used.
     pub copied: RwSignal<Option<&'static str>>,
 }
@@ -23,17 +22,12 @@ pub struct Controls {
 impl Controls {
     /// Provides controls to the components of a page.
     pub fn provide() -> Self {
-        let controls = Self {
-            screen: StoredValue::new(None),
-            open: StoredValue::new(None),
-            close: StoredValue::new(None),
-            copied: RwSignal::new(None),
-        };
+        let controls = Self { screen: StoredValue::new(None), panel: PanelState::new(), copied: RwSignal::new(None) };
         provide_context(controls);
         controls
     }
 
-    /// The controls of the page around this component; on a wall there are none.
+    /// The controls of the page around this component; on a wall, and on a detail's own page, there are none.
     #[must_use]
     pub fn of_page() -> Option<Self> {
         use_context()
@@ -44,29 +38,15 @@ impl Controls {
         self.screen.set_value(Some(SendWrapper::new(screen)));
     }
 
-    /// From here on details are opened and closed like this.
-    pub fn details(self, open: Callback<String>, close: Callback<()>) {
-        self.open.set_value(Some(open));
-        self.close.set_value(Some(close));
-    }
-
-    /// Opens a detail beside the picture.
+    /// Opens a detail beside the picture, by its path below the page of the Deployment ([`crate::address::pod`],
+    /// [`crate::address::revision`]).
     pub fn open(self, path: String) {
-        if let Some(open) = self.open.get_value() {
-            open.run(path);
-        }
+        self.panel.open(path, None);
     }
 
-    /// Closes it.
-    pub fn close(self) {
-        if let Some(close) = self.close.get_value() {
-            close.run(());
-        }
-    }
-
-    /// Opens a detail that a link leads to, unless the viewer wants it in a tab of its own.
+    /// Opens a detail that a link leads to, unless the viewer wants it in a tab or window of its own.
     pub fn open_link(self, event: &web_sys::MouseEvent, path: String) {
-        if !event.ctrl_key() && !event.meta_key() && !event.shift_key() {
+        if browser::is_plain(event) {
             event.prevent_default();
             self.open(path);
         }

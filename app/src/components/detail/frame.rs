@@ -3,8 +3,9 @@
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 
-use super::actions::{Actions, is_plain};
+use crate::browser::is_plain;
 use crate::detail::Home;
+use crate::rollout::controls::Controls;
 
 /// The frame.
 #[component]
@@ -19,11 +20,11 @@ pub fn Frame(
     /// What it tells.
     children: Children,
 ) -> impl IntoView {
-    let actions = use_context::<Actions>();
+    let controls = Controls::of_page();
     let close = move |event: MouseEvent| {
-        if let Some(actions) = actions.filter(|_| is_plain(&event)) {
+        if let Some(controls) = controls.filter(|_| is_plain(&event)) {
             event.prevent_default();
-            actions.close.run(());
+            controls.panel.close();
         }
     };
     view! {

@@ -3,8 +3,8 @@
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 
-use super::actions::{Actions, is_plain};
 use crate::detail::Home;
+use crate::rollout::controls::Controls;
 
 /// The link. Beside the picture it opens there; as a page of its own the server is asked for it.
 #[component]
@@ -16,12 +16,11 @@ pub fn DetailLink(
     /// What the link says.
     children: Children,
 ) -> impl IntoView {
-    let actions = use_context::<Actions>();
+    let controls = Controls::of_page();
     let address = home.with_value(|home| home.below(&path));
     let open = move |event: MouseEvent| {
-        if let Some(actions) = actions.filter(|_| is_plain(&event)) {
-            event.prevent_default();
-            actions.open.run(path.clone());
+        if let Some(controls) = controls {
+            controls.open_link(&event, path.clone());
         }
     };
     view! { <a href=address rel="external" on:click=open>{children()}</a> }

@@ -1,6 +1,5 @@
 //! Details of a Deployment, beside the picture or as a page of their own.
 
-pub mod actions;
 pub mod commands;
 pub mod conditions;
 pub mod containers;

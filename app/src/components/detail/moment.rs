@@ -4,8 +4,8 @@ use leptos::either::Either;
 use leptos::prelude::*;
 use timeline::{Millis, Uid};
 
-use super::actions::Actions;
 use crate::detail::Home;
+use crate::rollout::controls::Controls;
 use crate::zone::Zone;
 
 /// The time of day. Beside the picture it shows the moment there; as a page of its own it is a link to it.
@@ -20,9 +20,9 @@ pub fn Moment(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let clock = move || zone.clock(at_millis);
-    match use_context::<Actions>() {
-        Some(actions) => Either::Left(view! {
-            <button type="button" class="moment" title="Show this moment" on:click=move |_| actions.seek.run(at_millis)>{clock}</button>
+    match Controls::of_page() {
+        Some(controls) => Either::Left(view! {
+            <button type="button" class="moment" title="Show this moment" on:click=move |_| controls.seek(at_millis)>{clock}</button>
         }),
         None => {
             let address = home.with_value(|home| home.moment(deployment, at_millis));

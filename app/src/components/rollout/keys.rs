@@ -121,7 +121,7 @@ impl Keyboard {
                     help.set_open(!help.open());
                 }
             }
-            "Escape" => controls.close(),
+            "Escape" => controls.panel.close(),
             "ArrowUp" => return self.to_pod(event, false),
             "ArrowDown" => return self.to_pod(event, true),
             _ => return false,
