@@ -10,8 +10,8 @@
 //! Where to look: [`app`] has the routes, [`pages`] one file per page, [`components`] one file per visible part, [`score`] the
 //! picture as pure geometry and its painters, [`live`] the connection, [`browser`] whatever the browser is asked for.
 
-// The types of nested views are deep.
-#![recursion_limit = "512"]
+#[cfg(not(erase_components))]
+compile_error!("server and page are compiled with `--cfg erase_components` (.cargo/config.toml); RUSTFLAGS of your own hides it");
 
 pub mod address;
 pub mod app;

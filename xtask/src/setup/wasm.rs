@@ -24,7 +24,8 @@ pub enum Toolchain {
 impl Toolchain {
     /// Lets a cargo command compile for wasm32. Paths of this machine are cut out of what is built.
     pub fn configure(&self, command: &mut std::process::Command) {
-        let mut flags = Vec::new();
+        // As in .cargo/config.toml, which does not hold once flags are named here.
+        let mut flags = vec!["--cfg=erase_components".to_owned()];
         let home = std::env::var("HOME").unwrap_or_default();
         let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
         for registry in std::fs::read_dir(format!("{cargo_home}/registry/src")).into_iter().flatten().flatten() {
