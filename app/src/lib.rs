@@ -11,7 +11,9 @@
 //! picture as pure geometry and its painters, [`live`] the connection, [`browser`] whatever the browser is asked for.
 
 #[cfg(not(erase_components))]
-compile_error!("server and page are compiled with `--cfg erase_components` (.cargo/config.toml); RUSTFLAGS of your own hides it");
+compile_error!(
+    "server and page are compiled with `--cfg erase_components` (.cargo/config.toml); RUSTFLAGS of your own hides it"
+);
 
 pub mod address;
 pub mod app;

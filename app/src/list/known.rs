@@ -1,6 +1,7 @@
 //! A list as the browser knows it: its lines, and the clocks of its clusters, carried on by the browser's own ticking. Pure: the
 //! browser's time is an argument.
 
+use timeline::frame::ServerFrame;
 use timeline::list::{Copy, News};
 
 use crate::list::Ages;
@@ -21,8 +22,23 @@ impl Known {
         Self { clocks: clocks(&copy, page_millis), copy }
     }
 
-    /// Takes what is new.
-    pub fn hear(&mut self, news: News, page_millis: f64) {
+    /// Takes what is new of the list that is followed; says whether anything was. What was on its way for the list before this one
+    /// is of no use: this one is begun when it is told anew.
+    pub fn take(&mut self, frames: Vec<ServerFrame>, is_begun: &mut bool, page_millis: f64) -> bool {
+        let mut is_news = false;
+        for frame in frames {
+            if let ServerFrame::List(news) = frame {
+                *is_begun |= news.is_anew;
+                if *is_begun {
+                    self.hear(*news, page_millis);
+                    is_news = true;
+                }
+            }
+        }
+        is_news
+    }
+
+    fn hear(&mut self, news: News, page_millis: f64) {
         let is_anew = news.is_anew;
         self.copy.hear(news);
         if is_anew || self.clocks.len() != self.copy.overall.clusters.len() {

@@ -105,26 +105,14 @@ impl ListScreen {
 
 impl Screen for ListScreen {
     fn link(&self, link: LinkState, _: f64) {
-        // The first connection is not a loss: what the server rendered is fresh.
-        let is_linked = matches!(link, LinkState::Live { .. } | LinkState::Connecting { .. });
+        let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
         self.state.borrow_mut().is_linked = is_linked;
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
         let state = &mut *self.state.borrow_mut();
-        let mut is_news = false;
-        for frame in frames {
-            if let ServerFrame::List(news) = frame {
-                // What was on its way for the list before this one is of no use.
-                state.is_begun |= news.is_anew;
-                if state.is_begun {
-                    state.known.hear(*news, page_millis);
-                    is_news = true;
-                }
-            }
-        }
-        if is_news {
+        if state.known.take(frames, &mut state.is_begun, page_millis) {
             state.is_dirty = true;
             self.board.hear(&state.known.copy.overall);
         }

@@ -83,8 +83,29 @@ impl Live {
         self.build.get_value()
     }
 
-    /// Shows what is followed on a screen, from here until the component around it is gone. Called from effects.
-    pub fn follow(self, screen: Rc<dyn Screen>, scope: Scope) {
+    /// Shows what a screen follows once the page is alive, until the component around this is gone; the screen is given back then.
+    pub fn show<S: Screen + 'static>(
+        self,
+        begin: impl FnOnce() -> (Rc<S>, Scope) + Send + Sync + 'static,
+        left: impl FnOnce(&S) + Send + Sync + 'static,
+    ) {
+        let begin = StoredValue::new(Some(begin));
+        let shown: StoredValue<Option<SendWrapper<Rc<S>>>> = StoredValue::new(None);
+        Effect::new(move |_| {
+            let Some(begin) = begin.try_update_value(Option::take).flatten() else { return };
+            let (screen, scope) = begin();
+            shown.set_value(Some(SendWrapper::new(screen.clone())));
+            self.follow(screen, scope);
+        });
+        on_cleanup(move || {
+            let Some(screen) = shown.try_update_value(Option::take).flatten() else { return };
+            left(&screen);
+            let screen: Rc<dyn Screen> = screen.take();
+            self.leave(&screen);
+        });
+    }
+
+    fn follow(self, screen: Rc<dyn Screen>, scope: Scope) {
         let client = self.client.try_update_value(|client| {
             client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
         });
@@ -94,7 +115,7 @@ impl Live {
     }
 
     /// Nothing is shown any more, unless something else is already.
-    pub fn leave(self, screen: &Rc<dyn Screen>) {
+    fn leave(self, screen: &Rc<dyn Screen>) {
         self.client.with_value(|client| {
             if let Some(client) = client {
                 client.leave(screen);

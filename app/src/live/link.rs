@@ -81,6 +81,12 @@ impl LinkState {
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live { .. })
     }
+
+    /// There was a connection, and there is none. The first one is no loss: what the server rendered is fresh.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Waiting { .. })
+    }
 }
 
 /// One step.

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
-use send_wrapper::SendWrapper;
 use timeline::list::Query;
 
 use crate::app::First;
@@ -24,7 +23,7 @@ use crate::list::memory::{Left, ListMemory};
 use crate::list::query::Parameters;
 use crate::list::screen::{FIRST, ListScreen, in_view};
 use crate::list::{Ages, Known, part, words};
-use crate::live::client::{Live, Screen};
+use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
 use crate::{address, browser};
@@ -127,10 +126,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         }
         Start::Empty => {}
     }
-    let start = StoredValue::new(Some(start));
-    let followed: StoredValue<Option<SendWrapper<Rc<ListScreen>>>> = StoredValue::new(None);
-    Effect::new(move |_| {
-        let Some(start) = start.try_update_value(Option::take).flatten() else { return };
+    let begin = move || {
         let screen = Rc::new(match start {
             Start::Rendered(payload) => {
                 ListScreen::new(board, Known::of(payload.copy(), browser::page_millis()), payload.window)
@@ -138,18 +134,15 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             Start::Left(left) => ListScreen::again(board, *left),
             Start::Empty => ListScreen::new(board, Known::default(), FIRST),
         });
-        live.follow(screen.clone(), screen.scope());
-        followed.set_value(Some(SendWrapper::new(screen)));
-    });
-    on_cleanup(move || {
-        let Some(screen) = followed.try_update_value(Option::take).flatten() else { return };
-        let screen = screen.take();
+        let scope = screen.scope();
+        (screen, scope)
+    };
+    let keep = move |screen: &ListScreen| {
         let (query, left) = screen.left(browser::page_millis());
         if let Some(memory) = memory {
             memory.keep(address::list(&query), left);
         }
-        let screen: Rc<dyn Screen> = screen;
-        live.leave(&screen);
-    });
+    };
+    live.show(begin, keep);
     rendered
 }

@@ -25,7 +25,7 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::detail::Home;
-use crate::live::client::{Live, Screen};
+use crate::live::client::Live;
 use crate::motion::Motion;
 use crate::payload::{DeploymentPayload, Payload, title};
 use crate::rollout::board::{Board, Place, Shown, first_shown};
@@ -176,10 +176,7 @@ fn drawn(payload: &DeploymentPayload) -> Drawn {
 fn come_alive(board: Board, picture: Picture, begins: Begins, scope: Scope, controls: Controls) {
     let live = Live::of_app();
     let told = Callback::new(move |(is_news, page_millis)| controls.panel.look_again(is_news, page_millis));
-    let begins = StoredValue::new(begins);
-    let followed = StoredValue::new(None::<SendWrapper<Rc<dyn Screen>>>);
-    Effect::new(move |_| {
-        let begins = begins.try_update_value(Option::take).flatten();
+    let begin = move || {
         let screen = RolloutScreen::new(board, picture, begins, told);
         controls.attach(screen.clone());
         for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
@@ -187,13 +184,7 @@ fn come_alive(board: Board, picture: Picture, begins: Begins, scope: Scope, cont
             let handle = window_event_listener_untyped(event, move |_| screen.print(is_printing));
             on_cleanup(move || handle.remove());
         }
-        let screen: Rc<dyn Screen> = Rc::new(screen);
-        followed.set_value(Some(SendWrapper::new(screen.clone())));
-        live.follow(screen, scope.clone());
-    });
-    on_cleanup(move || {
-        if let Some(screen) = followed.try_update_value(Option::take).flatten() {
-            live.leave(&screen);
-        }
-    });
+        (Rc::new(screen), scope)
+    };
+    live.show(begin, |_| ());
 }

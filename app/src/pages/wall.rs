@@ -5,7 +5,6 @@ use std::rc::Rc;
 use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
-use send_wrapper::SendWrapper;
 
 use crate::app::First;
 use crate::browser;
@@ -19,7 +18,7 @@ use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
 use crate::list::query::Parameters;
 use crate::list::{self, Known};
-use crate::live::client::{Live, Screen};
+use crate::live::client::Live;
 use crate::payload::Payload;
 use crate::wall::awake::stay_awake;
 use crate::wall::board::WallBoard;
@@ -71,25 +70,16 @@ pub fn WallPage() -> impl IntoView {
 /// Follows what the wall shows until the page is left.
 fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Copy>) {
     let live = Live::of_app();
-    let start = StoredValue::new(Some((settings, copy)));
-    let followed: StoredValue<Option<SendWrapper<Rc<WallScreen>>>> = StoredValue::new(None);
-    Effect::new(move |_| {
-        let Some((settings, copy)) = start.try_update_value(Option::take).flatten() else { return };
+    let begin = move || {
         let known = copy.map(|copy| Known::of(copy, browser::page_millis()));
         let screen = Rc::new(WallScreen::new(live, board, settings, known));
-        live.follow(screen.clone(), screen.scope());
-        followed.set_value(Some(SendWrapper::new(screen)));
-    });
+        let scope = screen.scope();
+        (screen, scope)
+    };
+    live.show(begin, WallScreen::stop);
     Effect::new(move |_| {
         stay_awake();
         browser::on_window(leptos::ev::visibilitychange, move |_| stay_awake()); // it bubbles; locks end with being seen
-    });
-    on_cleanup(move || {
-        let Some(screen) = followed.try_update_value(Option::take).flatten() else { return };
-        let screen = screen.take();
-        screen.stop();
-        let screen: Rc<dyn Screen> = screen;
-        live.leave(&screen);
     });
 }
 

@@ -113,8 +113,7 @@ impl Board {
     /// The time in the picture stands still: the page or the server has no word. Follows both.
     #[must_use]
     pub fn is_stale(self) -> bool {
-        self.connection.read().state.is_stale()
-            || matches!(self.link.get(), LinkState::Waiting { .. } | LinkState::Lost { .. })
+        self.connection.read().state.is_stale() || self.link.get().is_lost()
     }
 
     /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.

@@ -347,8 +347,7 @@ impl Screen for RolloutScreen {
             set_if_new(&board.link, state);
         }
         let mut copy = self.0.copy.borrow_mut();
-        // The first connection is not a loss: what the server rendered is fresh.
-        copy.is_linked = matches!(state, LinkState::Live { .. } | LinkState::Connecting { .. });
+        copy.is_linked = !state.is_lost();
         if !copy.is_linked {
             copy.question.forget(); // no answer comes over a link that broke
         }

@@ -81,7 +81,7 @@ impl WallScreen {
 
 impl Screen for WallScreen {
     fn link(&self, link: LinkState, _: f64) {
-        let is_linked = matches!(link, LinkState::Live { .. } | LinkState::Connecting { .. });
+        let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
         self.state.borrow_mut().is_linked = is_linked;
     }
@@ -89,22 +89,11 @@ impl Screen for WallScreen {
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
         let state = &mut *self.state.borrow_mut();
         set_if_new(&self.board.heard_millis, now_millis());
-        let mut is_news = false;
-        for frame in frames {
-            if let ServerFrame::List(news) = frame {
-                // What was on its way for the list before this one is of no use.
-                state.is_begun |= news.is_anew;
-                if state.is_begun {
-                    let before = names(&state.known.copy);
-                    state.known.hear(*news, page_millis);
-                    if before != names(&state.known.copy) {
-                        state.seats = Seats::default(); // numbers of clusters mean others now
-                    }
-                    is_news = true;
-                }
+        let before = names(&state.known.copy);
+        if state.known.take(frames, &mut state.is_begun, page_millis) {
+            if before != names(&state.known.copy) {
+                state.seats = Seats::default(); // numbers of clusters mean others now
             }
-        }
-        if is_news {
             state.is_dirty = true;
             self.board.hear(&state.known.copy.overall);
         }

@@ -101,14 +101,16 @@ test("begun again, the page says what became of the old cluster and leads to the
   await page.goto(page_(server));
   await isLive(page);
   await expect(rollout.pods(1, "available")).toHaveCount(4, { timeout: 30_000 });
-  const before = await page.locator("#play-pods option").allTextContents();
+  const choices = async () => (await page.locator("#play-pods option").allTextContents()).sort();
+  await expect.poll(choices).toHaveLength(5); // they come on a stream of their own
+  const before = await choices();
   await open(page);
   await page.getByRole("button", { name: "Begin again" }).click();
   await page.waitForURL(page_(server));
   await isLive(page);
   await expect(rollout.pods(1, "available")).toHaveCount(4, { timeout: 30_000 });
   // The same seed, the same names.
-  expect((await page.locator("#play-pods option").allTextContents()).sort()).toEqual(before.sort());
+  await expect.poll(choices).toEqual(before);
 });
 
 test("without scripts the forms do the same", async ({ browser, serve }) => {

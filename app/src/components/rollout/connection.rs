@@ -5,7 +5,6 @@ use timeline::frame::ConnectionState;
 
 use crate::components::banner::Banner;
 use crate::connection::{forbidden, state_words};
-use crate::live::link::LinkState;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
@@ -21,8 +20,8 @@ pub fn Chip(
         (false, Some(_)) => "chip past",
         (false, None) => "chip live",
     };
-    let words = move || match (board.link.get(), board.time.get().tenths) {
-        (LinkState::Waiting { .. } | LinkState::Lost { .. }, _) => "Reconnecting".to_owned(),
+    let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
+        (true, _) => "Reconnecting".to_owned(),
         (_, Some(tenths)) => format!("As it was at {}", zone.stamp(tenths * 100)),
         _ => state_words(&board.connection.read(), zone),
     };
@@ -44,7 +43,7 @@ pub fn ConnectionBars(
 
 fn trouble(board: Board, zone: Zone) -> Option<String> {
     let shown = || zone.stamp(board.now_millis());
-    if matches!(board.link.get(), LinkState::Waiting { .. } | LinkState::Lost { .. }) {
+    if board.link.get().is_lost() {
         let since = shown();
         return Some(format!("No word from Rollcast since {since}. Trying again. What you see is from then."));
     }
