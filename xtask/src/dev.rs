@@ -5,7 +5,7 @@
 
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 
@@ -25,10 +25,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
         let changed = latest();
         if seen != changed {
             seen = changed;
+            let began = Instant::now();
             match made() {
                 Ok(program) => {
                     stop(running.take());
                     running = Some(build::playground_command(&program, arguments).spawn()?);
+                    sh::say(&format!("built in {:.0} s", began.elapsed().as_secs_f64()));
                 }
                 Err(error) => sh::say(&format!("not built: {error:#}")),
             }

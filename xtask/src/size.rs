@@ -15,8 +15,8 @@ use crate::{build, fonts, page, sh};
 const FILES: [&str; 5] = ["pkg/rollcast_bg.wasm", "pkg/rollcast.js", "pkg/rollcast.css", "start.js", "theme.js"];
 /// Everything that a first visit loads should weigh no more than this, with the page of [`PODS`] pods, in bytes as they travel.
 const GOAL: u64 = 320_000;
-/// What it weighs is more than that; until the program is split by pages it may at least not grow.
-const LIMIT: u64 = 700_000;
+/// What it weighs is more than that (ARCHITECTURE.md, "What it weighs"); it may at least not grow.
+const LIMIT: u64 = 515_000;
 const PODS: u32 = 100;
 const MANY_PODS: u32 = 500;
 /// How often a page is fetched.
@@ -59,7 +59,7 @@ fn first_visit() -> Result<u64> {
 pub fn check(rollcast: &Path) -> Result<()> {
     println!("First visit, bytes as they travel (brotli); the HTML depends on what is shown:");
     let all = first_visit()? + self::page(rollcast, PODS)?.0;
-    println!("  {all:>8}  together with the page of {PODS} pods (limit {LIMIT}, wanted {GOAL})");
+    println!("  {all:>8}  together with the page of {PODS} pods (limit {LIMIT}, goal {GOAL})");
     ensure!(all <= LIMIT, "a first visit weighs {all} bytes, at most {LIMIT} are allowed");
     Ok(())
 }
