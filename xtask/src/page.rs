@@ -80,8 +80,8 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
     let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == profile);
     if is_newer(&built, &made) || !is_made {
         bind(&built, speed, pkg)?;
-        compress(&made)?;
-        compress(&pkg.join(format!("{PROGRAM}.js")))?;
+        compress(&made, speed)?;
+        compress(&pkg.join(format!("{PROGRAM}.js")), speed)?;
         std::fs::write(&stamp, profile)?;
     }
     Ok(())
@@ -142,15 +142,16 @@ fn write(path: &Path, text: &str) -> Result<()> {
         return Ok(());
     }
     std::fs::write(path, text)?;
-    compress(path)
+    compress(path, Speed::Small)
 }
 
 /// Writes `FILE.br` beside a file.
-fn compress(path: &Path) -> Result<()> {
+fn compress(path: &Path, speed: Speed) -> Result<()> {
     let bytes = std::fs::read(path)?;
     let mut compressed = Vec::new();
+    let quality = if speed == Speed::Small { 11 } else { 1 };
     let parameters =
-        brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 24, size_hint: bytes.len(), ..Default::default() };
+        brotli::enc::BrotliEncoderParams { quality, lgwin: 24, size_hint: bytes.len(), ..Default::default() };
     brotli::BrotliCompress(&mut bytes.as_slice(), &mut compressed, &parameters)?;
     let mut name = path.as_os_str().to_owned();
     name.push(".br");
