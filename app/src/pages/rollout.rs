@@ -95,7 +95,11 @@ fn Rollout(
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
-        let badge = if badge.is_empty() { "Not found" } else { &badge };
+        let badge = match board.is_known.get() {
+            false => "Connecting",
+            true if badge.is_empty() => "Not found",
+            true => &badge,
+        };
         board.place.with(|place| title(badge, &place.namespace, &place.name))
     });
     let home = Home {

@@ -258,7 +258,9 @@ impl Truth {
             hold("# of at least #", &[available, floor]);
             hold("(floor #", &[floor]);
             hold("(ceiling #", &[ceiling]);
-            hold("# of # available.", &[available, wanted]);
+            // What is finishing is told of the new revision: pods of the old ones may still be available.
+            let told = if view.verdict.badge == "Finishing" { u64::from(counted.new_available) } else { available };
+            hold("# of # available.", &[told, wanted]);
             hold("has # of # available", &[available, wanted]);
             hold("# of # new pods available.", &[u64::from(counted.new_available), wanted]);
             hold("# asked for, above the ceiling of #", &[desired, ceiling]);

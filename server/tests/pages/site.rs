@@ -67,6 +67,7 @@ pub struct Answer {
     pub status: StatusCode,
     /// Where it leads, if elsewhere.
     pub location: String,
+    /// Without the marks that end texts for hydration.
     pub text: String,
 }
 
@@ -76,5 +77,5 @@ pub async fn fetch(rollcast: &Arc<Rollcast>, path: &str) -> Answer {
     let location = response.headers().get(header::LOCATION).map(|value| value.to_str().unwrap().to_owned());
     let status = response.status();
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    Answer { status, location: location.unwrap_or_default(), text: String::from_utf8_lossy(&bytes).into_owned() }
+    Answer { status, location: location.unwrap_or_default(), text: String::from_utf8_lossy(&bytes).replace("<!>", "") }
 }

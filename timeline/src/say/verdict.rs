@@ -99,7 +99,9 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::ScalingUp { .. } => {
             format!("{} is scaling up: {available} of {wanted} available.", subject(looked))
         }
-        Standing::Finishing | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
+        // Pods of the revisions before may still be there, and are not its own.
+        Standing::Finishing => format!("{}: {new_available} of {wanted} available.", subject(looked)),
+        Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("{}: {available} of {wanted} available.", subject(looked))
         }
         Standing::Waiting | Standing::Progressing if looked.awaits_revision() => {
