@@ -60,7 +60,7 @@ impl Age {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::frame::Connection;
+    use crate::list::made::cluster;
     use timeline::verdict::KubectlVerdict;
     use timeline::view::{Lately, Summary, Tone, Verdict};
     use timeline::words::clock;
@@ -88,9 +88,7 @@ mod tests {
             since_millis,
             finished_millis: None,
         };
-        let connection = Connection { state, ..Connection::default() };
-        let cluster = ClusterState { name: "a".into(), accent: 0, connection, now_millis: 0 };
-        Age::of(&Entry { cluster: 0, summary }, &cluster, 100_000).told(clock)
+        Age::of(&Entry { cluster: 0, summary }, &cluster("a", state), 100_000).told(clock)
     }
 
     #[test]
