@@ -59,7 +59,7 @@ fn Ground(
         Memo::new(move |_| band.with(read))
     };
     let class = with(|band| {
-        let class = match (band.is_out, band.is_current) {
+        let class = match (band.heading.is_out(), band.heading.is_current) {
             (true, _) => "band out",
             (_, true) => "band current",
             _ => "band",
