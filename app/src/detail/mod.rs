@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use timeline::words::{count, safe};
 use timeline::{Millis, Uid};
 
-pub use self::lines::{Command, Fact, Value};
+pub use self::lines::{Fact, Value};
 pub use self::pod::PodDetail;
 pub use self::revision::RevisionDetail;
 pub use self::rollouts::RolloutsDetail;
