@@ -94,10 +94,10 @@ pub struct DeploymentPayload {
     pub moment: Option<Moment>,
 }
 
-/// The title of a Deployment's page.
+/// The title of a Deployment's page, and of pages below it: what is said first, then the Deployment.
 #[must_use]
-pub fn title(badge: &str, namespace: &str, name: &str) -> String {
-    format!("{badge}: {} / {} — Rollcast", safe(namespace), safe(name))
+pub fn title(said: &str, namespace: &str, name: &str) -> String {
+    format!("{said}: {} / {} — Rollcast", safe(namespace), safe(name))
 }
 
 impl DeploymentPayload {
@@ -162,12 +162,7 @@ impl Payload {
     #[must_use]
     pub fn title(&self) -> String {
         match self {
-            Self::Detail(page) => format!(
-                "{}: {} / {} — Rollcast",
-                page.detail.title(),
-                safe(&page.home.namespace),
-                safe(&page.home.name)
-            ),
+            Self::Detail(page) => page.detail.page_title(&page.home),
             Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
             Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
             Self::Deployment(page) => {
