@@ -7,6 +7,7 @@ use crate::address;
 use crate::browser::placed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
+use crate::rows::parts;
 use crate::score::placed;
 use crate::score::scene::BandRow;
 
@@ -35,10 +36,7 @@ fn Beside(
     /// The band.
     band: ArcRwSignal<BandRow>,
 ) -> impl IntoView {
-    let with = move |read: fn(&BandRow) -> String| {
-        let band = band.clone();
-        Memo::new(move |_| band.with(read))
-    };
+    let with = parts(band);
     let style: Signal<String> = with(placed::beside).into();
     let (class, revision) = (with(class), with(|band| band.heading.revision_name()));
     let title = with(|band| match (band.heading.is_out(), band.heading.revision) {
