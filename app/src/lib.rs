@@ -35,6 +35,7 @@ pub mod rows;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
+pub mod text;
 pub mod wall;
 pub mod zone;
 

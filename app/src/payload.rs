@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Uid;
-use timeline::frame::{self, Connection, Moment, Snapshot};
+use timeline::frame::{Connection, Moment, Snapshot};
 use timeline::list::{Copy, News, Query, Window};
 #[cfg(feature = "ssr")]
 use timeline::words::count;
@@ -11,6 +11,7 @@ use timeline::words::safe;
 use crate::detail::{Detail, Home};
 use crate::playground::Playground;
 use crate::rollout::board::Place;
+use crate::text;
 
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
@@ -93,10 +94,10 @@ pub struct DeploymentPayload {
     pub moment: Option<Moment>,
 }
 
-/// The title of a Deployment's page.
+/// The title of a Deployment's page, and of pages below it: what is said first, then the Deployment.
 #[must_use]
-pub fn title(badge: &str, namespace: &str, name: &str) -> String {
-    format!("{badge}: {} / {} — Rollcast", safe(namespace), safe(name))
+pub fn title(said: &str, namespace: &str, name: &str) -> String {
+    format!("{said}: {} / {} — Rollcast", safe(namespace), safe(name))
 }
 
 impl DeploymentPayload {
@@ -161,12 +162,7 @@ impl Payload {
     #[must_use]
     pub fn title(&self) -> String {
         match self {
-            Self::Detail(page) => format!(
-                "{}: {} / {} — Rollcast",
-                page.detail.title(),
-                safe(&page.home.namespace),
-                safe(&page.home.name)
-            ),
+            Self::Detail(page) => page.detail.page_title(&page.home),
             Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
             Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
             Self::Deployment(page) => {
@@ -195,19 +191,14 @@ impl Page {
     #[cfg(feature = "ssr")]
     #[must_use]
     pub fn to_text(&self) -> String {
-        use base64::Engine;
-        let bytes = frame::encode(self).unwrap_or_default(); // what is here can always be encoded
-        base64::engine::general_purpose::STANDARD.encode(bytes)
+        text::encode(self)
     }
 
     /// Reads what the server put into the document; `None` where that is not of this program.
     #[must_use]
     pub fn of_document() -> Option<Self> {
         let element = leptos::prelude::document().get_element_by_id(ELEMENT)?;
-        // The browser decodes it into one character per byte.
-        let text = leptos::prelude::window().atob(&element.text_content()?).ok()?;
-        let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
-        let mut page: Self = frame::decode(&bytes).ok()?;
+        let mut page: Self = text::decode(&element.text_content()?)?;
         if let Payload::Deployment(payload) = &mut page.payload {
             payload.snapshot.model.index();
         }

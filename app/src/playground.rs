@@ -2,7 +2,8 @@
 //! command. Told by the server with the page and whenever it changes.
 
 use serde::{Deserialize, Serialize};
-use timeline::frame;
+
+use crate::text;
 
 /// How the playground is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -95,18 +96,13 @@ impl Playground {
     #[cfg(feature = "ssr")]
     #[must_use]
     pub fn to_text(&self) -> String {
-        use base64::Engine;
-        let bytes = frame::encode(self).unwrap_or_default(); // what is here can always be encoded
-        base64::engine::general_purpose::STANDARD.encode(bytes)
+        text::encode(self)
     }
 
     /// Reads the text of an event, in the browser; `None` where that is not of this program.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        // The browser decodes it into one character per byte.
-        let text = leptos::prelude::window().atob(text).ok()?;
-        let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
-        frame::decode(&bytes).ok()
+        text::decode(text)
     }
 }
 

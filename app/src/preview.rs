@@ -144,12 +144,12 @@ pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str
     );
     let _ = write!(out, "<g transform=\"translate(0 {}) scale(1 {})\">", fixed(top), fixed(shrink));
     for (_, band) in &scene.bands {
-        let ink = if band.is_current { TEXT } else { QUIET };
+        let ink = if band.heading.is_current { TEXT } else { QUIET };
         let _ = write!(
             out,
             "<text x=\"60\" y=\"{}\" font-size=\"30\" font-weight=\"bold\" fill=\"{ink}\">{}</text>",
             fixed(band.place.top + 34.0),
-            band.revision.map(|revision| revision.to_string()).unwrap_or_default()
+            band.heading.revision.map(|revision| revision.to_string()).unwrap_or_default()
         );
     }
     let mut picture = Picture { now_millis, per_milli: width / window_millis, out };

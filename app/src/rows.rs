@@ -81,6 +81,14 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
     }
 }
 
+/// What is read from an object, each part by itself: whoever shows one runs again only when that one differs.
+pub fn parts<T: Send + Sync + 'static>(row: ArcRwSignal<T>) -> impl Fn(fn(&T) -> String) -> Memo<String> {
+    move |read| {
+        let row = row.clone();
+        Memo::new(move |_| row.with(read))
+    }
+}
+
 /// Sets a signal only when the value differs, so that nothing is done for nothing; true when it did.
 pub fn set_if_new<T, S>(signal: &S, value: T) -> bool
 where

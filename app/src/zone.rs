@@ -114,7 +114,7 @@ fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis) -> String) -
     while let Some(mark) = rest.find(MARK) {
         let (before, after) = (rest.get(..mark).unwrap_or_default(), rest.get(mark + MARK.len()..).unwrap_or_default());
         let clock = mark.checked_sub(CLOCK).and_then(|at| before.get(at..));
-        match clock.and_then(|clock| millis_of_day(clock)) {
+        match clock.and_then(millis_of_day) {
             Some(of_day) => {
                 out.push_str(before.get(..mark - CLOCK).unwrap_or_default());
                 out.push_str(&stamp(nearest(of_day, near_millis)));

@@ -1,6 +1,7 @@
 //! What is said of one Deployment now: the verdict with its causes, and the figures beside it. Data decides here,
 //! [`crate::say`] finds the words.
 
+mod command;
 mod counts;
 mod remedy;
 mod standing;
@@ -15,9 +16,10 @@ use crate::stall::{Cause, CauseKind, Evidence, Scene};
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Millis, Model, Uid, rollout};
 
+pub use command::Command;
 pub use counts::{Counts, SetCounts};
 use counts::{counts, owed, reported, set_counts};
-pub use remedy::{Remedy, Way};
+pub use remedy::Way;
 pub use standing::Standing;
 pub use summary::{LATELY_MILLIS, Lately, Summary, summary};
 
@@ -116,7 +118,7 @@ pub struct View {
     /// What comes next, and what the progress deadline will do: whole sentences, never empty.
     pub next: String,
     /// The command that undoes it, or shows why it is so; `None` where nothing is wrong.
-    pub remedy: Option<Remedy>,
+    pub remedy: Option<Command>,
     /// Causes, the most decisive first.
     pub reasons: Vec<Reason>,
     /// Pods counted.

@@ -10,36 +10,22 @@
 
 mod made;
 
-use made::{Web, condition, image, next_revision};
-use timeline::fact::{ContainerState, Exit, Phase, PodFact, Truth};
+use made::{SECOND, Web, condition, crashing, image, next_revision, waiting};
+use timeline::fact::{Phase, PodFact, Truth};
 use timeline::view::Tone;
-
-fn waiting(reason: &str, message: &str) -> ContainerState {
-    ContainerState::Waiting { reason: reason.into(), message: message.into() }
-}
 
 /// Revision 2 replaces revision 1, and its only pod so far is changed; it is looked at one second later.
 fn rolling(change: impl FnOnce(&mut PodFact)) -> Web {
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    let second = next_revision(&mut web, 2, [1, 3]);
+    let mut web = Web::replacing();
     web.deployment(|deployment| {
         deployment.spec.progress_deadline_seconds = Some(600);
         let mut progressing = condition(Truth::True, "ReplicaSetUpdated", "");
         progressing.last_update_millis = Some(20_600); // by the other clock, half a second ahead
         deployment.status.progressing = Some(progressing);
     });
-    web.add_pod(200, second, change);
+    web.add_pod(200, SECOND, change);
     web.now = 21_000;
     web
-}
-
-fn crashing(restarts: u32) -> impl FnOnce(&mut PodFact) {
-    move |pod| {
-        pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s"));
-        (pod.containers[0].restarts, pod.containers[0].last_exit) =
-            (restarts, Some(Exit { code: 1, reason: "Error".into() }));
-    }
 }
 
 fn command(web: &Web) -> String {
@@ -156,11 +142,7 @@ fn undoing_leads_to_the_revision_that_still_works() {
 
 #[test]
 fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    let second = next_revision(&mut web, 2, [3, 0]);
-    (0..3).for_each(|number| web.delete_pod(100 + number));
-    (0..3).for_each(|number| web.add_ready_pod(200 + number, second));
+    let mut web = Web::replaced();
     web.report();
     web.now = 60_000;
     web.deployment(|deployment| {

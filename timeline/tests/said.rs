@@ -9,8 +9,8 @@
 
 mod made;
 
-use made::{Web, condition, image, next_revision, set};
-use timeline::fact::{ContainerState, EventFact, Exit, Image, Kind, Phase, Strategy, Truth};
+use made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting};
+use timeline::fact::{ContainerState, EventFact, Image, Kind, Phase, Strategy, Truth};
 use timeline::model::EndReason;
 use timeline::story::LineKind;
 use timeline::{Fact, Uid};
@@ -29,7 +29,7 @@ fn a_complete_deployment_that_is_scaled_up_does_not_recover_from_anything() {
     web.now = 130_000;
     assert_eq!(web.verdict(), "[Stalled] Revision 1 is scaling up: 3 of 10 available.");
     // One that was there before fails as well: that is less than there was.
-    web.pod(100, |pod| pod.ready = Some(condition(Truth::False, "ContainersNotReady", "")));
+    web.pod(100, unready);
     web.report();
     assert_eq!(web.verdict(), "[Degraded] Revision 1: 2 of 10 available.");
 }
@@ -73,21 +73,14 @@ fn whether_it_grows_or_recovers_is_not_said_where_nobody_saw() {
 
 #[test]
 fn a_rollback_after_a_scale_is_a_rollout() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    let second = next_revision(&mut web, 2, [3, 0]);
-    (0..3).for_each(|number| web.delete_pod(100 + number));
-    (0..3).for_each(|number| web.add_ready_pod(200 + number, second));
+    let mut web = Web::replaced();
     web.report();
     web.now = 40_000;
-    web.scale(second, 5);
-    (3..5).for_each(|number| web.add_ready_pod(200 + number, second));
+    web.scale(SECOND, 5);
+    (3..5).for_each(|number| web.add_ready_pod(200 + number, SECOND));
     web.report();
     web.now = 60_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.images = image("v1");
-    });
+    web.edit("v1");
     // The empty ReplicaSet still says three: it takes part in no scaling, and says five with its first step.
     web.set(2, |set| set.revision = Some(3));
     web.set(2, |set| {
@@ -105,10 +98,8 @@ fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
     let mut web = Web::live(3);
     web.now = 3_600_000;
     web.pod(100, |pod| {
-        pod.ready = Some(condition(Truth::False, "ContainersNotReady", ""));
-        let waiting = ContainerState::Waiting { reason: "CrashLoopBackOff".into(), message: String::new() };
-        (pod.containers[0].state, pod.containers[0].restarts) = (Some(waiting), 120);
-        pod.containers[0].last_exit = Some(Exit { code: 1, reason: "Error".into() });
+        unready(pod);
+        crashing(120)(pod);
     });
     web.report();
     let mut late = web.first_listed();
@@ -169,7 +160,7 @@ fn an_eviction_is_told_when_it_happens_and_its_leftover_counts_nowhere() {
 #[test]
 fn beside_a_leftover_a_killed_pod_is_killed_and_not_scaled_down() {
     let mut web = with_leftover();
-    web.pod(101, |pod| pod.meta.deletion_at_millis = Some(86_430_000));
+    web.kill_pod(101);
     let killed = "Pod p0101 deleted manually; the revision stays 1.";
     assert_eq!(web.told().last().unwrap(), killed);
     // A leftover that is deleted was not scaled down either: the ReplicaSet controller deletes none.
@@ -198,12 +189,10 @@ fn with_a_leftover_zero_is_zero_and_growing_is_growing() {
 
 #[test]
 fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    let second = next_revision(&mut web, 2, [1, 3]);
+    let mut web = Web::replacing();
     for number in 0..20 {
         web.now += 1_000;
-        web.add_pod(200 + number, second, |pod| {
+        web.add_pod(200 + number, SECOND, |pod| {
             (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into());
             pod.message = "Node didn't have enough resource: cpu".into();
             pod.containers[0].state = None;
@@ -221,11 +210,7 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
 #[test]
 fn an_outage_is_told_of_a_replica_set_that_caused_it() {
     // An old, empty one goes; later nobody asks for pods.
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    let second = next_revision(&mut web, 2, [3, 0]);
-    (0..3).for_each(|number| web.delete_pod(100 + number));
-    (0..3).for_each(|number| web.add_ready_pod(200 + number, second));
+    let mut web = Web::replaced();
     web.report();
     web.now = 60_000;
     web.delete_set(2);
@@ -233,7 +218,7 @@ fn an_outage_is_told_of_a_replica_set_that_caused_it() {
     (0..3).for_each(|number| web.delete_pod(200 + number));
     web.report();
     web.now = 100_000;
-    (3..6).for_each(|number| web.add_ready_pod(200 + number, second));
+    (3..6).for_each(|number| web.add_ready_pod(200 + number, SECOND));
     web.report();
     assert_eq!(web.lines(LineKind::Bad), ["ReplicaSet 1 deleted manually."]);
 }
@@ -249,7 +234,7 @@ fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
     (0..3).for_each(|number| web.add_pod(200 + number, 3, |_| {}));
     web.report();
     assert_eq!(web.view().counts.available, 0);
-    (0..3).for_each(|number| web.pod(200 + number, |pod| pod.ready = Some(condition(Truth::True, "", ""))));
+    (0..3).for_each(|number| web.pod(200 + number, ready));
     web.report();
     assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
 }
@@ -259,18 +244,11 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
     let mut web = Web::live(3);
     web.now = 20_000;
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
-    let second = next_revision(&mut web, 2, [3, 0]);
-    (0..3).for_each(|number| web.delete_pod(100 + number));
-    (0..3).for_each(|number| web.add_pod(200 + number, second, |_| {}));
+    web.take_over(|_| {});
     web.report();
     web.now = 60_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.images = image("v3");
-    });
-    web.set(second, |set| set.counts.wanted = 0);
-    (0..3).for_each(|number| web.pod(200 + number, |pod| pod.meta.deletion_at_millis = Some(90_000)));
-    web.report();
+    web.edit("v3");
+    web.take_down(SECOND, 200);
     assert_eq!(web.verdict(), "[Taking down] Revision 2 is being taken down before the next one starts.");
     assert!(
         web.view().next.starts_with("Recreate: the next revision starts when 3 pods are gone."),
@@ -282,9 +260,7 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
 #[test]
 fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     // Revision 2 starts and is complete, and revision 3 starts, unseen.
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    next_revision(&mut web, 2, [1, 3]);
+    let mut web = Web::replacing();
     web.now = 600_000;
     web.unseen(|deployment, sets| {
         (deployment.revision, deployment.spec.images) = (Some(3), image("v3"));
@@ -295,11 +271,7 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     assert!(!told.iter().any(|line| line.contains("superseded")), "{told:#?}");
     assert!(told.iter().any(|line| line == "Revision 3 started while not observed: image web:v3."), "{told:#?}");
     // It is complete when somebody looks again.
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    let second = next_revision(&mut web, 2, [3, 0]);
-    (0..3).for_each(|number| web.delete_pod(100 + number));
-    (0..3).for_each(|number| web.add_ready_pod(200 + number, second));
+    let mut web = Web::replaced();
     web.now = 600_000;
     web.unseen(|deployment, _| {
         (deployment.status.replicas, deployment.status.updated, deployment.status.available) = (3, 3, 3);
@@ -330,18 +302,18 @@ fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
 #[test]
 fn failures_are_named_for_what_they_are() {
     let said = |state: ContainerState| {
-        let mut web = Web::live(3);
-        web.now = 20_000;
-        let second = next_revision(&mut web, 2, [1, 3]);
-        web.add_pod(200, second, |pod| pod.containers[0].state = Some(state));
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, |pod| pod.containers[0].state = Some(state));
         web.report();
         web.now = 40_000;
         web.view().reasons[0].sentence.clone()
     };
-    let waiting = |reason: &str| ContainerState::Waiting { reason: reason.into(), message: "why".into() };
-    assert_eq!(said(waiting("ImageInspectError")), "Image web:v2 cannot be pulled: ImageInspectError (pod p0200).");
     assert_eq!(
-        said(waiting("CreatePodSandboxError")),
+        said(waiting("ImageInspectError", "why")),
+        "Image web:v2 cannot be pulled: ImageInspectError (pod p0200)."
+    );
+    assert_eq!(
+        said(waiting("CreatePodSandboxError", "why")),
         "A container does not start (CreatePodSandboxError, pod p0200): why."
     );
     let ended = ContainerState::Terminated { exit_code: 3, reason: "Error".into(), message: String::new() };
@@ -353,16 +325,14 @@ fn a_crash_loop_that_is_ready_in_between_does_not_count_all_restarts_into_the_la
     let mut web = Web::live(3);
     for restarts in 1..=5 {
         web.now += 20_000;
-        let waiting = ContainerState::Waiting { reason: "CrashLoopBackOff".into(), message: String::new() };
         web.pod(100, |pod| {
             pod.ready = None;
-            (pod.containers[0].state, pod.containers[0].restarts) = (Some(waiting), restarts);
-            pod.containers[0].last_exit = Some(Exit { code: 1, reason: "Error".into() });
+            crashing(restarts)(pod);
         });
         if restarts < 5 {
             web.now += 5_000;
             web.pod(100, |pod| {
-                pod.ready = Some(condition(Truth::True, "", ""));
+                ready(pod);
                 pod.containers[0].state = Some(ContainerState::Running);
             });
         }
@@ -375,7 +345,7 @@ fn a_crash_loop_that_is_ready_in_between_does_not_count_all_restarts_into_the_la
 fn the_revision_that_stays_is_the_one_of_then() {
     let mut web = Web::live(3);
     web.now = 20_000;
-    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(50_000));
+    web.kill_pod(100);
     web.delete_pod(100);
     web.add_ready_pod(103, 2);
     let killed = "Pod p0100 deleted manually; the revision stays 1.";
@@ -384,7 +354,7 @@ fn the_revision_that_stays_is_the_one_of_then() {
     web.now = 40_000;
     next_revision(&mut web, 2, [1, 3]);
     web.now = 41_000;
-    web.pod(101, |pod| pod.meta.deletion_at_millis = Some(71_000));
+    web.kill_pod(101);
     let killed = "Pod p0101 deleted manually; the revision stays 2.";
     assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
     // Later the first ReplicaSet carries another revision: what was told stands.
@@ -480,7 +450,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
     let mut web = Web::live(3);
     web.now = 20_000;
     next_revision(&mut web, 2, [1, 2]);
-    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(50_000));
+    web.kill_pod(100);
     let mut late = web.first_listed();
     late.now += 2_000;
     late.add_pod(200, 3, |_| {});
@@ -497,19 +467,14 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
 
 #[test]
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    next_revision(&mut web, 2, [1, 3]);
+    let mut web = Web::replacing();
     web.now = 630_000;
     let mut passed = condition(Truth::False, "ProgressDeadlineExceeded", "timed out");
     passed.last_update_millis = Some(629_000);
     web.deployment(|deployment| deployment.status.progressing = Some(passed));
     assert_eq!(web.lines(LineKind::Bad).len(), 1);
     web.now = 700_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.images = image("v1");
-    });
+    web.edit("v1");
     web.set(2, |set| set.revision = Some(3));
     web.deployment(|deployment| {
         (deployment.revision, deployment.status.observed_generation) = (Some(3), deployment.meta.generation);
@@ -537,15 +502,13 @@ fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserv
 fn the_image_that_fails_is_named_and_not_its_neighbour() {
     let mut web = Web::live(3);
     web.now = 20_000;
-    let second = 3;
-    let mut next = set(second, 2, 1, 0);
+    let mut next = set(SECOND, 2, 1, 0);
     next.images.push(Image { container: "proxy".into(), image: "proxy:missing".into() });
-    web.add_set(second, next);
+    web.add_set(SECOND, next);
     web.deployment(|deployment| deployment.revision = Some(2));
-    let waiting = ContainerState::Waiting { reason: "ErrImagePull".into(), message: "not found".into() };
-    web.add_pod(200, second, |pod| {
+    web.add_pod(200, SECOND, |pod| {
         let mut proxy = pod.containers[0].clone();
-        (proxy.name, proxy.state) = ("proxy".into(), Some(waiting));
+        (proxy.name, proxy.state) = ("proxy".into(), Some(waiting("ErrImagePull", "not found")));
         pod.containers.push(proxy);
     });
     web.now = 40_000;
@@ -554,9 +517,7 @@ fn the_image_that_fails_is_named_and_not_its_neighbour() {
 
 #[test]
 fn steps_that_nobody_saw_are_told_as_such() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    next_revision(&mut web, 2, [1, 3]);
+    let mut web = Web::replacing();
     web.now = 600_000;
     web.unseen(|_, sets| {
         sets.get_mut(&2).unwrap().counts.wanted = 0;
@@ -578,9 +539,7 @@ fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
         deployment.meta.generation += 1;
         deployment.spec.strategy = Strategy::Recreate;
     });
-    web.set(2, |set| set.counts.wanted = 0);
-    (0..3).for_each(|number| web.pod(100 + number, |pod| pod.meta.deletion_at_millis = Some(50_000)));
-    web.report();
+    web.take_down(2, 100);
     assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before the next one starts.");
     assert!(
         web.view().next.starts_with("Recreate: the next revision starts when 3 pods are gone."),

@@ -10,6 +10,8 @@ pub mod notices;
 pub mod opened;
 pub mod playground;
 pub mod rollout;
+pub mod state_marks;
+pub mod swatch;
 pub mod title;
 pub mod tokens;
 pub mod wall;

@@ -1,4 +1,4 @@
-//! Lines that details of several kinds have: facts, and commands for a terminal.
+//! Facts, and words, that details of several kinds have.
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
@@ -57,21 +57,6 @@ impl Facts {
 
     pub fn all(self) -> Vec<Fact> {
         self.0
-    }
-}
-
-/// A command for a terminal.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Command {
-    /// What it shows or does.
-    pub what: String,
-    /// The command.
-    pub command: String,
-}
-
-impl Command {
-    pub(super) fn new(what: &str, command: String) -> Self {
-        Self { what: what.to_owned(), command }
     }
 }
 

@@ -10,15 +10,15 @@ pub mod rollouts;
 pub mod share;
 
 use serde::{Deserialize, Serialize};
-use timeline::words::{count, safe};
+use timeline::words::count;
 use timeline::{Millis, Uid};
 
-pub use self::lines::{Command, Fact, Value};
+pub use self::lines::{Fact, Value};
 pub use self::pod::PodDetail;
 pub use self::revision::RevisionDetail;
 pub use self::rollouts::RolloutsDetail;
 pub use self::share::ShareDetail;
-use crate::address;
+use crate::{address, payload};
 
 /// Where a detail belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ impl Detail {
     /// The title of its page.
     #[must_use]
     pub fn page_title(&self, home: &Home) -> String {
-        format!("{}: {} / {} — Rollcast", self.title(), safe(&home.namespace), safe(&home.name))
+        payload::title(&self.title(), &home.namespace, &home.name)
     }
 }
 

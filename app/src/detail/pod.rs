@@ -5,13 +5,13 @@ use timeline::fact::{self, ContainerState, Role, Truth};
 use timeline::model::{Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::say::choice;
-use timeline::view::Now;
+use timeline::view::{Command, Now};
 use timeline::words::{safe, shell_word as word};
 use timeline::{Change, Millis, Model, Uid, chosen};
 
 use super::history::{self, Span};
 use super::lines::{Facts, joined};
-use super::{Command, Fact, Home, Value};
+use super::{Fact, Home, Value};
 
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,8 +179,8 @@ fn condition(of: &fact::PodCondition) -> Condition {
 }
 
 fn commands(home: &Home, pod: &Pod) -> Vec<Command> {
-    let (namespace, name) = (word(&home.namespace), word(&pod.name));
-    let kubectl = |what: &str, rest: String| Command::new(what, format!("kubectl --namespace {namespace} {rest}"));
+    let name = word(&pod.name);
+    let kubectl = |what: &str, rest: String| Command::kubectl(what, &home.namespace, &rest);
     let mut all = vec![
         kubectl("Everything about it", format!("describe pod {name}")),
         kubectl("Its logs", format!("logs {name} --all-containers")),

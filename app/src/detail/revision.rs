@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use timeline::model::{Deployment, ReplicaSet};
 use timeline::phase::PodState;
+use timeline::view::Command;
 use timeline::words::{safe, shell_word as word};
 use timeline::{Model, rollout};
 
 use super::lines::Facts;
 use super::rollouts::{self, RolloutLine};
-use super::{Command, Fact, Home, Value};
+use super::{Fact, Home, Value};
 
 /// A revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,8 +149,8 @@ fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
 }
 
 fn commands(home: &Home, revision: u64, is_current: bool, set: Option<&ReplicaSet>) -> Vec<Command> {
-    let (namespace, name) = (word(&home.namespace), word(&home.name));
-    let kubectl = |what: &str, rest: String| Command::new(what, format!("kubectl --namespace {namespace} {rest}"));
+    let name = word(&home.name);
+    let kubectl = |what: &str, rest: String| Command::kubectl(what, &home.namespace, &rest);
     let mut all =
         vec![kubectl("Full pod template", format!("rollout history deployment/{name} --revision={revision}"))];
     if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {

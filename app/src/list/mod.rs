@@ -13,6 +13,8 @@ pub mod board;
 pub mod keys;
 mod known;
 pub mod line;
+#[cfg(test)]
+pub(crate) mod made;
 pub mod memory;
 pub mod part;
 pub mod query;

@@ -69,31 +69,11 @@ impl Tiny {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::verdict::KubectlVerdict;
-    use timeline::view::{Lately, Verdict};
+    use crate::list::made;
+    use timeline::view::Lately;
 
     fn summary(tone: Tone, wanted: u32, pods: [u32; 4], steps: Vec<(u32, [u32; 4])>) -> Summary {
-        Summary {
-            uid: timeline::Uid::from_bits(1),
-            namespace: "shop".into(),
-            name: "web".into(),
-            revision: Some(2),
-            replaces: None,
-            images: "web:v2".into(),
-            verdict: Verdict {
-                badge: String::new(),
-                tone,
-                sentence: String::new(),
-                why: String::new(),
-                kubectl: KubectlVerdict::Complete,
-            },
-            next: String::new(),
-            pods,
-            wanted,
-            lately: Lately { from_millis: 0, steps },
-            since_millis: 0,
-            finished_millis: None,
-        }
+        Summary { wanted, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
     }
 
     #[test]

@@ -123,18 +123,9 @@ pub fn unreachable_since(cluster: &str, stamp: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::frame::Connection;
+    use crate::list::made::cluster;
     use timeline::list::{Common, Head};
     use timeline::words::clock;
-
-    fn cluster(name: &str, state: ConnectionState) -> ClusterState {
-        ClusterState {
-            name: name.into(),
-            accent: 0,
-            connection: Connection { state, ..Connection::default() },
-            now_millis: 0,
-        }
-    }
 
     fn stale(retry_at_millis: Option<Millis>) -> ConnectionState {
         ConnectionState::Stale { since_millis: 0, retry_at_millis, why: "connection refused".into() }

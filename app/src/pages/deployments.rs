@@ -90,7 +90,7 @@ fn use_query() -> Memo<Query> {
 /// What a list begins with.
 enum Start {
     /// What the document was rendered for.
-    Rendered(ListPayload),
+    Rendered(Box<ListPayload>),
     /// The list as the viewer left it.
     Left(Box<Left>),
     /// Nothing: the viewer came by a link.
@@ -110,7 +110,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     });
     let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
     let start = match &rendered {
-        Some(payload) => Start::Rendered(payload.clone()),
+        Some(payload) => Start::Rendered(Box::new(payload.clone())),
         None => recall().map_or(Start::Empty, |left| Start::Left(Box::new(left))),
     };
     match &start {

@@ -11,41 +11,33 @@ pub mod wall;
 mod tests {
     use leptos::prelude::*;
     use leptos_router::location::RequestUrl;
-    use timeline::Uid;
-    use timeline::frame::{Connection, ConnectionState};
+    use timeline::frame::ConnectionState;
     use timeline::list::{ClusterState, Common, Entry, Group, Head, Line, News, Overall, Query, Window};
-    use timeline::verdict::KubectlVerdict;
-    use timeline::view::{Lately, Summary, Tone, Verdict};
+    use timeline::view::{Summary, Tone, Verdict};
 
     use crate::app::{App, AppProps};
+    use crate::list::made;
     use crate::payload::{ListPayload, Page, Payload, WallPayload};
 
     fn list(query: Query) -> ListPayload {
-        let verdict = Verdict {
-            badge: "Rolling out".into(),
-            tone: Tone::Busy,
-            sentence: "Revision 2 <b>is</b> replacing revision 1.".into(),
-            why: "Since 14:02:05 UTC.".into(),
-            kubectl: KubectlVerdict::Complete,
-        };
+        let plain = made::summary(Tone::Busy);
         let summary = Summary {
-            uid: Uid::from_bits(7),
-            namespace: "shop".into(),
-            name: "web".into(),
-            revision: Some(2),
             replaces: Some(1),
-            images: "web:v2".into(),
-            verdict,
+            verdict: Verdict {
+                badge: "Rolling out".into(),
+                sentence: "Revision 2 <b>is</b> replacing revision 1.".into(),
+                why: "Since 14:02:05 UTC.".into(),
+                ..plain.verdict
+            },
             next: "The next pod is created.".into(),
             pods: [1, 2, 1, 0],
             wanted: 4,
-            lately: Lately::default(),
             since_millis: 50_000,
-            finished_millis: None,
+            ..plain
         };
-        let connection = Connection { state: ConnectionState::Live, ..Connection::default() };
+        let cluster = made::cluster("prod/eu", ConnectionState::Live);
         let overall = Overall {
-            clusters: vec![ClusterState { name: "prod/eu".into(), accent: 3, connection, now_millis: 62_000 }],
+            clusters: vec![ClusterState { accent: 3, now_millis: 62_000, ..cluster }],
             counts: [0, 1, 0, 0],
             all: 90,
             heads: vec![Head { of: Common::Group(Group::Moving), lines: 1 }],

@@ -10,6 +10,19 @@ const REST_MILLIS: Millis = 900;
 /// A band of the score: one ReplicaSet, or the pods out of rotation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
+    /// What stands beside it.
+    pub heading: Heading,
+    /// Pods that are not gone.
+    pub living: u32,
+    /// Rows.
+    pub slots: u32,
+    /// Its pods, each with its slot.
+    pub pods: Vec<(Uid, u32)>,
+}
+
+/// What a band says of its ReplicaSet; nothing for the pods out of rotation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Heading {
     /// The ReplicaSet; `None` for "Out of rotation".
     pub replica_set: Option<Uid>,
     /// Revision it carries; `None` when unknown.
@@ -24,16 +37,28 @@ pub struct Band {
     pub wanted: u32,
     /// Pods available now.
     pub available: u32,
-    /// Pods that are not gone.
-    pub living: u32,
     /// The one that is scaled up.
     pub is_current: bool,
     /// The ReplicaSet was deleted.
     pub is_removed: bool,
-    /// Rows.
-    pub slots: u32,
-    /// Its pods, each with its slot.
-    pub pods: Vec<(Uid, u32)>,
+}
+
+impl Heading {
+    /// It is that of the pods out of rotation.
+    #[must_use]
+    pub const fn is_out(&self) -> bool {
+        self.replica_set.is_none()
+    }
+
+    /// The revision in few letters, as attributes tell it: "3", "out", "?".
+    #[must_use]
+    pub fn revision_name(&self) -> String {
+        match (self.is_out(), self.revision) {
+            (true, _) => "out".to_owned(),
+            (false, Some(revision)) => revision.to_string(),
+            (false, None) => "?".to_owned(),
+        }
+    }
 }
 
 /// The bands that have something to show since `from_millis`: by revision, the current one last, then the pods out of
@@ -52,7 +77,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         })
         .collect();
     let mut bands: Vec<Band> = order::by(bands, |band: &Band| {
-        (i64::from(band.is_current), u128::from(band.revision.map_or(0, |revision| revision + 1)))
+        (i64::from(band.heading.is_current), u128::from(band.heading.revision.map_or(0, |revision| revision + 1)))
     });
     let out = model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
         let visible_since = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation()).or(pod.gone_millis());
@@ -63,16 +88,8 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         let span = |pod: &Pod| (pod.released_millis.unwrap_or_default(), pod.adopted_millis.or(pod.gone_millis()));
         let (pods, slots) = slotted(&out, span);
         bands.push(Band {
-            replica_set: None,
-            revision: None,
-            was: Vec::new(),
-            images: String::new(),
-            hash: String::new(),
-            wanted: 0,
-            available: 0,
+            heading: Heading::default(),
             living: out.iter().filter(|pod| pod.state() != PodState::Gone).count() as u32,
-            is_current: false,
-            is_removed: false,
             slots,
             pods,
         });
@@ -100,7 +117,7 @@ fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) 
     placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
     let mine = |pod: &&&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
-    Band {
+    let heading = Heading {
         replica_set: Some(set.uid),
         revision: set.revision(),
         was: set.revisions.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
@@ -108,12 +125,11 @@ fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) 
         hash: words::safe(&set.template_hash),
         wanted: if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted },
         available: pods.iter().filter(mine).count() as u32,
-        living: pods.iter().filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone).count() as u32,
         is_current,
         is_removed: set.removed_millis.is_some(),
-        slots,
-        pods: placed,
-    }
+    };
+    let living = pods.iter().filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone).count() as u32;
+    Band { heading, living, slots, pods: placed }
 }
 
 /// Gives each pod, in the order in which their spans begin, the first slot that is free; slots rest a moment before they are

@@ -4,7 +4,7 @@
 use super::lanes::Band;
 
 /// More pods than this are not shown one by one any more.
-pub const MOST_BARS: usize = 500;
+const MOST_BARS: usize = 500;
 /// Rows that would be flatter than this are shared by pods: the band is a ribbon.
 const FLATTEST_ROW: f64 = 1.25;
 /// Where there are many pods, rows that a zoom made this high show them one by one again.
@@ -61,7 +61,7 @@ const CLOSE: Spacing = Spacing { padding: 6.0, gap: 6.0 };
 #[must_use]
 pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
     let replaced = replaced(bands);
-    let is_main = |(index, band): (usize, &Band)| band.is_current || Some(index) == replaced;
+    let is_main = |(index, band): (usize, &Band)| band.heading.is_current || Some(index) == replaced;
     let room = |spacing: Spacing| height - bands.len() as f64 * (2.0 * spacing.padding + spacing.gap);
     let wanted: f64 = bands.iter().map(wanted).sum();
     let spacing = if wanted <= room(AIRY) { AIRY } else { CLOSE };
@@ -114,19 +114,25 @@ fn slots(band: &Band) -> f64 {
 
 /// What a band needs to be read at ease.
 fn wanted(band: &Band) -> f64 {
-    if band.replica_set.is_some() { LEAST_BAND } else { LEAST_OUT }
+    if band.heading.is_out() { LEAST_OUT } else { LEAST_BAND }
 }
 
 /// The band that the current one replaces: the one with most pods, of those the latest.
 fn replaced(bands: &[Band]) -> Option<usize> {
-    let others = bands.iter().enumerate().filter(|(_, band)| !band.is_current && band.replica_set.is_some());
-    others.max_by_key(|(_, band)| (band.wanted.max(band.living), band.revision)).map(|(index, _)| index)
+    let others = bands.iter().enumerate().filter(|(_, band)| !band.heading.is_current && !band.heading.is_out());
+    others.max_by_key(|(_, band)| (band.heading.wanted.max(band.living), band.heading.revision)).map(|(index, _)| index)
 }
 
-/// The rows of a band are shared by pods: so many that none can be seen alone.
+/// So many pods that they are not shown one by one, unless the viewer zooms in.
 #[must_use]
-pub fn is_ribbon(place: Place, pods: usize) -> bool {
-    place.row < if pods > MOST_BARS { OPENED_ROW } else { FLATTEST_ROW }
+pub const fn is_crowd(pods: usize) -> bool {
+    pods > MOST_BARS
+}
+
+/// The rows of a band are shared by pods: so many that none can be seen alone. `is_opened`: the viewer zoomed in.
+#[must_use]
+pub fn is_ribbon(place: Place, pods: usize, is_opened: bool) -> bool {
+    if is_crowd(pods) { !is_opened || place.row < OPENED_ROW } else { place.row < FLATTEST_ROW }
 }
 
 /// Height of a bar in a row.
@@ -148,28 +154,26 @@ pub fn density(row: f64) -> Density {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::Heading;
     use super::*;
     use timeline::Uid;
 
     fn band(revision: u64, slots: u32, wanted: u32) -> Band {
         Band {
-            replica_set: Some(Uid::from_bits(revision.into())),
-            revision: Some(revision),
-            was: vec![],
-            images: String::new(),
-            hash: String::new(),
-            wanted,
-            available: 0,
+            heading: Heading {
+                replica_set: Some(Uid::from_bits(revision.into())),
+                revision: Some(revision),
+                wanted,
+                ..Heading::default()
+            },
             living: wanted,
-            is_current: false,
-            is_removed: false,
             slots,
             pods: vec![],
         }
     }
 
     fn current(band: Band) -> Band {
-        Band { is_current: true, ..band }
+        Band { heading: Heading { is_current: true, ..band.heading }, ..band }
     }
 
     fn bottom(places: &[Place]) -> f64 {
@@ -202,6 +206,16 @@ mod tests {
         let places = places(&[band(1, 1, 1), current(band(2, 100, 100))], 400.0);
         assert!((370.0..=400.0).contains(&bottom(&places)), "{places:?}");
         assert!(places[1].row > 2.0, "{places:?}");
+    }
+
+    #[test]
+    fn pods_share_rows_where_none_can_be_seen_alone() {
+        let shared = |row: f64, pods: usize, is_opened: bool| {
+            is_ribbon(Place { top: 0.0, height: 0.0, row, first: 0.0 }, pods, is_opened)
+        };
+        let at = |pods, is_opened| [1.2, 1.3, 1.7].map(|row| shared(row, pods, is_opened));
+        assert_eq!([at(500, false), at(500, true)], [[true, false, false]; 2]);
+        assert_eq!([at(501, false), at(501, true)], [[true; 3], [true, true, false]]);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use super::bars;
 use super::budget::{self, Strip};
 use super::frame::Frame;
 use super::ink::Look;
-use super::lanes::{self, Band};
+use super::lanes::{self, Band, Heading};
 use super::paint::Mark;
-use super::places::{self, MOST_BARS, Place};
+use super::places::{self, Place};
 use super::{ribbon, scale};
 use crate::motion::Motion;
 
@@ -74,38 +74,10 @@ pub struct Scene {
 pub struct BandRow {
     /// Where it is.
     pub place: Place,
-    /// Out of rotation.
-    pub is_out: bool,
-    /// The one that is scaled up.
-    pub is_current: bool,
-    /// The ReplicaSet was deleted.
-    pub is_removed: bool,
     /// Its pods share rows.
     pub is_ribbon: bool,
-    /// Revision that it carries; `None` when unknown.
-    pub revision: Option<u64>,
-    /// Revisions that it carried before.
-    pub was: Vec<u64>,
-    /// Images.
-    pub images: String,
-    /// Label pod-template-hash.
-    pub hash: String,
-    /// `spec.replicas`.
-    pub wanted: u32,
-    /// Pods that are available.
-    pub available: u32,
-}
-
-impl BandRow {
-    /// Its revision in few letters, as attributes tell it: "3", "out", "?".
-    #[must_use]
-    pub fn revision_name(&self) -> String {
-        match (self.is_out, self.revision) {
-            (true, _) => "out".to_owned(),
-            (false, Some(revision)) => revision.to_string(),
-            (false, None) => "?".to_owned(),
-        }
-    }
+    /// What stands beside it.
+    pub heading: Heading,
 }
 
 /// The bars of one pod, or of one ribbon.
@@ -234,11 +206,11 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         bands.iter_mut().for_each(|band| count(band, view));
     }
     let pods = bands.iter().map(|band| band.pods.len()).sum::<usize>();
-    let is_crowd = pods > MOST_BARS;
+    let is_crowd = places::is_crowd(pods);
     let places = places::places(&bands, frame.height);
     let targets = bands.iter().map(band_key).zip(places.iter().copied()).collect();
     let placed = bands.into_iter().zip(places).map(|(band, place)| {
-        let is_ribbon = places::is_ribbon(place, pods) || (is_crowd && !frame.is_opened);
+        let is_ribbon = places::is_ribbon(place, pods, frame.is_opened);
         Placed { place: motion.place(band_key(&band), place), band, is_ribbon }
     });
     let placed: Vec<Placed> = placed.collect();
@@ -250,7 +222,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         points: points(&said.story, frame),
         strip: said.view.as_ref().map(|view| budget::strip(model, deployment, view, frame)).unwrap_or_default(),
         targets,
-        current: placed.iter().find(|one| one.band.is_current).map(|one| one.place),
+        current: placed.iter().find(|one| one.band.heading.is_current).map(|one| one.place),
         pods,
         is_ribbon: is_crowd,
         height,
@@ -296,13 +268,13 @@ impl Scene {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
         // A window more, so that there is something to see while the viewer zooms out.
         let from = frame.from_millis() - frame.window_millis as Millis;
-        let marks = bars::bars(pod, one.band.replica_set.is_some(), one.place.row, y, frame);
+        let marks = bars::bars(pod, !one.band.heading.is_out(), one.place.row, y, frame);
         self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
     }
 
     fn add_pod(&mut self, one: &Placed, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
-        let (key, row, is_inside) = (key(&one.band, pod.uid), one.place.row, one.band.replica_set.is_some());
+        let (key, row, is_inside) = (key(&one.band, pod.uid), one.place.row, !one.band.heading.is_out());
         match (one.is_ribbon, frame.is_painted) {
             (true, _) => {}
             (false, true) => self.add_painted(one, pod, slot, frame),
@@ -331,17 +303,17 @@ fn head(one: &Placed, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> Head
         state: pod.state(),
         since_millis: pod.since_millis(),
         reason: pod.now.reason.clone(),
-        revision: one.band.revision,
+        revision: one.band.heading.revision,
         is_newborn: now_millis - pod.first_seen_millis() < NEWBORN_MILLIS,
         is_elsewhere,
-        is_out: one.band.replica_set.is_none(),
+        is_out: one.band.heading.is_out(),
         is_shared: one.is_ribbon,
     }
 }
 
 fn table_row(one: &Placed, pod: &Pod) -> TableRow {
-    let revision = match (one.band.replica_set, one.band.revision) {
-        (None, _) => "out of rotation".to_owned(),
+    let revision = match (one.band.heading.is_out(), one.band.heading.revision) {
+        (true, _) => "out of rotation".to_owned(),
         (_, Some(revision)) => revision.to_string(),
         _ => "unknown".to_owned(),
     };
@@ -356,20 +328,7 @@ fn table_row(one: &Placed, pod: &Pod) -> TableRow {
 }
 
 fn band_row(one: &Placed) -> BandRow {
-    let band = &one.band;
-    BandRow {
-        place: one.place,
-        is_out: band.replica_set.is_none(),
-        is_current: band.is_current,
-        is_removed: band.is_removed,
-        is_ribbon: one.is_ribbon,
-        revision: band.revision,
-        was: band.was.clone(),
-        images: band.images.clone(),
-        hash: band.hash.clone(),
-        wanted: band.wanted,
-        available: band.available,
-    }
+    BandRow { place: one.place, is_ribbon: one.is_ribbon, heading: one.band.heading.clone() }
 }
 
 fn gaps(deployment: &Deployment, frame: Frame) -> Keyed<Gap> {
@@ -411,15 +370,15 @@ fn points(lines: &[Line], frame: Frame) -> Keyed<Line> {
 
 /// A key within a band: a pod may be in its ReplicaSet's band and in "Out of rotation".
 fn key(band: &Band, uid: Uid) -> u128 {
-    if band.replica_set.is_some() { uid.bits() } else { !uid.bits() }
+    if band.heading.is_out() { !uid.bits() } else { uid.bits() }
 }
 
 /// Gives a band the figures that were said with the verdict: the copy of the model may be a moment ahead of the words.
 fn count(band: &mut Band, view: &View) {
-    let said = view.sets.iter().find(|set| Some(set.uid) == band.replica_set);
-    (band.wanted, band.available) = said.map_or((0, 0), |set| (set.desired, set.available));
+    let said = view.sets.iter().find(|set| Some(set.uid) == band.heading.replica_set);
+    (band.heading.wanted, band.heading.available) = said.map_or((0, 0), |set| (set.desired, set.available));
 }
 
 fn band_key(band: &Band) -> u128 {
-    band.replica_set.map_or(1, Uid::bits)
+    band.heading.replica_set.map_or(1, Uid::bits)
 }

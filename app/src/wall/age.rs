@@ -60,37 +60,14 @@ impl Age {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::frame::Connection;
-    use timeline::verdict::KubectlVerdict;
-    use timeline::view::{Lately, Summary, Tone, Verdict};
+    use crate::list::made;
+    use timeline::view::{Lately, Summary, Tone};
     use timeline::words::clock;
 
     fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; 4])>) -> String {
-        let verdict = Verdict {
-            badge: String::new(),
-            tone: Tone::Busy,
-            sentence: String::new(),
-            why: String::new(),
-            kubectl: KubectlVerdict::Complete,
-        };
-        let summary = Summary {
-            uid: timeline::Uid::from_bits(1),
-            namespace: "shop".into(),
-            name: "web".into(),
-            revision: None,
-            replaces: None,
-            images: String::new(),
-            verdict,
-            next: String::new(),
-            pods: [0; 4],
-            wanted: 3,
-            lately: Lately { from_millis: 40_000, steps },
-            since_millis,
-            finished_millis: None,
-        };
-        let connection = Connection { state, ..Connection::default() };
-        let cluster = ClusterState { name: "a".into(), accent: 0, connection, now_millis: 0 };
-        Age::of(&Entry { cluster: 0, summary }, &cluster, 100_000).told(clock)
+        let lately = Lately { from_millis: 40_000, steps };
+        let summary = Summary { wanted: 3, lately, since_millis, ..made::summary(Tone::Busy) };
+        Age::of(&Entry { cluster: 0, summary }, &made::cluster("a", state), 100_000).told(clock)
     }
 
     #[test]

@@ -198,17 +198,8 @@ fn grouped(number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::frame::Connection;
+    use crate::list::made::cluster;
     use timeline::words::clock;
-
-    fn cluster(name: &str, state: ConnectionState) -> ClusterState {
-        ClusterState {
-            name: name.into(),
-            accent: 0,
-            connection: Connection { state, ..Connection::default() },
-            now_millis: 0,
-        }
-    }
 
     fn dead() -> ClusterState {
         let since_millis = 50_520_000; // 14:02

@@ -1,12 +1,12 @@
 //! A way out in words: what a command does, and the command.
 
 use crate::model::Deployment;
-use crate::view::{Remedy, Way};
+use crate::view::{Command, Way};
 use crate::words::shell_word;
 
 /// A command that is ready to copy, and what it does.
 #[must_use]
-pub fn remedy(way: &Way, deployment: &Deployment) -> Remedy {
+pub fn remedy(way: &Way, deployment: &Deployment) -> Command {
     let name = shell_word(&deployment.name);
     let (what, rest) = match way {
         Way::Resume => ("Resume this rollout".to_owned(), format!("rollout resume deployment/{name}")),
@@ -28,5 +28,5 @@ pub fn remedy(way: &Way, deployment: &Deployment) -> Remedy {
         }
         Way::ShowDeployment => ("Show details of the Deployment".to_owned(), format!("describe deployment {name}")),
     };
-    Remedy { what, command: format!("kubectl --namespace {} {rest}", shell_word(&deployment.namespace)) }
+    Command::kubectl(what, &deployment.namespace, &rest)
 }

@@ -1,20 +1,9 @@
 //! The way out: the command that undoes what is wrong, or shows why it is so. Nothing here is ever run: Rollcast only reads.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Looked, Standing};
 use crate::model::{Pod, ReplicaSet};
 use crate::phase::PodState;
 use crate::stall::{Cause, CauseKind, certain};
-
-/// A command for somebody's terminal, and what it does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remedy {
-    /// What it does: "Undo this rollout".
-    pub what: String,
-    /// The command, ready to copy: "kubectl --namespace shop rollout undo deployment/web".
-    pub command: String,
-}
 
 /// A way out, before it is put into words.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use timeline::fact::{
-    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind,
-    Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit, Image, IntOrPercent,
+    Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
 };
 use timeline::story::{self, LineKind};
 use timeline::view::{self, Now, View};
@@ -103,6 +103,27 @@ pub fn condition(status: Truth, reason: &str, message: &str) -> Condition {
     }
 }
 
+pub fn ready(pod: &mut PodFact) {
+    pod.ready = Some(condition(Truth::True, "", ""));
+}
+
+pub fn unready(pod: &mut PodFact) {
+    pod.ready = Some(condition(Truth::False, "ContainersNotReady", ""));
+}
+
+/// The container crashed with exit code 1, so often.
+pub fn crashing(restarts: u32) -> impl FnOnce(&mut PodFact) {
+    move |pod| {
+        pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s"));
+        (pod.containers[0].restarts, pod.containers[0].last_exit) =
+            (restarts, Some(Exit { code: 1, reason: "Error".into() }));
+    }
+}
+
+pub fn waiting(reason: &str, message: &str) -> ContainerState {
+    ContainerState::Waiting { reason: reason.into(), message: message.into() }
+}
+
 /// A Deployment `web` with what belongs to it, watched: every change is a fact that arrives at `now`.
 pub struct Web {
     pub timeline: Timeline,
@@ -113,6 +134,8 @@ pub struct Web {
 }
 
 pub const WEB: Uid = Uid::from_bits(1);
+/// The ReplicaSet of revision 2.
+pub const SECOND: u128 = 3;
 
 impl Web {
     /// Revision 1 of so many replicas, in ReplicaSet 2 with pods from 100 on: made while we watch, and complete at 5 s.
@@ -120,7 +143,7 @@ impl Web {
         let mut web = Self::made(replicas);
         web.now = 5_000;
         for pod in web.pods.keys().copied().collect::<Vec<_>>() {
-            web.pod(pod, |pod| pod.ready = Some(condition(Truth::True, "", "")));
+            web.pod(pod, ready);
         }
         web.report();
         web
@@ -153,6 +176,22 @@ impl Web {
         web
     }
 
+    /// Revision 2 begins to replace revision 1 and its three pods at 20 s: [`SECOND`] asks for one pod, which is not there yet.
+    pub fn replacing() -> Self {
+        let mut web = Self::live(3);
+        web.now = 20_000;
+        next_revision(&mut web, 2, [1, 3]);
+        web
+    }
+
+    /// Revision 2 replaced revision 1 at 20 s; nobody has reported it yet.
+    pub fn replaced() -> Self {
+        let mut web = Self::live(3);
+        web.now = 20_000;
+        web.take_over(ready);
+        web
+    }
+
     fn tell(&mut self, fact: Fact) {
         self.timeline.apply(self.now, fact);
     }
@@ -172,6 +211,14 @@ impl Web {
     pub fn deployment(&mut self, change: impl FnOnce(&mut DeploymentFact)) {
         change(&mut self.deployment);
         self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::Modified));
+    }
+
+    /// The template changes.
+    pub fn edit(&mut self, version: &str) {
+        self.deployment(|deployment| {
+            deployment.meta.generation += 1;
+            deployment.spec.images = image(version);
+        });
     }
 
     pub fn delete_deployment(&mut self) {
@@ -205,7 +252,7 @@ impl Web {
     }
 
     pub fn add_ready_pod(&mut self, number: u128, set: u128) {
-        self.add_pod(number, set, |pod| pod.ready = Some(condition(Truth::True, "", "")));
+        self.add_pod(number, set, ready);
     }
 
     pub fn pod(&mut self, number: u128, change: impl FnOnce(&mut PodFact)) {
@@ -218,6 +265,26 @@ impl Web {
     pub fn delete_pod(&mut self, number: u128) {
         let pod = self.pods.remove(&number).unwrap();
         self.tell(Fact::Pod(Box::new(pod), Seen::Deleted));
+    }
+
+    /// Somebody asks for a pod to go; it has 30 s.
+    pub fn kill_pod(&mut self, number: u128) {
+        let until = self.now + 30_000;
+        self.pod(number, |pod| pod.meta.deletion_at_millis = Some(until));
+    }
+
+    /// All three pods of revision 1 give way to three of revision 2 at once: from 200 on, in [`SECOND`], and changed.
+    pub fn take_over(&mut self, change: fn(&mut PodFact)) {
+        let second = next_revision(self, 2, [3, 0]);
+        (0..3).for_each(|number| self.delete_pod(100 + number));
+        (0..3).for_each(|number| self.add_pod(200 + number, second, change));
+    }
+
+    /// Nobody asks a ReplicaSet for its three pods any more, which have numbers from `first` on.
+    pub fn take_down(&mut self, set: u128, first: u128) {
+        self.set(set, |set| set.counts.wanted = 0);
+        (0..3).for_each(|number| self.kill_pod(first + number));
+        self.report();
     }
 
     /// The ReplicaSet of a revision, owned by the Deployment.
@@ -361,10 +428,7 @@ pub fn image(version: &str) -> Vec<Image> {
 /// The template changes; the next ReplicaSet is made with so many replicas, and the last one has so many left.
 pub fn next_revision(web: &mut Web, revision: u64, [new, old]: [u32; 2]) -> u128 {
     let number = u128::from(revision) + 1;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.images = image(&format!("v{revision}"));
-    });
+    web.edit(&format!("v{revision}"));
     let mut next = set(number, revision, new, 0);
     (next.desired_replicas, next.max_replicas) = {
         let last = web.replica_set(number - 1);

@@ -1,10 +1,10 @@
 //! Commands that show more, or do what this page never does, ready to copy.
 
 use leptos::prelude::*;
+use timeline::view::Command;
 
 use super::following::numbered;
 use crate::components::copy::CopyButton;
-use crate::detail::Command;
 
 /// The commands.
 #[component]

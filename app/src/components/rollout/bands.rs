@@ -7,6 +7,7 @@ use crate::address;
 use crate::browser::placed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
+use crate::rows::parts;
 use crate::score::placed;
 use crate::score::scene::BandRow;
 
@@ -35,29 +36,29 @@ fn Beside(
     /// The band.
     band: ArcRwSignal<BandRow>,
 ) -> impl IntoView {
-    let with = move |read: fn(&BandRow) -> String| {
-        let band = band.clone();
-        Memo::new(move |_| band.with(read))
-    };
+    let with = parts(band);
     let style: Signal<String> = with(placed::beside).into();
-    let (class, revision) = (with(class), with(BandRow::revision_name));
-    let title = with(|band| match (band.is_out, band.revision) {
+    let (class, revision) = (with(class), with(|band| band.heading.revision_name()));
+    let title = with(|band| match (band.heading.is_out(), band.heading.revision) {
         (true, _) => "Out of rotation".to_owned(),
         (false, Some(number)) => number.to_string(),
         (false, None) => "?".to_owned(),
     });
-    let number = with(|band| band.revision.filter(|_| !band.is_out).map(address::revision).unwrap_or_default());
+    let number = with(|band| {
+        band.heading.revision.filter(|_| !band.heading.is_out()).map(address::revision).unwrap_or_default()
+    });
     let heading = move || match number.get() {
         path if path.is_empty() => title.get().into_any(),
         path => view! { <RevisionLink number=title.get() path/> }.into_any(),
     };
-    let was = with(|band| match band.was.as_slice() {
+    let was = with(|band| match band.heading.was.as_slice() {
         [] => String::new(),
         was => format!(" earlier {}", was.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     });
     let test_id = move || if *revision.read() == "out" { "gutter-out" } else { "gutter" };
     let heading_class = move || if *revision.read() == "out" { "out-title" } else { "revision" };
-    let (images, hash, counts) = (with(|band| safe(&band.images)), with(|band| safe(&band.hash)), with(counts));
+    let (images, hash, counts) =
+        (with(|band| safe(&band.heading.images)), with(|band| safe(&band.heading.hash)), with(counts));
     view! {
         <div class=class data-testid=test_id data-revision=revision use:placed=style>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>
@@ -91,8 +92,8 @@ fn RevisionLink(
 }
 
 fn class(band: &BandRow) -> String {
-    let current = if band.is_current { " current" } else { "" };
-    let one_line = if band.is_out { ONE_LINE_OUT } else { ONE_LINE };
+    let current = if band.heading.is_current { " current" } else { "" };
+    let one_line = if band.heading.is_out() { ONE_LINE_OUT } else { ONE_LINE };
     let room = match band.place.height {
         height if height < one_line => " low",
         height if height < THREE_LINES => " short",
@@ -102,9 +103,9 @@ fn class(band: &BandRow) -> String {
 }
 
 fn counts(band: &BandRow) -> String {
-    match (band.is_out, band.is_removed) {
+    match (band.heading.is_out(), band.heading.is_removed) {
         (true, _) => "labels no longer match".to_owned(),
         (false, true) => "deleted".to_owned(),
-        (false, false) => format!("{} wanted, {} available", band.wanted, band.available),
+        (false, false) => format!("{} wanted, {} available", band.heading.wanted, band.heading.available),
     }
 }

@@ -8,6 +8,7 @@ use crate::browser::placed;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
+use crate::rows::parts;
 use crate::score::ink::Pattern;
 use crate::score::paint::paint;
 use crate::score::paint::svg::{Path, Paths};
@@ -54,12 +55,9 @@ fn Ground(
     /// The band.
     band: ArcRwSignal<BandRow>,
 ) -> impl IntoView {
-    let with = move |read: fn(&BandRow) -> String| {
-        let band = band.clone();
-        Memo::new(move |_| band.with(read))
-    };
+    let with = parts(band);
     let class = with(|band| {
-        let class = match (band.is_out, band.is_current) {
+        let class = match (band.heading.is_out(), band.heading.is_current) {
             (true, _) => "band out",
             (_, true) => "band current",
             _ => "band",

@@ -122,15 +122,15 @@ impl Keyboard {
                 }
             }
             "Escape" => controls.panel.close(),
-            "ArrowUp" => return self.to_pod(event, false),
-            "ArrowDown" => return self.to_pod(event, true),
+            "ArrowUp" => return self.go_to_pod(event, false),
+            "ArrowDown" => return self.go_to_pod(event, true),
             _ => return false,
         }
         true
     }
 
     /// From a band to its first pod, or from a pod to its neighbour.
-    fn to_pod(&self, event: &KeyboardEvent, is_next: bool) -> bool {
+    fn go_to_pod(&self, event: &KeyboardEvent, is_next: bool) -> bool {
         let Some(on) = target(event) else { return false };
         let beside = on.closest("[data-testid=gutter], [data-testid=gutter-out]").ok().flatten();
         let pod = match beside.and_then(|beside| beside.get_attribute("data-revision")) {

@@ -3,19 +3,10 @@
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
+use crate::components::state_marks::{LIFE, StateMarks, usual};
+use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
-use crate::score::ink::{Fill, Look};
-
-const STATES: [PodState; 8] = [
-    PodState::Scheduling,
-    PodState::Starting,
-    PodState::Unready,
-    PodState::Ready,
-    PodState::Available,
-    PodState::Failing,
-    PodState::Terminating,
-    PodState::Finished,
-];
+use crate::score::ink::Look;
 
 /// The legend: the states in one line where there is room, and all marks when it is opened.
 #[component]
@@ -26,10 +17,9 @@ pub fn Legend(
     let state = |state: PodState| {
         view! { <li><svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>{state.label()}</li> }
     };
-    let short = STATES.into_iter().filter(|state| *state != PodState::Finished);
     view! {
         <div class="legend">
-            <ul aria-label="States">{short.map(state).collect_view()}</ul>
+            <ul aria-label="States">{usual().map(state).collect_view()}</ul>
             <details class="all-marks" data-testid="legend">
                 <summary>"Legend"</summary>
                 <Marks/>
@@ -45,15 +35,6 @@ pub fn Legend(
 /// What each mark means.
 #[component]
 pub fn Marks() -> impl IntoView {
-    let state = |state: PodState| {
-        view! {
-            <li>
-                <svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>
-                <Swatch look=Look::In(state)/>
-                {state.label()}
-            </li>
-        }
-    };
     let line =
         |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
     let point = |class: &'static str, words: &'static str| {
@@ -61,7 +42,7 @@ pub fn Marks() -> impl IntoView {
     };
     view! {
         <ul class="marks-of-states" aria-label="Legend">
-            {STATES.map(state).into_iter().collect_view()}
+            {LIFE.map(|state| view! { <StateMarks state/> }).into_iter().collect_view()}
             <li><Swatch look=Look::Outside/>"out of rotation: its labels no longer match"</li>
             {line("ceiling", "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
             {line("floor", "floor: replicas − maxUnavailable, a percentage rounded down")}
@@ -71,26 +52,5 @@ pub fn Marks() -> impl IntoView {
             {point("outside", "something from outside the rollout, or a Warning Event")}
             {point("bad", "something went wrong")}
         </ul>
-    }
-}
-
-/// A piece of the bar of a state.
-#[component]
-pub fn Swatch(
-    /// Of which one.
-    look: Look,
-) -> impl IntoView {
-    let ink = look.ink();
-    let colour = format!("var({})", ink.colour.token());
-    let (fill, opacity) = match ink.roomy {
-        Fill::Tint(share) => (colour.clone(), share),
-        Fill::Pattern(pattern) => (format!("url(#tile-{})", pattern.name()), 1.0),
-    };
-    let dashes = ink.edge.and_then(|edge| edge.dashes).map(|(dash, room)| format!("{dash} {room}"));
-    let stroke = ink.edge.map(|_| colour);
-    view! {
-        <svg class="swatch" viewBox="0 0 26 12" aria-hidden="true">
-            <rect x="1" y="1" width="24" height="10" fill=fill fill-opacity=opacity stroke=stroke stroke-dasharray=dashes></rect>
-        </svg>
     }
 }

@@ -1,0 +1,40 @@
+//! The marks of a state as legends explain them, and which states there are to explain.
+
+use leptos::prelude::*;
+use timeline::phase::PodState;
+
+use crate::components::swatch::Swatch;
+use crate::components::tokens::Token;
+use crate::score::ink::Look;
+
+/// States in the order of a pod's life.
+pub const LIFE: [PodState; 8] = [
+    PodState::Scheduling,
+    PodState::Starting,
+    PodState::Unready,
+    PodState::Ready,
+    PodState::Available,
+    PodState::Failing,
+    PodState::Terminating,
+    PodState::Finished,
+];
+
+/// These without the one that pods of a Deployment seldom come to, for where there is no room for all.
+pub fn usual() -> impl Iterator<Item = PodState> {
+    LIFE.into_iter().filter(|state| *state != PodState::Finished)
+}
+
+/// A state: its token, a piece of its bar, its name.
+#[component]
+pub fn StateMarks(
+    /// Which one.
+    state: PodState,
+) -> impl IntoView {
+    view! {
+        <li>
+            <svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>
+            <Swatch look=Look::In(state)/>
+            {state.label()}
+        </li>
+    }
+}

@@ -1,0 +1,24 @@
+//! Values as text, for documents and events: what the server writes, the page's program reads. Postcard as base64.
+
+#[cfg(feature = "ssr")]
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use timeline::frame;
+
+/// A value as text, on the server.
+#[cfg(feature = "ssr")]
+#[must_use]
+pub fn encode<T: Serialize>(value: &T) -> String {
+    use base64::Engine;
+    let bytes = frame::encode(value).unwrap_or_default(); // what is here can always be encoded
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// Reads it, in the browser; `None` where it is not of this program.
+#[must_use]
+pub fn decode<T: DeserializeOwned>(text: &str) -> Option<T> {
+    // The browser decodes it into one character per byte.
+    let text = leptos::prelude::window().atob(text).ok()?;
+    let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
+    frame::decode(&bytes).ok()
+}

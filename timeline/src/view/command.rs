@@ -1,0 +1,22 @@
+//! Commands for somebody's terminal. None is ever run: Rollcast only reads.
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::shell_word;
+
+/// A command for somebody's terminal, and what it does or shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Command {
+    /// What it does or shows: "Undo this rollout".
+    pub what: String,
+    /// The command, ready to copy: "kubectl --namespace shop rollout undo deployment/web".
+    pub command: String,
+}
+
+impl Command {
+    /// A command of kubectl in a namespace. `rest` is what follows, quoted where a shell needs it.
+    #[must_use]
+    pub fn kubectl(what: impl Into<String>, namespace: &str, rest: &str) -> Self {
+        Self { what: what.into(), command: format!("kubectl --namespace {} {rest}", shell_word(namespace)) }
+    }
+}
