@@ -226,6 +226,8 @@ object! {
     PodSpec {
         /// Node.
         node_name: String,
+        /// 0 for one that is gone at once.
+        termination_grace_period_seconds: Option<i64>,
         /// App containers.
         containers: Vec<ContainerSpec>,
         /// Init containers and sidecars.

@@ -135,6 +135,7 @@ fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusabl
         created_at_millis: meta.creation_timestamp.as_deref().and_then(millis).unwrap_or(0),
         deletion_at_millis: meta.deletion_timestamp.as_deref().and_then(millis),
         generation: meta.generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+        version: meta.resource_version.as_deref().and_then(|version| version.parse().ok()),
     })
 }
 
@@ -216,6 +217,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
         ready: condition(&status.conditions, "Ready"),
         scheduled: condition(&status.conditions, "PodScheduled"),
         disruption: disruption.map(|c| c.reason),
+        is_graceless: spec.termination_grace_period_seconds == Some(0),
         deletion_cost: cost.and_then(|text| text.parse().ok()).unwrap_or_default(),
         containers,
         conditions: conditions(status.conditions),

@@ -8,6 +8,8 @@
     reason = "a test ends where its assumptions do"
 )]
 
+#[path = "common/audit.rs"]
+mod audit;
 #[path = "common/side.rs"]
 mod side;
 #[path = "common/until.rs"]
@@ -24,6 +26,8 @@ use side::{Action, Seen, Side, client, revision, text};
 
 const SEEDS: u64 = 3;
 const ACTIONS: usize = 25;
+/// Of so many pods that ended, who deleted them cannot be told of one.
+const MOST_BLURRED: usize = 50;
 const LAST: &str = "the last thing that was done";
 
 /// A recording of a namespace; ends with its owner.
@@ -72,7 +76,7 @@ async fn act(side: &Side, rng: &mut Rng, step: usize) -> Result<(), u16> {
     let mut share = || shares[rng.usize(..shares.len())].clone();
     let (surge, unavailable) = (share(), share());
     let index = rng.usize(..8);
-    let action = match rng.u8(..32) {
+    let action = match rng.u8(..40) {
         0..=6 => Action::Image(["", "", "", "slow-", "never-", "missing-", "crash-"][rng.usize(..7)]),
         7..=10 => Action::Scale(rng.i64(0..=12)),
         11..=13 => Action::Undo(rng.usize(..4)),
@@ -91,9 +95,23 @@ async fn act(side: &Side, rng: &mut Rng, step: usize) -> Result<(), u16> {
             let recreate = json!({ "spec": { "strategy": { "type": "Recreate", "rollingUpdate": null } } });
             return side.merge(&side.web(), recreate).await.map(drop);
         }
+        31..=33 => Action::Kill(index),
+        34..=38 => return at_once(side, &seen, rng, step).await,
         _ => return delete(side, &seen, rng).await,
     };
     side.perform(&action, &seen, step).await
+}
+
+/// A pod is deleted, and right behind it what would have let it go anyway: only the cluster's order tells who was first.
+async fn at_once(side: &Side, seen: &Seen, rng: &mut Rng, step: usize) -> Result<(), u16> {
+    let index = rng.usize(..8);
+    let then = if rng.bool() { Action::Scale(rng.i64(0..=2)) } else { Action::DeleteReplicaSet };
+    if rng.bool() {
+        side.perform(&Action::Kill(index), seen, step).await?;
+    } else {
+        force(side, seen, index).await?;
+    }
+    side.perform(&then, seen, step).await
 }
 
 /// A pod is deleted without grace.
@@ -124,7 +142,8 @@ async fn play(seed: u64, kubeconfig: String, side: Side, file: PathBuf) -> usize
     let mut accepted = 0;
     for step in 1..=ACTIONS {
         // Sometimes at rest, mostly in the middle of what the actions before began: the pace is part of the play.
-        tokio::time::sleep(Duration::from_millis(rng.u64(100..=4_000))).await;
+        let pause = if rng.bool() { rng.u64(10..=400) } else { rng.u64(400..=4_000) };
+        tokio::time::sleep(Duration::from_millis(pause)).await;
         // What makes no sense now, or comes too late, is refused.
         accepted += usize::from(act(&side, &mut rng, step).await.is_ok());
     }
@@ -153,9 +172,26 @@ async fn chaos_is_recorded() {
     let seeds = std::env::var("ROLLCAST_TEST_SEEDS").map_or(SEEDS, |text| text.parse().unwrap());
     let all = (1..=seeds).map(|seed| {
         let side = Side { client: real.clone(), namespace: format!("chaos-{seed}-{}", now % 1_000_000) };
-        play(seed, kubeconfig.clone(), side, folder.join(format!("chaos-{seed}.jsonl")))
+        let file = folder.join(format!("chaos-{seed}.jsonl"));
+        let namespace = side.namespace.clone();
+        let played = play(seed, kubeconfig.clone(), side, file.clone());
+        async move { (played.await, namespace, file) }
     });
-    for accepted in futures::future::join_all(all).await {
+    let audit = audit::Audit::beside(&kubeconfig);
+    let (mut compared, mut wrong, mut blurred) = (0, Vec::new(), Vec::new());
+    for (accepted, namespace, file) in futures::future::join_all(all).await {
         assert!(accepted * 2 > ACTIONS, "{accepted} of {ACTIONS} actions were accepted");
+        let ends = audit.compare(&namespace, &std::fs::read_to_string(file).unwrap());
+        compared += ends.compared;
+        wrong.extend(ends.wrong);
+        blurred.extend(ends.blurred);
     }
+    println!(
+        "{compared} pods ended; who deleted them is as the API server's audit log says of all but {}, and cannot be told of {}",
+        wrong.len(),
+        blurred.len()
+    );
+    assert!(compared > 0, "no pod ended");
+    assert!(blurred.len() * MOST_BLURRED <= compared + MOST_BLURRED, "{}", blurred.join("\n"));
+    assert!(wrong.is_empty(), "who deleted a pod is not so:\n{}", wrong.join("\n"));
 }

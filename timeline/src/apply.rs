@@ -2,11 +2,12 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `note` derive, `tell` tells the story of it, `forget` lets go; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `note` derive, `orders` says what came first in the cluster, `tell` tells the story of it, `forget` lets go; this file owns the state that only the deriving side needs.
 
 mod deployment;
 mod forget;
 mod note;
+mod orders;
 mod pod;
 mod replica_set;
 mod tell;
@@ -37,6 +38,8 @@ pub struct Timeline {
     due: BTreeSet<(Millis, Uid)>,
     /// Pods per ReplicaSet, of those that exist and that it controls.
     counted: BTreeMap<Uid, pod::Counted>,
+    /// What owners asked for when.
+    orders: orders::Orders,
     /// Ends that another kind's stream may still explain better.
     settling: Vec<pod::Settling>,
     /// ReplicaSets that just went, and until when that may be explained better.

@@ -117,6 +117,8 @@ pub struct Meta {
     pub controller: Option<Uid>,
     /// `metadata.generation`.
     pub generation: u64,
+    /// `metadata.resourceVersion`, where it is a number: of two changes in one cluster the smaller one came first.
+    pub version: Option<u64>,
 }
 
 /// An integer or a percentage, as in `maxSurge`.
@@ -294,6 +296,8 @@ pub struct PodFact {
     pub disruption: Option<String>,
     /// `controller.kubernetes.io/pod-deletion-cost`; 0 when absent.
     pub deletion_cost: i32,
+    /// `spec.terminationGracePeriodSeconds` is 0: it is gone at once, whoever deletes it.
+    pub is_graceless: bool,
     /// Containers in the order of the spec: init containers first.
     pub containers: Vec<Container>,
     /// Conditions that are worth a look: readiness gates, and Kubernetes' own ones that are not true.

@@ -242,6 +242,7 @@ mod tests {
                 created_at_millis: 0,
                 deletion_at_millis: None,
                 controller: None,
+                version: None,
                 generation: 0,
             },
             node: Some("node-1".into()),
@@ -253,6 +254,7 @@ mod tests {
             scheduled: None,
             disruption: None,
             deletion_cost: 0,
+            is_graceless: false,
             containers: vec![container(Role::App, Some(ContainerState::Running))],
         }
     }

@@ -190,6 +190,63 @@ fn a_replacement_tells_a_killed_pod_from_one_that_was_scaled_down() {
     assert_eq!(end_of_one_of_three(&[replacement, removed]), Some(EndReason::DeletedByHand), "and then its owner went");
 }
 
+/// Three pods; one is asked to go in version 100 of the cluster's history, then its owner changes in another.
+fn end_by_version(owner_first: bool, change: impl Fn(u64) -> Fact, version: u64) -> Option<EndReason> {
+    let mut timeline = Timeline::new();
+    let mut whole = set(3, 2, 3, 3);
+    whole.meta.version = Some(50);
+    for number in 10..13 {
+        timeline.apply(0, watched(pod(number, 3, &format!("web-2-{number}"))));
+    }
+    timeline.apply(0, Fact::ReplicaSet(Box::new(whole), Seen::Modified));
+    timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::Modified));
+    let mut going = pod(10, 3, "web-2-10");
+    (going.meta.deletion_at_millis, going.meta.version) = (Some(40_000), Some(100));
+    let (going, change) = (watched(going), change(version));
+    let facts = if owner_first { [change, going] } else { [going, change] };
+    for fact in facts {
+        timeline.apply(10_000, fact);
+    }
+    timeline.model().pods.get(&Uid::from_bits(10)).and_then(|pod| pod.end_reason)
+}
+
+#[test]
+fn what_its_owner_did_after_a_pod_was_asked_to_go_is_not_why() {
+    let smaller = |version| {
+        let mut smaller = set(3, 2, 2, 2);
+        smaller.meta.version = Some(version);
+        Fact::ReplicaSet(Box::new(smaller), Seen::Modified)
+    };
+    let removed = |version| {
+        let mut removed = set(3, 2, 3, 3);
+        removed.meta.version = Some(version);
+        Fact::ReplicaSet(Box::new(removed), Seen::Deleted)
+    };
+    for owner_first in [false, true] {
+        assert_eq!(end_by_version(owner_first, smaller, 99), Some(EndReason::ScaledDown));
+        assert_eq!(end_by_version(owner_first, smaller, 101), Some(EndReason::DeletedByHand));
+        assert_eq!(end_by_version(owner_first, removed, 99), Some(EndReason::ReplicaSetDeleted));
+        assert_eq!(end_by_version(owner_first, removed, 101), Some(EndReason::DeletedByHand));
+    }
+}
+
+#[test]
+fn what_vanishes_without_its_grace_period_was_forced() {
+    let end = |change: fn(&mut PodFact)| {
+        let mut timeline = Timeline::new();
+        let mut gone = pod(10, 3, "web-2-10");
+        change(&mut gone);
+        timeline.apply(0, watched(gone.clone()));
+        timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 0, 1)), Seen::Modified));
+        timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::Modified));
+        timeline.apply(10_000, Fact::Pod(Box::new(gone), Seen::Deleted));
+        timeline.model().pods.get(&Uid::from_bits(10)).and_then(|pod| pod.end_reason)
+    };
+    assert_eq!(end(|pod| pod.node = Some("node-1".to_owned())), Some(EndReason::DeletedByHand));
+    assert_eq!(end(|pod| pod.node = None), Some(EndReason::ScaledDown), "who waits for a node has no grace");
+    assert_eq!(end(|pod| pod.is_graceless = true), Some(EndReason::ScaledDown), "its template gives none");
+}
+
 #[test]
 fn where_time_is_faster_streams_are_later() {
     let [mut usual, mut fast] = [Timeline::new(), Timeline::new()];

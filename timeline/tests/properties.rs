@@ -86,6 +86,7 @@ fn meta(uid: Uid, name: String, controller: Option<Uid>) -> Meta {
         created_at_millis: 0,
         deletion_at_millis: None,
         controller,
+        version: None,
         generation: 1,
     }
 }
@@ -170,6 +171,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                     scheduled: None,
                     disruption: None,
                     deletion_cost: 0,
+                    is_graceless: false,
                     containers: vec![Container {
                         name: "web".into(),
                         role: Role::App,

@@ -212,6 +212,10 @@ impl Cluster {
                 "--authorization-mode=RBAC",
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--disable-admission-plugins=ServiceAccount",
+                "--audit-policy-file",
+                &sh::at("end2end/cluster/audit.yaml").display().to_string(),
+                "--audit-log-path",
+                &self.text("audit.log"), // beside the kubeconfig, where tests look for it
             ],
         )
     }
@@ -232,6 +236,7 @@ impl Cluster {
         manager.extend(credentials);
         manager.extend(["--leader-elect=false", "--controllers=*,-nodeipam,-route", "--bind-address=127.0.0.1", &port]);
         manager.extend([
+            "--use-service-account-credentials=true", // each controller has a name in the audit log
             "--service-account-private-key-file",
             &key,
             "--root-ca-file",

@@ -14,6 +14,9 @@ impl Timeline {
         if self.model.deployments.get(&uid).is_some_and(|known| known.deleted_millis.is_some()) {
             return;
         }
+        if seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some() {
+            self.orders.leaves(uid, fact.meta.version);
+        }
         if seen == Seen::Deleted {
             if self.model.deployments.contains_key(&uid) {
                 self.deployment_gone(at, uid);

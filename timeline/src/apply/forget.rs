@@ -54,6 +54,8 @@ impl Timeline {
             self.forget_before(uid, before);
         }
         self.forget_unowned(now_millis.saturating_sub(retention.screen_millis.max(retention.age_millis)));
+        let model = &self.model;
+        self.orders.keep(|uid| model.replica_sets.contains_key(uid) || model.deployments.contains_key(uid));
         std::mem::take(&mut self.changes)
     }
 

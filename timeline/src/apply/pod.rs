@@ -1,8 +1,9 @@
 //! What a Pod's facts change: state, release and adoption, end.
 
 use super::Timeline;
-use crate::fact::{PodFact, Seen};
-use crate::model::{Deployment, EndReason, Pod, PodNow};
+use super::orders::{Version, is_later};
+use crate::fact::{Phase, PodFact, Seen};
+use crate::model::{EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
 use crate::story::Left;
 use crate::{Change, Millis, Uid};
@@ -40,9 +41,19 @@ struct Begun {
 pub(super) struct Settling {
     pod: Uid,
     set: Uid,
-    /// Active pods of its ReplicaSet when it was decided, this one included; 0 when it was none itself.
-    active: u32,
+    mark: Mark,
     pub(super) until_millis: Millis,
+}
+
+/// How it was when a pod was asked to go.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    /// Active pods of its ReplicaSet, this one included; 0 when it was none itself.
+    active: u32,
+    /// The version that says so.
+    version: Option<Version>,
+    /// It vanished without a grace period that it has: no controller deletes like that.
+    is_forced: bool,
 }
 
 impl Timeline {
@@ -57,7 +68,7 @@ impl Timeline {
         let ends = seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some();
         // A pod that is known was owned by its last owner until now; deciding comes before anything else moves.
         if ends && before.is_some() {
-            self.decide_end(at, uid, Some(fact), seen != Seen::InList);
+            self.decide_end(at, uid, Some(fact), seen);
         }
         let mut touched: Vec<Uid> = self.model.pods.get(&uid).and_then(|pod| pod.owner).into_iter().collect();
         if seen != Seen::Deleted {
@@ -106,7 +117,7 @@ impl Timeline {
             touched.extend(fact.meta.controller);
         }
         if ends && before.is_none() {
-            self.decide_end(at, uid, Some(fact), seen != Seen::InList); // it was new in this very fact
+            self.decide_end(at, uid, Some(fact), seen); // it was new in this very fact
         }
         if seen == Seen::Deleted {
             self.enter(at, uid, PodState::Gone);
@@ -144,7 +155,7 @@ impl Timeline {
     pub(super) fn pod_missing(&mut self, at: Millis, uid: Uid, was_blind: bool) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let (before, owner) = (tally(pod), pod.owner);
-        self.decide_end(at, uid, None, true);
+        self.decide_end(at, uid, None, Seen::Deleted);
         let decided = self.model.pods.get(&uid).and_then(|pod| pod.end_reason);
         if was_blind && before.is_some_and(|before| !before.is_terminating) && decided.is_some_and(is_guess) {
             self.settling.retain(|end| end.pod != uid);
@@ -224,20 +235,25 @@ impl Timeline {
     /// kind's stream may be decided better for a moment longer.
     ///
     /// One that a list shows going was asked to before: what its owners asked for then is not known.
-    fn decide_end(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>, was_seen: bool) {
+    fn decide_end(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>, seen: Seen) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else {
             return;
         };
         let owner = pod.owner;
         // One that ended already is deleted by no ReplicaSet controller, however few it wants.
         let active = if pod.is_active() { owner.map_or(0, |set| self.counted(set).active) } else { 0 };
-        let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, active));
-        if !was_seen && matches!(reason, EndReason::ScaledDown | EndReason::DeletedByHand | EndReason::Unknown) {
+        let version = fact.and_then(|fact| fact.meta.version);
+        let is_forced = seen == Seen::Deleted && fact.is_some_and(|fact| is_forced(pod, fact));
+        let mark = Mark { active, version, is_forced };
+        let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, mark));
+        if seen == Seen::InList
+            && matches!(reason, EndReason::ScaledDown | EndReason::DeletedByHand | EndReason::Unknown)
+        {
             return self.end(at, uid, EndReason::Unknown, fact);
         }
         if let Some(set) = owner.filter(|_| is_guess(reason)) {
             let until_millis = at + self.settling_millis();
-            self.settling.push(Settling { pod: uid, set, active, until_millis });
+            self.settling.push(Settling { pod: uid, set, mark, until_millis });
         }
         self.end(at, uid, reason, fact);
     }
@@ -247,7 +263,7 @@ impl Timeline {
         let better: Vec<(Uid, EndReason)> = self
             .settling
             .iter()
-            .map(|end| (end.pod, self.end_by_owners(Some(end.set), end.active)))
+            .map(|end| (end.pod, self.end_by_owners(Some(end.set), end.mark)))
             .filter(|(pod, reason)| self.model.pods.get(pod).is_some_and(|pod| pod.end_reason != Some(*reason)))
             .collect();
         for (pod, reason) in better {
@@ -271,22 +287,25 @@ impl Timeline {
         Some(self.skew.millis()).filter(|skew| skew.abs() >= APART_MILLIS).unwrap_or(0)
     }
 
-    /// Why a pod of `owner` goes, when it was one of so many active pods.
-    fn end_by_owners(&self, owner: Option<Uid>, active: u32) -> EndReason {
-        let Some(owner) = owner else {
-            return EndReason::DeletedByHand; // released before: no controller cares for it
+    /// Why a pod of `owner` goes, by what its owners asked for. What they did after it was marked is not why.
+    fn end_by_owners(&self, owner: Option<Uid>, mark: Mark) -> EndReason {
+        // Released before: no controller cares for it.
+        let Some(owner) = owner.filter(|_| !mark.is_forced) else {
+            return EndReason::DeletedByHand;
         };
+        let is_why = |owner: Uid| !is_later(self.orders.left(owner), mark.version);
         let Some(set) = self.model.replica_sets.get(&owner) else {
             return EndReason::Unknown;
         };
         let deployment = set.owner.and_then(|uid| self.model.deployments.get(&uid));
-        if deployment.is_some_and(Deployment::is_over) {
+        if deployment.is_some_and(|deployment| deployment.is_over() && is_why(deployment.uid)) {
             return EndReason::DeploymentDeleted;
         }
-        if set.removed_millis.is_some() || set.now.deleting {
+        if (set.removed_millis.is_some() || set.now.deleting) && is_why(set.uid) {
             return EndReason::ReplicaSetDeleted;
         }
-        if set.now.counts.wanted < active { EndReason::ScaledDown } else { EndReason::DeletedByHand }
+        let asked = self.orders.asked_at(set.uid, mark.version).unwrap_or(set.now.counts.wanted);
+        if asked < mark.active { EndReason::ScaledDown } else { EndReason::DeletedByHand }
     }
 
     /// Keeps the counts of pods per ReplicaSet, and what the rollouts they belong to came to.
@@ -318,6 +337,13 @@ impl Timeline {
 /// Decided because nothing else was known.
 const fn is_guess(reason: EndReason) -> bool {
     matches!(reason, EndReason::DeletedByHand | EndReason::Unknown)
+}
+
+/// It is gone without having been marked, though it has a grace period: one that waits for a node, or that ended, has none.
+fn is_forced(pod: &Pod, last: &PodFact) -> bool {
+    let was_marked = pod.now.deletion_at_millis.is_some() || last.meta.deletion_at_millis.is_some();
+    let has_grace = last.node.is_some() && !last.is_graceless && matches!(last.phase, Phase::Pending | Phase::Running);
+    !was_marked && has_grace
 }
 
 /// What the pod itself says of its end.

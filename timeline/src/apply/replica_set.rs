@@ -12,6 +12,10 @@ impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
         let uid = fact.meta.uid;
         let min_ready_seconds = fact.min_ready_seconds;
+        self.orders.asks(uid, fact.meta.version, fact.counts.wanted, seen);
+        if seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some() {
+            self.orders.leaves(uid, fact.meta.version);
+        }
         let knew = self.model.replica_sets.get(&uid).map(|known| known.now.min_ready_seconds);
         let now = ReplicaSetNow {
             counts: fact.counts,

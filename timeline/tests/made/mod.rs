@@ -20,6 +20,7 @@ pub fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
         created_at_millis: 0,
         deletion_at_millis: None,
         controller: controller.map(Uid::from_bits),
+        version: None,
         generation: 2,
     }
 }
@@ -83,6 +84,7 @@ pub fn pod(number: u128, set: u128, name: &str) -> PodFact {
         scheduled: None,
         disruption: None,
         deletion_cost: 0,
+        is_graceless: false,
         containers: vec![Container {
             name: "web".into(),
             role: Role::App,

@@ -1,0 +1,78 @@
+//! Who deleted which pod, as the API server's audit log tells, against what the timeline says of the same time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use server::recording::Recording;
+use timeline::model::EndReason;
+
+/// The audit log of the control plane that `cargo xtask cluster` starts.
+pub struct Audit(PathBuf);
+
+/// What came of a comparison.
+pub struct Ends {
+    pub compared: usize,
+    pub wrong: Vec<String>,
+    /// Somebody deleted a pod in the milliseconds in which its ReplicaSet had more pods than it asked for: nothing tells that one
+    /// from those that the controller lets go.
+    pub blurred: Vec<String>,
+}
+
+impl Audit {
+    /// The log is beside the kubeconfig.
+    pub fn beside(kubeconfig: &str) -> Self {
+        let log = Path::new(kubeconfig).with_file_name("audit.log");
+        assert!(
+            log.exists(),
+            "there is no {}: who deletes pods can be told of a control plane of `cargo xtask cluster` only",
+            log.display()
+        );
+        Self(log)
+    }
+
+    /// By pod of a namespace: who asked first for it to go, and was heard.
+    fn deleters(&self, namespace: &str) -> BTreeMap<String, String> {
+        let mut deleters: BTreeMap<String, (String, String)> = BTreeMap::new();
+        for line in std::fs::read_to_string(&self.0).unwrap().lines() {
+            let Ok(event) = serde_json::from_str::<Value>(line) else { continue }; // the last one may be half written
+            let of = &event["objectRef"];
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (Some(pod), true) = (of["name"].as_str(), of["namespace"] == namespace) else { continue };
+            if event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 300) {
+                let this = (text(&event["requestReceivedTimestamp"]), text(&event["user"]["username"]));
+                let first = deleters.entry(pod.to_owned()).or_insert_with(|| this.clone());
+                if this < *first {
+                    *first = this;
+                }
+            }
+        }
+        deleters.into_iter().map(|(pod, (_, user))| (pod, user)).collect()
+    }
+
+    /// Plays a recording of a namespace, and compares why its pods ended with who deleted them.
+    pub fn compare(&self, namespace: &str, recording: &str) -> Ends {
+        let timeline = Recording::read(recording).play();
+        let deleters = self.deleters(namespace);
+        let (mut compared, mut wrong, mut blurred) = (0, Vec::new(), Vec::new());
+        for pod in timeline.model().pods.values() {
+            let Some((reason, deleter)) = pod.end_reason.zip(deleters.get(&pod.name)) else { continue };
+            compared += 1;
+            let is_so = match deleter.strip_prefix("system:serviceaccount:kube-system:") {
+                Some("replicaset-controller") => reason == EndReason::ScaledDown,
+                Some("generic-garbage-collector") => {
+                    matches!(reason, EndReason::ReplicaSetDeleted | EndReason::DeploymentDeleted)
+                }
+                Some("pod-garbage-collector") => reason == EndReason::NodeLost,
+                _ => reason == EndReason::DeletedByHand,
+            };
+            let is_blurred = matches!(reason, EndReason::ScaledDown | EndReason::DeletedByHand)
+                && !deleter.ends_with("garbage-collector");
+            if !is_so {
+                let found = if is_blurred { &mut blurred } else { &mut wrong };
+                found.push(format!("{namespace}/{}: {reason:?}, but {deleter} deleted it", pod.name));
+            }
+        }
+        Ends { compared, wrong, blurred }
+    }
+}

@@ -1,0 +1,134 @@
+//! What owners asked for when, in the order of the cluster's store.
+//!
+//! The streams of kinds overtake each other; versions of objects do not: of two changes in one cluster the one with the smaller
+//! `resourceVersion` came first. So a pod that was marked before its ReplicaSet asked for less was not scaled down by it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::Uid;
+use crate::fact::Seen;
+
+/// Steps kept per ReplicaSet. Ends are decided within seconds, so only the last few matter.
+const STEPS: usize = 16;
+
+/// A `resourceVersion` that is a number.
+pub(super) type Version = u64;
+
+/// The first of two is known to have come after the second.
+pub(super) fn is_later(version: Option<Version>, than: Option<Version>) -> bool {
+    matches!((version, than), (Some(version), Some(than)) if version > than)
+}
+
+/// What is known of owners' versions.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    /// Per ReplicaSet: the versions in which `spec.replicas` became what it was.
+    asked: BTreeMap<Uid, VecDeque<(Version, u32)>>,
+    /// Deployments and ReplicaSets that are being deleted, or are gone: the version that first said so.
+    leaving: BTreeMap<Uid, Version>,
+}
+
+impl Orders {
+    /// A version of a ReplicaSet asks for so many replicas.
+    pub(super) fn asks(&mut self, set: Uid, version: Option<Version>, replicas: u32, seen: Seen) {
+        let steps = self.asked.entry(set).or_default();
+        if seen == Seen::InList {
+            steps.clear(); // what it asked for in between was not seen
+        }
+        match version {
+            None => steps.clear(),
+            Some(version) if steps.back().is_none_or(|(last, known)| *known != replicas && *last < version) => {
+                steps.push_back((version, replicas));
+                if steps.len() > STEPS {
+                    steps.pop_front();
+                }
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// What a ReplicaSet asked for when something else got this version, where that is known.
+    pub(super) fn asked_at(&self, set: Uid, version: Option<Version>) -> Option<u32> {
+        let version = version?;
+        let before = self.asked.get(&set)?.iter().rev().find(|(since, _)| *since < version);
+        before.map(|(_, replicas)| *replicas)
+    }
+
+    /// A version of an owner says that it is leaving, or its last one that it is gone.
+    pub(super) fn leaves(&mut self, owner: Uid, version: Option<Version>) {
+        if let Some(version) = version {
+            self.leaving.entry(owner).or_insert(version);
+        }
+    }
+
+    /// In which version an owner was first leaving.
+    pub(super) fn left(&self, owner: Uid) -> Option<Version> {
+        self.leaving.get(&owner).copied()
+    }
+
+    /// Only these are known still.
+    pub(super) fn keep(&mut self, is_known: impl Fn(&Uid) -> bool) {
+        self.asked.retain(|uid, _| is_known(uid));
+        self.leaving.retain(|uid, _| is_known(uid));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SET: Uid = Uid::from_bits(1);
+
+    fn orders(steps: &[(Version, u32)]) -> Orders {
+        let mut orders = Orders::default();
+        for (version, replicas) in steps {
+            orders.asks(SET, Some(*version), *replicas, Seen::Modified);
+        }
+        orders
+    }
+
+    #[test]
+    fn what_was_asked_is_that_of_the_last_version_before() {
+        let orders = orders(&[(10, 3), (11, 3), (20, 2), (30, 5)]);
+        for (version, asked) in [(9, None), (10, None), (11, Some(3)), (20, Some(3)), (21, Some(2)), (99, Some(5))] {
+            assert_eq!(orders.asked_at(SET, Some(version)), asked, "{version}");
+        }
+        assert_eq!(orders.asked_at(SET, None), None);
+        assert_eq!(orders.asked_at(Uid::from_bits(2), Some(99)), None);
+    }
+
+    #[test]
+    fn a_list_begins_anew_and_versions_that_are_no_numbers_say_nothing() {
+        let mut listed = orders(&[(10, 3), (20, 2)]);
+        listed.asks(SET, Some(40), 2, Seen::InList);
+        assert_eq!(listed.asked_at(SET, Some(21)), None);
+        assert_eq!(listed.asked_at(SET, Some(41)), Some(2));
+        listed.asks(SET, None, 1, Seen::Modified);
+        assert_eq!(listed.asked_at(SET, Some(41)), None);
+    }
+
+    #[test]
+    fn the_first_word_of_leaving_counts_and_old_ones_go() {
+        let mut orders = orders(&[(10, 3)]);
+        orders.leaves(SET, Some(15));
+        orders.leaves(SET, Some(17));
+        orders.leaves(Uid::from_bits(2), None);
+        assert_eq!((orders.left(SET), orders.left(Uid::from_bits(2))), (Some(15), None));
+        assert!(
+            is_later(Some(2), Some(1))
+                && !is_later(Some(1), Some(1))
+                && !is_later(None, Some(1))
+                && !is_later(Some(1), None)
+        );
+        orders.keep(|uid| *uid != SET);
+        assert_eq!((orders.left(SET), orders.asked_at(SET, Some(99))), (None, None));
+    }
+
+    #[test]
+    fn steps_are_bounded() {
+        let steps: Vec<(Version, u32)> = (1..100).map(|version| (version, version as u32)).collect();
+        let orders = orders(&steps);
+        assert_eq!(orders.asked.values().map(VecDeque::len).sum::<usize>(), STEPS);
+        assert_eq!(orders.asked_at(SET, Some(100)), Some(99));
+    }
+}
