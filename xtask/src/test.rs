@@ -1,4 +1,4 @@
-//! Every test: Rust, then the browser on recordings and on the playground, then kubectl, then the real control plane: stories in the browser, and the
+//! Every test: what clippy and rustfmt say, Rust, then the browser on recordings and on the playground, then kubectl, then the real control plane: stories in the browser, and the
 //! simulated cluster beside it.
 
 use anyhow::{Result, bail, ensure};
@@ -8,7 +8,7 @@ use crate::{build, setup, sh};
 
 /// Where tests on clusters keep what happened in them.
 const RECORDED: &str = "target/recorded";
-const PARTS: [&str; 3] = ["rust", "page", "cluster"];
+const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
 
 /// Runs the named parts, or all.
 pub fn run(only: &[String]) -> Result<()> {
@@ -19,6 +19,9 @@ pub fn run(only: &[String]) -> Result<()> {
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     // The page first: the server embeds it, and a page that does not build should be known at once.
     let rollcast = build::build()?;
+    if wants("lint") {
+        crate::check::lint()?;
+    }
     crate::size::check(&rollcast)?;
     if wants("rust") {
         sh::run(&mut sh::command("cargo", &["test", "--workspace", "--all-targets"]))?;
