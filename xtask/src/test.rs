@@ -1,4 +1,4 @@
-//! Every test: Rust, then the browser on recordings and on the playground, then kubectl, then the real control plane: stories in the browser, and the
+//! Every test: Rust, then the browsers on recordings and on the playground, then kubectl, then the real control plane: stories in the browser, and the
 //! simulated cluster beside it.
 
 use anyhow::{Result, bail, ensure};
@@ -35,6 +35,13 @@ pub fn run(only: &[String]) -> Result<()> {
     sh::run(sh::command("npx", &["tsc", "--project", "."]).current_dir(sh::at("end2end")))?;
     if wants("page") {
         command.arg("--project=page");
+        match setup::ensure_firefox() {
+            Some(firefox) => drop(command.arg("--project=firefox").env("FIREFOX", firefox)),
+            None if is_ci => {
+                bail!("the tests in Firefox need one (FIREFOX names it); with CI=true they may not be left out")
+            }
+            None => sh::say("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
+        }
     }
     let (mut running, mut is_recorded) = (None, false);
     if wants("cluster") {
