@@ -9,7 +9,7 @@ if (!drawsAlike) {
   if (process.env.TEST_WORKER_INDEX === undefined) console.log(why);
 }
 
-/// Three projects: `page` needs recordings only, `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG), `faithful` compares
+/// Four projects: `page` needs recordings only, `firefox` also a Firefox (FIREFOX), `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG), `faithful` compares
 /// the simulated cluster with what `cluster` left.
 export default defineConfig({
   testDir: "tests",
@@ -35,6 +35,7 @@ export default defineConfig({
   },
   projects: [
     { name: "page", testMatch: "page/*.spec.ts", testIgnore: drawsAlike ? [] : "page/looks.spec.ts" },
+    { name: "firefox", testMatch: "firefox/*.spec.ts" },
     { name: "cluster", testMatch: "cluster/*.spec.ts" },
     { name: "faithful", testMatch: "faithful/*.spec.ts", dependencies: ["cluster"] },
   ],

@@ -178,9 +178,13 @@ async fn chaos_is_recorded() {
         async move { (played.await, namespace, file) }
     });
     let audit = audit::Audit::beside(&kubeconfig);
+    if audit.is_none() {
+        println!("LEFT OUT: who deleted which pod (there is no audit log beside {kubeconfig})");
+    }
     let (mut compared, mut wrong, mut blurred) = (0, Vec::new(), Vec::new());
     for (accepted, namespace, file) in futures::future::join_all(all).await {
         assert!(accepted * 2 > ACTIONS, "{accepted} of {ACTIONS} actions were accepted");
+        let Some(audit) = &audit else { continue };
         let ends = audit.compare(&namespace, &std::fs::read_to_string(file).unwrap());
         compared += ends.compared;
         wrong.extend(ends.wrong);
@@ -191,7 +195,7 @@ async fn chaos_is_recorded() {
         wrong.len(),
         blurred.len()
     );
-    assert!(compared > 0, "no pod ended");
+    assert!(compared > 0 || audit.is_none(), "no pod ended");
     assert!(blurred.len() * MOST_BLURRED <= compared + MOST_BLURRED, "{}", blurred.join("\n"));
     assert!(wrong.is_empty(), "who deleted a pod is not so:\n{}", wrong.join("\n"));
 }

@@ -86,6 +86,9 @@ enum Command {
     Bench,
     /// Screenshots of chosen moments into a folder
     Shots {
+        /// Only the film of the README: a rollout that overtakes another
+        #[arg(long)]
+        film: bool,
         /// Where to put them
         #[arg(default_value = "target/shots")]
         folder: String,
@@ -118,6 +121,7 @@ fn run(command: Command) -> Result<()> {
         Command::Lint => check::lint(),
         Command::Size => size::print(),
         Command::Bench => bench::print(),
-        Command::Shots { folder } => shots::take(&folder),
+        Command::Shots { film: true, folder } => shots::film(&folder),
+        Command::Shots { film: false, folder } => shots::take(&folder),
     }
 }

@@ -2,12 +2,14 @@
 
 mod browser;
 mod control_plane;
+mod firefox;
 mod wasm;
 
 use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
 pub use control_plane::{Binaries, ensure_binaries};
+pub use firefox::ensure_firefox;
 pub use wasm::{Toolchain, ensure_wasm};
 
 use crate::sh;
@@ -17,6 +19,9 @@ pub fn everything() -> Result<()> {
     ensure_wasm()?;
     ensure_node_modules()?;
     ensure_browser()?;
+    if ensure_firefox().is_none() {
+        sh::say("no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)");
+    }
     if sh::has("go") {
         ensure_binaries()?;
     } else {

@@ -67,8 +67,13 @@ pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
 
 /// The program is on the PATH.
 pub fn has(program: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    find(program).is_some()
+}
+
+/// Where the PATH has a program.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 fn shown(command: &Command) -> String {

@@ -1,4 +1,4 @@
-//! Screenshots of chosen moments: recordings held at fixed times, both themes, several widths.
+//! Screenshots of chosen moments: recordings held at fixed times, both themes, several widths; and a film of one of them.
 
 use anyhow::Result;
 
@@ -23,6 +23,34 @@ const MANY_HELD_AT: &str = "14";
 /// File name, size, and address of pages of all of these.
 const OF_MANY: [(&str, &str, &str); 2] =
     [("list-light", "1440x900", "/?theme=light"), ("wall-dark", "1920x1080", "/wall?theme=dark")];
+
+/// The film: recording, Deployment, window, and the scale at which it is drawn.
+const FILM: (&str, &str, &str, &str) = ("rollover", "web", "1440x960", "0.75");
+/// Its first and last moment and what is between two, in milliseconds: from revision 1 alone until revision 3 is complete.
+const FILM_TIMES: [&str; 3] = ["1795236788750", "1795236801250", "250"];
+/// No file of the repository has more bytes.
+const FILM_LIMIT: &str = "1000000";
+
+/// Makes the film into a folder.
+pub fn film(folder: &str) -> Result<()> {
+    let rollcast = build::build()?;
+    let browser = setup::ensure_browser()?;
+    let folder = sh::at(folder);
+    std::fs::create_dir_all(&folder)?;
+    let (recording, deployment, size, scale) = FILM;
+    let trace = sh::at("server/tests/traces").join(format!("{recording}.jsonl"));
+    // Held after the last moment of the film, so that the slider comes near its end.
+    let mut replay = sh::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", "16"]);
+    let server = Server::start(replay.arg(trace))?;
+    let address =
+        format!("{}/clusters/{recording}/namespaces/{recording}/deployments/{deployment}?theme=dark", server.address);
+    let file = folder.join(format!("{recording}.webp"));
+    let mut film = sh::command("node", &["measure/film.mjs", &address, &file.display().to_string(), size, scale]);
+    browser.configure(film.current_dir(sh::at("end2end")).args(FILM_TIMES).arg(FILM_LIMIT));
+    sh::run(&mut film)?;
+    println!("{}", file.display());
+    Ok(())
+}
 
 /// Takes them into a folder.
 pub fn take(folder: &str) -> Result<()> {

@@ -1,5 +1,5 @@
-//! Every test: what clippy and rustfmt say, Rust, then the browser on recordings and on the playground, then kubectl, then the real control plane: stories in the browser, and the
-//! simulated cluster beside it.
+//! Every test: what rustfmt and clippy say, Rust, then the browsers on recordings and on the playground, then kubectl, then the real control plane:
+//! stories in the browser, and the simulated cluster beside it.
 
 use anyhow::{Result, bail, ensure};
 
@@ -38,6 +38,13 @@ pub fn run(only: &[String]) -> Result<()> {
     sh::run(sh::command("npx", &["tsc", "--project", "."]).current_dir(sh::at("end2end")))?;
     if wants("page") {
         command.arg("--project=page");
+        match setup::ensure_firefox() {
+            Some(firefox) => drop(command.arg("--project=firefox").env("FIREFOX", firefox)),
+            None if is_ci => {
+                bail!("the tests in Firefox need one (FIREFOX names it); with CI=true they may not be left out")
+            }
+            None => sh::say("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
+        }
     }
     let (mut running, mut is_recorded) = (None, false);
     if wants("cluster") {
@@ -60,6 +67,7 @@ pub fn run(only: &[String]) -> Result<()> {
                 if sh::has("go") {
                     command.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
                 } else {
+                    ensure!(!is_ci, "Kubernetes' own verdicts need Go; with CI=true they may not be left out");
                     sh::say("LEFT OUT: the comparison with Kubernetes' own verdicts (no Go here)");
                 }
             }

@@ -78,13 +78,14 @@ impl Pattern {
         }
     }
 
-    /// By how many degrees it is turned.
+    /// By how many degrees it is turned. Dots are the same however they are turned; one that is not turned at all Firefox
+    /// does not repeat over the whole of a shape that is very wide.
     #[must_use]
     pub const fn degrees(self) -> i32 {
         match self {
             Self::Stripes => 45,
             Self::Hatch => -45,
-            Self::Dots => 0,
+            Self::Dots => 90,
         }
     }
 

@@ -20,15 +20,12 @@ pub struct Ends {
 }
 
 impl Audit {
-    /// The log is beside the kubeconfig.
-    pub fn beside(kubeconfig: &str) -> Self {
+    /// The log is beside the kubeconfig; a control plane that is somebody else's has none, which is no answer in CI.
+    pub fn beside(kubeconfig: &str) -> Option<Self> {
         let log = Path::new(kubeconfig).with_file_name("audit.log");
-        assert!(
-            log.exists(),
-            "there is no {}: who deletes pods can be told of a control plane of `cargo xtask cluster` only",
-            log.display()
-        );
-        Self(log)
+        let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(log.exists() || !is_ci, "there is no {}", log.display());
+        log.exists().then_some(Self(log))
     }
 
     /// By pod of a namespace: who asked first for it to go, and was heard.

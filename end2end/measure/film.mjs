@@ -1,0 +1,47 @@
+// Makes one animated picture of moments of a page: film.mjs ADDRESS FILE WIDTHxHEIGHT SCALE FROM UNTIL STEP LIMIT. The
+// window is drawn at SCALE; times are milliseconds of what is shown; a frame lasts as long as its moment did, the last one longer. The file may
+// have LIMIT bytes.
+
+import { writeFileSync } from "node:fs";
+import { chromium } from "@playwright/test";
+import sharp from "sharp";
+
+const [, , address, file, size, ...figures] = process.argv;
+const [width, height] = size.split("x").map(Number);
+const [scale, from, until, step, limit] = figures.map(Number);
+/// Whoever looks reads the end before it begins anew.
+const END_MILLIS = 3_000;
+const SETTLED_MILLIS = 3_000;
+/// The first one that is small enough is taken: what is drawn in a few colours is sharpest without loss.
+const WAYS = [{ lossless: true }, { nearLossless: true, quality: 60 }, { nearLossless: true, quality: 40 }, { nearLossless: true, quality: 20 }, { quality: 70 }];
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--font-render-hinting=none", "--hide-scrollbars"] });
+const page = await browser.newPage({ viewport: { width, height }, deviceScaleFactor: scale, timezoneId: "UTC" });
+await page.clock.install();
+const frames = [];
+for (let at = from; at <= until; at += step) {
+  await page.goto(`${address}&at=${at}`);
+  await page.waitForFunction(() => document.documentElement.dataset.live === "true");
+  await page.evaluate(() => document.fonts.ready);
+  // The picture is measured once a second, and the window glides to its width: both are over by the page's clock. Then two looks are equal.
+  await page.clock.runFor(SETTLED_MILLIS);
+  const deadline = Date.now() + 20_000;
+  const look = () => page.screenshot({ animations: "disabled" });
+  let [before, last] = [Buffer.alloc(0), await look()];
+  while (!before.equals(last)) {
+    if (Date.now() > deadline) throw new Error(`the page of ${at} never stands still`);
+    [before, last] = [last, await look()];
+  }
+  frames.push(last);
+}
+await browser.close();
+
+const delay = frames.map((_, index) => (index === frames.length - 1 ? END_MILLIS : step));
+let film;
+for (const way of WAYS) {
+  film = await sharp(frames, { join: { animated: true } }).webp({ ...way, effort: 6, loop: 0, delay, minSize: true }).toBuffer();
+  console.log(`${frames.length} frames, ${JSON.stringify(way)}: ${film.length} bytes`);
+  if (film.length <= limit) break;
+}
+if (film.length > limit) throw new Error(`the film has ${film.length} bytes, at most ${limit} are allowed: make it smaller, shorter, or of fewer frames`);
+writeFileSync(file, film);

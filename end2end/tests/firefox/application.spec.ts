@@ -1,0 +1,121 @@
+/// The pages in Firefox as one application: they come alive, go from page to page and through time, open details, and find their server again.
+
+import { recording } from "../../fixtures/environment.ts";
+import { count, expect, isLive, says, test, text } from "../../fixtures/firefox.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const rollover = ["rollover", "rollover", "web"] as const;
+const held = () => Server.replaying("rollover", "--hold-at", "12");
+/// Heads of pods of a revision that still exist.
+const living = (revision: number) => `[data-testid=pod][data-revision="${revision}"]:not([data-state=gone]):not(.elsewhere)`;
+
+test("a page comes alive and moves by itself", async ({ tab, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "4"));
+  await tab.goto(server.page("rollout", "rollout", "nginx"));
+  await isLive(tab);
+  await says(tab, "live", /^Recording/);
+  await says(tab, "verdict", /^Revision 2 is replacing/);
+  await says(tab, "verdict", /^Revision 3 is live/);
+});
+
+test("the theme is the system's, or the address's", async ({ tab, serve }) => {
+  const server = await serve(held);
+  for (const [query, isDark] of [["", true], ["?theme=light", false], ["?theme=dark", true]] as const) {
+    await tab.goto(server.page(...rollover) + query);
+    await isLive(tab);
+    const ground = await tab.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.map(Number));
+    expect(ground.slice(0, 3).map((channel) => channel < 128), query).toEqual([isDark, isDark, isDark]);
+  }
+});
+
+test("what the content security policy forbids is a complaint", async ({ tab, serve, complaints }) => {
+  const server = await serve(held);
+  await tab.goto(server.page(...rollover));
+  await isLive(tab);
+  expect(complaints).toEqual([]);
+  await tab.evaluate(() => document.body.append(Object.assign(document.createElement("script"), { textContent: "document.title = 'taken over'" })));
+  await expect.poll(() => complaints).toEqual([expect.stringMatching(/Content-Security-Policy: .* blocked an inline script/)]);
+  expect(await tab.title()).not.toBe("taken over");
+  complaints.length = 0;
+});
+
+test("from the list to a Deployment and back nothing is loaded", async ({ tab, serve }) => {
+  const server = await serve(() => Server.start(["replay", ...["rollover", "rollout", "kill-pod"].map(recording), "--hold-at", "12"]));
+  await tab.goto(server.address);
+  await isLive(tab);
+  await tab.evaluate(() => { document.documentElement.dataset["mark"] = "kept"; });
+  await tab.type("[role=searchbox], input[type=search]", "rollover");
+  await count(tab, "[data-testid=deployment]", 1);
+  await tab.click("[data-testid=deployment]");
+  await says(tab, "verdict", "Revision 3 is replacing revision 1");
+  expect(new URL(tab.url()).pathname).toBe(new URL(server.page(...rollover)).pathname);
+  await tab.evaluate(() => history.back());
+  await count(tab, "[data-testid=deployment]", 1);
+  await expect.poll(() => tab.evaluate(() => document.querySelector<HTMLInputElement>("input[type=search]")?.value)).toBe("rollover");
+  expect(await tab.evaluate(() => document.documentElement.dataset["mark"])).toBe("kept");
+});
+
+test("keys step through changes, and back to live", async ({ tab, serve }) => {
+  const server = await serve(held);
+  await tab.goto(server.page(...rollover));
+  await isLive(tab);
+  const now = await text(tab, "verdict");
+  const at = async () => new URL(tab.url()).searchParams.get("at");
+  await tab.keyboard.press("[");
+  await expect.poll(at).not.toBeNull();
+  await tab.keyboard.press("[");
+  await says(tab, "verdict", "Revision 2 is replacing revision 1");
+  await says(tab, "live", /^As it was at /);
+  await count(tab, living(3), 0);
+  const before = await at();
+  await tab.keyboard.press("ArrowRight");
+  await expect.poll(at).not.toBe(before);
+  await tab.keyboard.press("l");
+  await says(tab, "live", /^Recording/);
+  await expect.poll(() => text(tab, "verdict")).toBe(now);
+  expect(await at()).toBeNull();
+  // The link to a moment is rendered as it was then.
+  await tab.goto(`${server.page(...rollover)}?at=${before}`);
+  await says(tab, "verdict", "Revision 2 is replacing revision 1");
+  await isLive(tab);
+});
+
+test("details of a pod open and close, by click and by keys", async ({ tab, serve }) => {
+  const server = await serve(held);
+  await tab.goto(server.page(...rollover));
+  await isLive(tab);
+  const [open, closed] = [() => count(tab, "[data-testid=pod-detail]", 1), () => count(tab, "[data-testid=pod-detail]", 0)];
+  await tab.click(living(1));
+  await open();
+  await tab.click("#detail .close");
+  await closed();
+  await tab.focus("[data-testid=gutter][data-revision='1'] a");
+  await tab.keyboard.press("ArrowDown");
+  await expect.poll(() => tab.evaluate(() => document.activeElement?.getAttribute("data-testid"))).toBe("pod");
+  await tab.keyboard.press("Enter");
+  await open();
+  await tab.keyboard.press("Escape");
+  await closed();
+  expect(await tab.evaluate(() => document.activeElement?.getAttribute("data-testid")), "where it was").toBe("pod");
+});
+
+test("a server that was gone is found again, and the page says so meanwhile", async ({ tab, serve, complaints }) => {
+  const server = await serve(held);
+  await tab.goto(server.page(...rollover));
+  await isLive(tab);
+  await tab.evaluate(() => { document.documentElement.dataset["mark"] = "kept"; });
+  const verdict = await text(tab, "verdict");
+  const pods = await tab.evaluate((pods) => document.querySelectorAll(pods).length, living(1));
+  expect(pods).toBeGreaterThan(0);
+  await server.kill();
+  await says(tab, "banner", "No word from Rollcast since");
+  await says(tab, "live", /^Reconnecting$/);
+  expect(await text(tab, "verdict"), "what was seen last stays").toBe(verdict);
+  await serve(() => server.again());
+  await says(tab, "live", /^Recording/);
+  await expect.poll(() => text(tab, "verdict")).toBe(verdict);
+  await says(tab, "banner", /^$/);
+  await count(tab, living(1), pods);
+  expect(await tab.evaluate(() => document.documentElement.dataset["mark"])).toBe("kept");
+  complaints.length = 0; // each try that failed may be noted
+});

@@ -1,0 +1,21 @@
+/// Firefox without scripts: the server's page is complete.
+
+import { expect, says, test } from "../../fixtures/firefox.ts";
+import { address, blocks, held, look, measureAll } from "../../fixtures/picture.ts";
+
+test.use({ preferences: { "javascript.enabled": false } });
+
+test("without scripts words, picture, details and moments are there", async ({ tab, serve }, info) => {
+  const server = await serve(() => held(info, { n40: blocks(40), n130: blocks(130) }));
+  for (const [pods, theme] of [[40, "dark"], [130, "light"]] as const) {
+    await tab.goto(address(server, `n${pods}`, theme));
+    await says(tab, "verdict", /available: containers crash/);
+    measureAll(await look(tab), pods, `${pods} pods`);
+  }
+  expect(await tab.evaluate(() => document.documentElement.dataset["live"]), "no program runs").toBeUndefined();
+  await tab.focus("[data-testid=gutter] a");
+  await Promise.all([tab.waitForNavigation(), tab.keyboard.press("Enter")]);
+  await says(tab, "revision-detail", "Revision 1");
+  await tab.goto(`${server.page("n40", "shop", "web")}?at=2026-11-21T10:00:30Z`);
+  await says(tab, "live", "As it was at ");
+});

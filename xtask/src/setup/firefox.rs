@@ -1,0 +1,24 @@
+//! A Firefox to run tests in: the machine's own, for Playwright has none that is unchanged.
+
+use std::path::{Path, PathBuf};
+
+use crate::sh;
+
+/// Debian's first: on other systems `firefox` may be a script that starts a sandbox, which sees no profile of a test.
+const PROGRAMS: [&str; 2] = ["firefox-esr", "firefox"];
+const ON_MACOS: &str = "/Applications/Firefox.app/Contents/MacOS/firefox";
+/// As Debian calls it.
+const PACKAGE: &str = "firefox-esr";
+
+/// Finds a Firefox: `FIREFOX`, the system's, or Debian's, which is installed. None where there is none to be had.
+pub fn ensure_firefox() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os("FIREFOX") {
+        return Some(given.into());
+    }
+    find().or_else(|| super::apt_install(&[PACKAGE]).then(find).flatten())
+}
+
+fn find() -> Option<PathBuf> {
+    let on_macos = Path::new(ON_MACOS);
+    PROGRAMS.iter().find_map(|program| sh::find(program)).or_else(|| on_macos.exists().then(|| on_macos.to_owned()))
+}
