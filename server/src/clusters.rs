@@ -18,7 +18,7 @@ use crate::viewers::Viewers;
 
 /// A cluster to watch.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct ClusterConfig {
     /// Its name in pages and addresses, and where its credentials come from.
     pub credentials: Credentials,
     /// Its accent.
@@ -33,7 +33,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// When a kubeconfig cannot be read or lacks a context. Whether the clusters answer is not asked here.
-pub fn wanted(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<Vec<Wanted>, TargetError> {
+pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<Vec<ClusterConfig>, TargetError> {
     let usual = asked.kubeconfig.clone().or_else(|| file.kubeconfig.clone());
     let read = |path: Option<&PathBuf>| Contexts::read(path.or(usual.as_ref()).map(PathBuf::as_path));
     let is_all = asked.all_contexts || (file.all_contexts && asked.context.is_empty());
@@ -49,7 +49,7 @@ pub fn wanted(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<
     } else {
         file.clusters.clone()
     };
-    let mut all: Vec<Wanted> = Vec::new();
+    let mut all: Vec<ClusterConfig> = Vec::new();
     for cluster in named {
         let contexts = read(cluster.kubeconfig.as_ref())?;
         let context = contexts.choose(cluster.context.as_deref())?;
@@ -63,7 +63,7 @@ pub fn wanted(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<
         }
         let namespaces =
             [namespaces, &cluster.namespaces, &file.namespaces].into_iter().find(|these| !these.is_empty());
-        all.push(Wanted {
+        all.push(ClusterConfig {
             credentials,
             accent: cluster.colour as u8,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
@@ -73,7 +73,7 @@ pub fn wanted(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<
     Ok(all)
 }
 
-impl Wanted {
+impl ClusterConfig {
     /// The way to it. Commands that fetch credentials may run, with a limit.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ pub struct Line<'a> {
     pub r#type: LineType,
     /// Of LIST_DONE, for a list after the first: since when nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blind_since_millis: Option<Millis>,
+    pub gap_since_millis: Option<Millis>,
     /// The object; of LIST_DONE and BOOKMARK only its resourceVersion.
     #[serde(borrow)]
     pub object: &'a RawValue,
@@ -115,22 +115,22 @@ impl Recording {
 /// The lines of a source's event; objects are written with the fields that are decoded and no others.
 #[must_use]
 pub fn lines(event: SourceEvent) -> Vec<String> {
-    let line = |at_millis: Millis, kind: Kind, r#type: LineType, blind_since_millis: Option<Millis>, object: String| {
+    let line = |at_millis: Millis, kind: Kind, r#type: LineType, gap_since_millis: Option<Millis>, object: String| {
         let object = RawValue::from_string(object).ok()?;
         serde_json::to_string(&Line {
             observed_at_millis: at_millis,
             kind: kind.name().into(),
             r#type,
-            blind_since_millis,
+            gap_since_millis,
             object: &object,
         })
         .ok()
     };
     match event {
-        SourceEvent::Reset { kind, objects, at_millis, blind_since_millis, .. } => {
+        SourceEvent::Reset { kind, objects, at_millis, gap_since_millis, .. } => {
             let listed =
                 objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, None, object.to_json()?));
-            let done = line(at_millis, kind, LineType::ListDone, blind_since_millis, "{}".to_owned());
+            let done = line(at_millis, kind, LineType::ListDone, gap_since_millis, "{}".to_owned());
             listed.chain(done).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
@@ -182,8 +182,8 @@ fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
         LineType::Bookmark => return Ok(Observed { at_millis, fact: None }),
         LineType::ListDone => {
             let present = listing.present.remove(&kind).unwrap_or_default();
-            let blind_since_millis = line.blind_since_millis.or(listing.blind_since.remove(&kind));
-            let fact = Fact::Listed { kind, namespace: None, present, blind_since_millis };
+            let gap_since_millis = line.gap_since_millis.or(listing.blind_since.remove(&kind));
+            let fact = Fact::Listed { kind, namespace: None, present, gap_since_millis };
             return Ok(Observed { at_millis, fact: Some(fact) });
         }
         LineType::Listed => Seen::InList,

@@ -44,7 +44,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
 
 async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
-    let wanted = clusters::wanted(&arguments.clusters, &arguments.namespace, &file)?;
+    let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context to watch");
     if let [only] = wanted.as_slice() {
         only.target().await?; // with one cluster, what is wrong is said at once
@@ -68,10 +68,10 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let playground = Playground::start(&arguments, viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
-    let wanted = clusters::wanted(&clusters, &[], &Config::default())?;
+    let wanted = clusters::configured(&clusters, &[], &Config::default())?;
     let (address, hosts) = arguments.listen.with(Config::default());
     let listener = listen(address).await?;
-    let watch = |cluster: clusters::Wanted| cluster.watch(&WATCHED, Retention::default(), viewers.clone());
+    let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, Retention::default(), viewers.clone());
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
     let ended = publish(hubs, viewers, listener, hosts, Some(playground)).await;
@@ -104,7 +104,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
-    let mut wanted = clusters::wanted(&arguments.clusters, &[], &Config::default())?;
+    let mut wanted = clusters::configured(&arguments.clusters, &[], &Config::default())?;
     anyhow::ensure!(wanted.len() == 1, "a recording is of one cluster: name one --context");
     let Some(wanted) = wanted.pop() else { return Ok(()) };
     let target = wanted.target().await?;
@@ -135,7 +135,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
 
 async fn check(arguments: Check) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
-    let wanted = clusters::wanted(&arguments.clusters, &arguments.namespace, &file)?;
+    let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     let mut bad = Vec::new();
     for cluster in &wanted {
         let found = match cluster.target().await {

@@ -1,11 +1,11 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
 use timeline::fact::{
-    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact, Exit, Image,
-    IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
-    Truth,
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
+    Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen,
+    Strategy,
 };
-use timeline::model::Note;
+use timeline::model::Event;
 use timeline::{Fact, Millis, Uid};
 
 use crate::decode;
@@ -182,7 +182,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         images: images(object.spec.template.spec.containers),
         template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         counts: ReplicaSetCounts {
-            wanted: object.spec.replicas.map_or(1, number),
+            desired: object.spec.replicas.map_or(1, number),
             replicas: object.status.replicas.map_or(0, number),
             ready: object.status.ready_replicas.map_or(0, number),
             available: object.status.available_replicas.map_or(0, number),
@@ -201,7 +201,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
     for container in spec.containers {
         containers.push(self::container(container.name, Role::App, &status.container_statuses));
     }
-    let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == Truth::True);
+    let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
     let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
     Ok(PodFact {
         node: Some(spec.node_name).filter(|node| !node.is_empty()),
@@ -304,7 +304,7 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
 
 /// The beginning of a message: nobody reads more of it here.
 fn cut(text: &str) -> String {
-    text.chars().take(Note::LONGEST).collect()
+    text.chars().take(Event::LONGEST).collect()
 }
 
 /// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not true.
@@ -321,11 +321,11 @@ fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
     conditions.into_iter().filter(worth).take(MOST_CONDITIONS).map(convert).collect()
 }
 
-fn truth(status: &str) -> Truth {
+fn truth(status: &str) -> ConditionStatus {
     match status {
-        "True" => Truth::True,
-        "False" => Truth::False,
-        _ => Truth::Unknown,
+        "True" => ConditionStatus::True,
+        "False" => ConditionStatus::False,
+        _ => ConditionStatus::Unknown,
     }
 }
 

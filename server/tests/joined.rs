@@ -58,7 +58,7 @@ fn started(there: &BTreeMap<Uid, Fact>, at: Millis) -> Timeline {
         for fact in of_kind {
             timeline.apply(at, listed(fact));
         }
-        timeline.apply(at, Fact::Listed { kind, namespace: None, present, blind_since_millis: None });
+        timeline.apply(at, Fact::Listed { kind, namespace: None, present, gap_since_millis: None });
     }
     timeline
 }
@@ -81,7 +81,7 @@ impl Pair<'_> {
                 found.push(format!("{what}: {late} instead of {all}"));
             }
         };
-        let (limits, other) = ((all.limits, all.wanted), (late.limits, late.wanted));
+        let (limits, other) = ((all.limits, all.desired), (late.limits, late.desired));
         same("limits", limits == other, format!("{limits:?}"), format!("{other:?}"));
         same("revision", all.revision == late.revision, format!("{:?}", all.revision), format!("{:?}", late.revision));
         let (deadline, other) = (all.deadline_millis, late.deadline_millis);
@@ -125,7 +125,7 @@ impl Pair<'_> {
     /// The same verdict, or one that claims less.
     fn is_verdict_less(&self) -> bool {
         let (all, late) = (&self.all.verdict, &self.late.verdict);
-        let (available, wanted) = (self.late.counts.available, self.late.wanted);
+        let (available, wanted) = (self.late.counts.available, self.late.desired);
         let bare =
             self.late.revision.map(|revision| format!("Revision {revision}: {available} of {wanted} available."));
         let is_bare = bare.as_ref() == Some(&late.sentence);

@@ -24,7 +24,7 @@ fn picture(model: &Model, uid: Uid) -> Vec<String> {
         format!("pod {} {:?} {:?} {out} {:?}", pod.name, pod.states, pod.released_millis, pod.replica_set())
     };
     let sets = model.sets_of(uid).map(|set| {
-        let wanted = if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted };
+        let wanted = if set.removed_millis.is_some() { 0 } else { set.now.counts.desired };
         format!("set {} {:?} {wanted} {:?}", set.name, set.revisions, set.removed_millis)
     });
     let ends = |rollout: &timeline::model::Rollout| {

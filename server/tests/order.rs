@@ -179,7 +179,7 @@ fn objects_seen_twice_and_listed_again_change_nothing() {
                     let known = there.entry(kind).or_default();
                     again.extend(known.values().map(|fact| Observed { at_millis, fact: Some(in_list(fact)) }));
                     let present = known.keys().copied().collect();
-                    let fact = Fact::Listed { kind, namespace: None, present, blind_since_millis: None };
+                    let fact = Fact::Listed { kind, namespace: None, present, gap_since_millis: None };
                     again.push(Observed { at_millis, fact: Some(fact) });
                 }
             }
@@ -250,7 +250,7 @@ fn hold_arithmetic_to(played: impl Iterator<Item = (String, Vec<Observed>)>) {
                 } else {
                     // A ReplicaSet that was just made smaller reports more than it asks for; the controller takes that for room.
                     let stale =
-                        sums.new.as_ref().map_or(0, |new| i64::from(new.available) - i64::from(new.wanted)).max(0);
+                        sums.new.as_ref().map_or(0, |new| i64::from(new.available) - i64::from(new.desired)).max(0);
                     let budget =
                         i64::from(sums.asked) + i64::from(scale.from - scale.to) - i64::from(limits.floor) + stale;
                     assert!(i64::from(scale.from - scale.to) <= budget, "{name} at {at_millis}: {scale:?} {sums:?}");

@@ -272,7 +272,7 @@ fn a_replica_set_that_another_deployment_took_over_counts_there() {
     for _ in 0..100 {
         recorder.pass(100);
         let played = Played::of(&recorder);
-        let (counts, wanted) = (played.view().counts, played.view().wanted);
+        let (counts, wanted) = (played.view().counts, played.view().desired);
         assert!(counts.available <= wanted + 1, "{counts:?} of {wanted}");
         said.push(played.verdict());
     }

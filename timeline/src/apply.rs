@@ -2,11 +2,11 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `note` derive, `orders` says what came first in the cluster, `tell` tells the story of it, `forget` lets go; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `event` derive, `orders` says what came first in the cluster, `tell` tells the story of it, `forget` lets go; this file owns the state that only the deriving side needs.
 
 mod deployment;
+mod event;
 mod forget;
-mod note;
 mod orders;
 mod pod;
 mod replica_set;
@@ -51,9 +51,9 @@ pub struct Timeline {
     /// ReplicaSets that were deleted from outside, and what that costs.
     outages: Vec<tell::Outage>,
     /// Events about objects that are not known yet.
-    early_notes: note::Early,
+    early_events: event::Early,
     /// Events that were told.
-    told_notes: note::Told,
+    told_events: event::Told,
     /// The cluster's time against that of the network, in percent, where it is faster.
     speed_percent: u32,
     skew: Skew,
@@ -111,26 +111,26 @@ impl Timeline {
                 self.deployment(at_millis, *fact, seen);
                 self.settle_ends();
                 self.settle_removals();
-                self.take_early_notes(uid);
+                self.take_early_events(uid);
             }
             Fact::ReplicaSet(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::ReplicaSet);
                 let uid = fact.meta.uid;
                 self.replica_set(at_millis, *fact, seen);
                 self.settle_ends();
-                self.take_early_notes(uid);
+                self.take_early_events(uid);
             }
             Fact::Pod(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::Pod);
                 self.pod(at_millis, &fact, seen);
-                self.take_early_notes(fact.meta.uid);
+                self.take_early_events(fact.meta.uid);
             }
             Fact::Event(fact) => self.event(at_millis, *fact),
-            Fact::Listed { kind, namespace, present, blind_since_millis } => {
+            Fact::Listed { kind, namespace, present, gap_since_millis } => {
                 // Events illustrate the story: while they alone were away, nothing of a rollout was missed.
-                let blind_since_millis = blind_since_millis.filter(|_| kind != Kind::Event);
-                self.blind(at_millis, namespace.as_deref(), blind_since_millis);
-                self.listed(at_millis, kind, namespace, &present, blind_since_millis.is_some());
+                let gap_since_millis = gap_since_millis.filter(|_| kind != Kind::Event);
+                self.note_gap(at_millis, namespace.as_deref(), gap_since_millis);
+                self.listed(at_millis, kind, namespace, &present, gap_since_millis.is_some());
             }
         }
         self.follow_outages(at_millis);
@@ -193,7 +193,7 @@ impl Timeline {
     }
 
     /// Nobody looked for a while: every Deployment in scope that exists has a gap.
-    fn blind(&mut self, at_millis: Millis, namespace: Option<&str>, since_millis: Option<Millis>) {
+    fn note_gap(&mut self, at_millis: Millis, namespace: Option<&str>, since_millis: Option<Millis>) {
         let Some(since) = since_millis.filter(|since| *since < at_millis) else {
             return;
         };
@@ -212,7 +212,14 @@ impl Timeline {
         }
     }
 
-    fn listed(&mut self, at_millis: Millis, kind: Kind, namespace: Option<String>, present: &[Uid], was_blind: bool) {
+    fn listed(
+        &mut self,
+        at_millis: Millis,
+        kind: Kind,
+        namespace: Option<String>,
+        present: &[Uid],
+        is_after_gap: bool,
+    ) {
         let present: BTreeSet<Uid> = present.iter().copied().collect();
         let in_scope = |other: &str| namespace.as_deref().is_none_or(|scope| scope == other);
         match kind {
@@ -226,13 +233,13 @@ impl Timeline {
                 let missing =
                     self.model.replica_sets.values().filter(|s| s.removed_millis.is_none() && in_scope(&s.namespace));
                 let missing: Vec<Uid> = missing.map(|s| s.uid).filter(|uid| !present.contains(uid)).collect();
-                missing.into_iter().for_each(|uid| self.replica_set_gone(at_millis, uid, !was_blind));
+                missing.into_iter().for_each(|uid| self.replica_set_gone(at_millis, uid, !is_after_gap));
             }
             Kind::Pod => {
                 let missing =
                     self.model.pods.values().filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
                 let missing: Vec<Uid> = missing.map(|p| p.uid).filter(|uid| !present.contains(uid)).collect();
-                missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, was_blind));
+                missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, is_after_gap));
             }
             Kind::Event => {}
         }

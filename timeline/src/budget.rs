@@ -93,7 +93,7 @@ impl Sums {
         let mut sums = Self::default();
         for set in sets {
             let (counts, there) = counts(set);
-            sums.asked = sums.asked.saturating_add(counts.wanted);
+            sums.asked = sums.asked.saturating_add(counts.desired);
             sums.available = sums.available.saturating_add(counts.available);
             if Some(set.uid) == new {
                 sums.new = Some(counts);
@@ -123,7 +123,7 @@ impl Sums {
     /// Replicas that the old ReplicaSets still ask for.
     #[must_use]
     pub fn old_asked(&self) -> u32 {
-        self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.wanted))
+        self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.desired))
     }
 }
 
@@ -171,39 +171,39 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
         if old > 0 {
             return Next::RemoveOld { unhealthy: 0, healthy: old };
         }
-        let is_up = sums.new.is_some_and(|new| new.wanted >= spec.replicas);
+        let is_up = sums.new.is_some_and(|new| new.desired >= spec.replicas);
         if sums.old_pods > 0 && !is_up {
             return Next::WaitForOldGone;
         }
     }
     let Some(new) = sums.new else { return Next::CreateSet };
     if spec.strategy == Strategy::Recreate {
-        return match spec.replicas.cmp(&new.wanted) {
-            std::cmp::Ordering::Greater => Next::AddNew(spec.replicas - new.wanted),
-            std::cmp::Ordering::Less => Next::RemoveNew(new.wanted - spec.replicas),
+        return match spec.replicas.cmp(&new.desired) {
+            std::cmp::Ordering::Greater => Next::AddNew(spec.replicas - new.desired),
+            std::cmp::Ordering::Less => Next::RemoveNew(new.desired - spec.replicas),
             std::cmp::Ordering::Equal => Next::Nothing,
         };
     }
     let limits = limits(spec);
-    if new.wanted > spec.replicas {
-        return Next::RemoveNew(new.wanted - spec.replicas);
+    if new.desired > spec.replicas {
+        return Next::RemoveNew(new.desired - spec.replicas);
     }
-    let add = (spec.replicas - new.wanted).min(limits.ceiling.saturating_sub(sums.asked));
+    let add = (spec.replicas - new.desired).min(limits.ceiling.saturating_sub(sums.asked));
     if add > 0 {
         return Next::AddNew(add);
     }
     if old == 0 {
         return Next::Nothing;
     }
-    let missing = new.wanted.saturating_sub(new.available);
+    let missing = new.desired.saturating_sub(new.available);
     // Signed: a ReplicaSet that was just scaled down may report more available pods than it asks for.
-    let budget = i64::from(sums.asked) - i64::from(limits.floor) - (i64::from(new.wanted) - i64::from(new.available));
+    let budget = i64::from(sums.asked) - i64::from(limits.floor) - (i64::from(new.desired) - i64::from(new.available));
     if budget <= 0 {
         return Next::WaitForNew { missing, needed: u32::try_from(1 - budget).unwrap_or(u32::MAX) };
     }
     let budget = u32::try_from(budget).unwrap_or(u32::MAX);
     // An old ReplicaSet may report more pods than it asks for while they drain.
-    let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.wanted.saturating_sub(old.available)));
+    let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.desired.saturating_sub(old.available)));
     let unhealthy = sick.min(budget);
     let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
     if unhealthy + healthy == 0 {
@@ -217,11 +217,11 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
 /// one ReplicaSet that has any, or as many on several as the ceiling allows.
 fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
     let n = spec.replicas;
-    let mut active = sums.old.iter().chain(&sums.new).filter(|set| set.wanted > 0);
+    let mut active = sums.old.iter().chain(&sums.new).filter(|set| set.desired > 0);
     match (active.next(), active.next(), sums.new) {
         (None, ..) => n == 0 || (sums.new.is_none() && sums.old.is_empty()),
-        (Some(only), None, _) => only.wanted == n,
-        (.., Some(new)) if new.wanted == n && new.available == n => sums.old_asked() == 0,
+        (Some(only), None, _) => only.desired == n,
+        (.., Some(new)) if new.desired == n && new.available == n => sums.old_asked() == 0,
         _ if spec.strategy == Strategy::Recreate => true,
         _ => sums.asked == if n == 0 { 0 } else { limits(spec).ceiling },
     }
@@ -262,13 +262,13 @@ mod tests {
 
     /// (asked for, available) of the new ReplicaSet and of the old ones.
     fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
-        let counts = |(wanted, available): (u32, u32)| ReplicaSetCounts { wanted, available, ..Default::default() };
+        let counts = |(desired, available): (u32, u32)| ReplicaSetCounts { desired, available, ..Default::default() };
         let all = || std::iter::once(new).chain(old.iter().copied());
         Sums {
             new: Some(counts(new)),
             old: old.iter().copied().map(counts).collect(),
             old_pods: 0,
-            asked: all().map(|(wanted, _)| wanted).sum(),
+            asked: all().map(|(desired, _)| desired).sum(),
             available: all().map(|(_, available)| available).sum(),
         }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
 use crate::model::{
-    Deployment, DeploymentNow, EndReason, Gap, Mark, Model, Note, Pod, PodNow, RemovedBecause, ReplicaSet,
+    Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
 };
 use crate::phase::PodState;
@@ -69,7 +69,7 @@ pub enum Change {
     Verdict(Uid, Millis, KubectlVerdict),
     /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
     #[serde(skip)]
-    Note(Uid, Box<Note>),
+    Event(Uid, Box<Event>),
 }
 
 /// What is let go of.
@@ -100,7 +100,7 @@ impl Change {
     /// It travels to viewers; the others alter only what sentences are made of.
     #[must_use]
     pub const fn travels(&self) -> bool {
-        !matches!(self, Self::Mark(..) | Self::Verdict(..) | Self::Note(..) | Self::Story(..) | Self::StoryTaken(..))
+        !matches!(self, Self::Mark(..) | Self::Verdict(..) | Self::Event(..) | Self::Story(..) | Self::StoryTaken(..))
     }
 
     /// The object that it is about.
@@ -116,7 +116,7 @@ impl Change {
             | Self::StoryTaken(uid, _)
             | Self::Verdict(uid, ..)
             | Self::Gap(uid, _)
-            | Self::Note(uid, _)
+            | Self::Event(uid, _)
             | Self::Forget(Some(uid), _)
             | Self::DeploymentDeleted(uid, _) => Subject::Deployment(*uid),
             Self::ReplicaSet(set) => Subject::ReplicaSet(set.uid),
@@ -220,7 +220,7 @@ fn forget_lists(deployment: &mut Deployment, before: Millis) {
     let old = deployment.limits.iter().skip(1).take_while(|(at, _)| *at < before).count();
     deployment.limits.drain(..old);
     deployment.gaps.retain(|gap| gap.to_millis >= before);
-    deployment.notes.retain(|note| note.at_millis >= before);
+    deployment.events.retain(|event| event.at_millis >= before);
     deployment.kept_since_millis = Some(deployment.kept_since_millis.map_or(before, |known| known.max(before)));
 }
 
@@ -256,11 +256,11 @@ fn change_deployment(deployment: &mut Deployment, change: &Change) {
             }
             _ => deployment.gaps.push(*gap),
         },
-        Change::Note(_, note) => {
-            deployment.notes.retain(|known| known.uid != note.uid);
-            let surplus = (deployment.notes.len() + 1).saturating_sub(Note::MOST);
-            deployment.notes.drain(..surplus);
-            deployment.notes.push((**note).clone());
+        Change::Event(_, event) => {
+            deployment.events.retain(|known| known.uid != event.uid);
+            let surplus = (deployment.events.len() + 1).saturating_sub(Event::MOST);
+            deployment.events.drain(..surplus);
+            deployment.events.push((**event).clone());
         }
         Change::Limits(_, at, limits) => deployment.limits.push((*at, *limits)),
         Change::Mark(_, mark) => deployment.marks.push(mark.clone()),

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use crate::fact::Image;
-use crate::model::{Deployment, EndReason, MarkKind, Model, Note, Pod, RemovedBecause, ReplicaSet, ScaleCause};
+use crate::model::{Deployment, EndReason, Event, MarkKind, Model, Pod, RemovedBecause, ReplicaSet, ScaleCause};
 use crate::phase::PodState;
 use crate::rollout::{self, Outcome, Trigger};
 use crate::verdict::KubectlVerdict;
@@ -201,7 +201,7 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
             .iter()
             .map(|gap| GapDocument { from_millis: gap.from_millis, to_millis: gap.to_millis })
             .collect(),
-        events: deployment.notes.iter().map(of_note).collect(),
+        events: deployment.events.iter().map(of_event).collect(),
         kept_since_millis: deployment.kept_since_millis,
     }
 }
@@ -254,15 +254,15 @@ fn of_pod(pod: &Pod) -> PodDocument {
     }
 }
 
-fn of_note(note: &Note) -> EventDocument {
-    let (kind, name) = note.about.clone();
+fn of_event(event: &Event) -> EventDocument {
+    let (kind, name) = event.about.clone();
     EventDocument {
-        at_millis: note.at_millis,
+        at_millis: event.at_millis,
         kind,
         name,
-        reason: note.reason.clone(),
-        message: note.message.clone(),
-        count: note.count,
+        reason: event.reason.clone(),
+        message: event.message.clone(),
+        count: event.count,
     }
 }
 

@@ -69,7 +69,7 @@ pub enum Fact {
         /// The UIDs that the list held.
         present: Vec<Uid>,
         /// For another list after the first: nobody looked from then until now, so what happened is not known.
-        blind_since_millis: Option<Millis>,
+        gap_since_millis: Option<Millis>,
     },
 }
 
@@ -149,7 +149,7 @@ pub enum Strategy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// "True", "False" or "Unknown" as a word of our own.
-    pub status: Truth,
+    pub status: ConditionStatus,
     /// Machine-readable reason; empty when absent.
     pub reason: String,
     /// Human-readable message; empty when absent.
@@ -162,7 +162,7 @@ pub struct Condition {
 
 /// A condition's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Truth {
+pub enum ConditionStatus {
     /// `"True"`.
     True,
     /// `"False"`.
@@ -266,7 +266,7 @@ pub struct ReplicaSetFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReplicaSetCounts {
     /// `spec.replicas`.
-    pub wanted: u32,
+    pub desired: u32,
     /// `status.replicas`.
     pub replicas: u32,
     /// `status.readyReplicas`.
@@ -310,7 +310,7 @@ pub struct PodCondition {
     /// `type`.
     pub kind: String,
     /// `status`.
-    pub status: Truth,
+    pub status: ConditionStatus,
     /// `reason`; empty when absent.
     pub reason: String,
     /// `message`; empty when absent.

@@ -93,7 +93,7 @@ pub struct Deployment {
     pub gaps: Vec<Gap>,
     /// Warning Events about it and what belongs to it, by arrival.
     #[serde(skip)]
-    pub notes: Vec<Note>,
+    pub events: Vec<Event>,
     /// History before this time is not kept; `None` while everything seen is still there.
     pub kept_since_millis: Option<Millis>,
     /// How many rollouts were forgotten; they came before the first one that is kept.
@@ -131,7 +131,7 @@ pub struct Gap {
 
 /// A Warning Event, kept to illustrate the story.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct Event {
     /// UID of the Event.
     pub uid: Uid,
     /// When it last happened, by the clock of who says it, or its arrival.
@@ -140,16 +140,16 @@ pub struct Note {
     pub about: (String, String),
     /// `reason`.
     pub reason: String,
-    /// `message`, at most [`Note::LONGEST`] bytes of it.
+    /// `message`, at most [`Event::LONGEST`] bytes of it.
     pub message: String,
     /// How often it happened.
     pub count: u32,
 }
 
-impl Note {
+impl Event {
     /// Longest message that is kept, in bytes.
     pub const LONGEST: usize = 1024;
-    /// Most notes that are kept per Deployment; the oldest go first.
+    /// Most Events that are kept per Deployment; the oldest go first.
     pub const MOST: usize = 40;
 }
 

@@ -49,7 +49,7 @@ fn set_at(known: &ReplicaSet, at: Millis) -> ReplicaSet {
     then.revisions.retain(|(_, since)| since.is_none_or(|since| since <= at));
     then.scales.retain(|scale| scale.at_millis <= at);
     if let Some(next) = known.scales.get(then.scales.len()) {
-        then.now.counts.wanted = next.from;
+        then.now.counts.desired = next.from;
     }
     then
 }

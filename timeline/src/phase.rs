@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::fact::{Container, ContainerState, Exit, Phase, PodFact, Role, Truth};
+use crate::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
 
 /// What a pod is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ pub struct Reading {
 /// already is for [`available_at`] to say.
 #[must_use]
 pub fn read(pod: &PodFact) -> Reading {
-    let ready = pod.ready.as_ref().filter(|c| c.status == Truth::True);
+    let ready = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True);
     let say = |state, reason: &str, message: &str| Reading {
         state,
         reason: reason.to_owned(),
@@ -131,7 +131,7 @@ pub fn read(pod: &PodFact) -> Reading {
         return reading;
     }
     if pod.node.is_none() {
-        let condition = pod.scheduled.as_ref().filter(|c| c.status == Truth::False);
+        let condition = pod.scheduled.as_ref().filter(|c| c.status == ConditionStatus::False);
         return say(
             PodState::Scheduling,
             condition.map_or("", |c| c.reason.as_str()),
@@ -222,7 +222,7 @@ mod tests {
         Some(ContainerState::Terminated { exit_code, reason: String::new(), message: String::new() })
     }
 
-    fn condition(status: Truth, reason: &str) -> Option<Condition> {
+    fn condition(status: ConditionStatus, reason: &str) -> Option<Condition> {
         Some(Condition {
             status,
             reason: reason.into(),
@@ -250,7 +250,7 @@ mod tests {
             conditions: Vec::new(),
             reason: String::new(),
             message: String::new(),
-            ready: condition(Truth::False, "ContainersNotReady"),
+            ready: condition(ConditionStatus::False, "ContainersNotReady"),
             scheduled: None,
             disruption: None,
             deletion_cost: 0,
@@ -270,12 +270,15 @@ mod tests {
     #[test]
     fn every_rule_comes_before_the_ones_below_it() {
         use PodState::{Failing, Finished, Ready, Scheduling, Starting, Terminating, Unready};
-        let ready = |pod: &mut PodFact| pod.ready = condition(Truth::True, "");
+        let ready = |pod: &mut PodFact| pod.ready = condition(ConditionStatus::True, "");
         let state = |change: &dyn Fn(&mut PodFact)| reads(|pod| change(pod)).0;
         // Deletion before everything: the kubelet keeps the rest as it was.
         assert_eq!(state(&|pod| (pod.meta.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
         assert_eq!(state(&|pod| pod.phase = Phase::Succeeded), Finished);
-        assert_eq!(state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, condition(Truth::True, ""))), Failing);
+        assert_eq!(
+            state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, condition(ConditionStatus::True, ""))),
+            Failing
+        );
         // A container that cannot start before readiness, a gate or a missing node.
         assert_eq!(
             state(&|pod| {
@@ -316,7 +319,7 @@ mod tests {
         assert_eq!(reads(|_| ()).1, "ContainersNotReady");
         assert_eq!(reads(|pod| pod.containers = vec![container(Role::App, ended(137))]).1, "Error");
         assert_eq!(reads(|pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into())).1, "Evicted");
-        let unschedulable = condition(Truth::False, "Unschedulable");
+        let unschedulable = condition(ConditionStatus::False, "Unschedulable");
         assert_eq!(reads(|pod| (pod.node, pod.scheduled) = (None, unschedulable)).1, "Unschedulable");
         let (state, reason) = reads(|pod| {
             pod.phase = Phase::Pending;

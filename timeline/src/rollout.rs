@@ -76,7 +76,7 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards.
     let is_recreate = now.spec.strategy == Strategy::Recreate && !now.spec.paused && now.spec.replicas > 0;
     let is_there = |pod: &Pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none();
-    if is_recreate && set.now.counts.wanted == 0 && model.pods_of(set.uid).any(is_there) {
+    if is_recreate && set.now.counts.desired == 0 && model.pods_of(set.uid).any(is_there) {
         return true;
     }
     !is_ahead && (set.images != now.spec.images || set.restarted_at != now.restarted_at)

@@ -6,7 +6,7 @@ mod pods;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Next, Sums};
-use crate::fact::{Condition, Strategy, Truth};
+use crate::fact::{Condition, ConditionStatus, Strategy};
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::phase::PodState;
 use crate::verdict::{self, KubectlVerdict};
@@ -111,7 +111,7 @@ pub enum CauseKind {
     /// The ReplicaSet controller does not make the pods that are asked for.
     PodsMissing {
         /// Asked for.
-        wanted: u32,
+        desired: u32,
         /// There.
         there: u32,
     },
@@ -224,7 +224,7 @@ impl Scene<'_> {
             return None; // the controller keeps no account of failures while it is paused
         }
         let create_error = status.progressing.as_ref().filter(|_| self.refuses_set());
-        let failure = status.replica_failure.as_ref().filter(|c| c.status == Truth::True);
+        let failure = status.replica_failure.as_ref().filter(|c| c.status == ConditionStatus::True);
         let condition: &Condition = create_error.or(failure)?;
         let what = match condition.reason.as_str() {
             "ReplicaSetCreateError" => Refused::ReplicaSet,
@@ -264,7 +264,7 @@ impl Scene<'_> {
         if spec.strategy != Strategy::Recreate || spec.replicas == 0 {
             return None;
         }
-        let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.wanted > 0);
+        let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.desired > 0);
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let over = |pod: &&Pod| {
             // Grace periods end by the API server's clock.
@@ -289,19 +289,19 @@ impl Scene<'_> {
         }
         self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
             let pods = || self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-            let (wanted, there) = (set.now.counts.wanted, pods().filter(|pod| pod.is_active()).count() as u32);
+            let (desired, there) = (set.now.counts.desired, pods().filter(|pod| pod.is_active()).count() as u32);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
             // A list that tells of the ReplicaSet with its pods tells of no moment.
             let is_least = set.scales.is_empty() || pods().any(|pod| pod.now.listed_millis == Some(since));
-            (there < wanted && self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
+            (there < desired && self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {
                     object: format!("ReplicaSet {}", set.name),
                     since_millis: Some(since),
                     is_least,
                     ..Evidence::default()
                 };
-                fault(CauseKind::PodsMissing { wanted, there }, wanted - there, evidence)
+                fault(CauseKind::PodsMissing { desired, there }, desired - there, evidence)
             })
         })
     }
@@ -323,9 +323,9 @@ impl Scene<'_> {
         .next()
     }
 
-    fn verdict_since(&self, wanted: KubectlVerdict) -> Option<Millis> {
+    fn verdict_since(&self, desired: KubectlVerdict) -> Option<Millis> {
         let (since, last) = self.deployment.verdicts.last()?;
-        (*last == wanted && verdict::kubectl(&self.deployment.now) == wanted).then_some(*since)
+        (*last == desired && verdict::kubectl(&self.deployment.now) == desired).then_some(*since)
     }
 
     fn me(&self) -> String {

@@ -126,7 +126,7 @@ pub struct View {
     /// The ReplicaSets that exist, counted: [`Counts::available`] and [`Counts::asked`] are the sums of these.
     pub sets: Vec<SetCounts>,
     /// `spec.replicas`.
-    pub wanted: u32,
+    pub desired: u32,
     /// Ceiling and floor.
     pub limits: Limits,
     /// The budget in words: what is asked for and available against ceiling and floor, and where these come from.
@@ -178,7 +178,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         hold: looked.hold(),
         counts: looked.counts,
         sets: set_counts(model, looked.deployment, looked.sees_pods),
-        wanted: looked.deployment.now.spec.replicas,
+        desired: looked.deployment.now.spec.replicas,
         limits: looked.limits,
         revision: looked.revision(),
         deadline_millis: looked.deadline_millis,
@@ -350,7 +350,7 @@ impl<'m> Looked<'m> {
         let model = self.model;
         let has_pods = move |set: &&ReplicaSet| {
             let mut pods = model.pods_of(set.uid);
-            set.now.counts.wanted > 0 || pods.any(|pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none())
+            set.now.counts.desired > 0 || pods.any(|pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none())
         };
         model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
     }

@@ -11,7 +11,8 @@ mod made;
 
 use made::{condition, deployment, pod, set};
 use timeline::fact::{
-    Container, ContainerState, DeploymentFact, Exit, Phase, PodFact, ReplicaSetFact, Role, Seen, Strategy, Truth,
+    ConditionStatus, Container, ContainerState, DeploymentFact, Exit, Phase, PodFact, ReplicaSetFact, Role, Seen,
+    Strategy,
 };
 use timeline::model::EndReason;
 use timeline::view::{self, Now, Verdict};
@@ -26,7 +27,7 @@ fn said(change: impl FnOnce(&mut DeploymentFact, &mut ReplicaSetFact, &mut Vec<P
     let mut timeline = Timeline::new();
     for number in 10..13 {
         let mut old = pod(number, 2, &format!("web-1-old{number}"));
-        old.ready = Some(condition(Truth::True, "", ""));
+        old.ready = Some(condition(ConditionStatus::True, "", ""));
         timeline.apply(0, Fact::Pod(Box::new(old), Seen::Modified));
     }
     timeline.apply(0, Fact::ReplicaSet(Box::new(set(2, 1, 3, 3)), Seen::Modified));
@@ -65,8 +66,11 @@ fn causes_in_their_words() {
     tell(
         "readiness fails",
         said(|_, _, pods| {
-            pods[0].ready =
-                Some(condition(Truth::False, "ContainersNotReady", "containers with unready status: [web proxy]"));
+            pods[0].ready = Some(condition(
+                ConditionStatus::False,
+                "ContainersNotReady",
+                "containers with unready status: [web proxy]",
+            ));
         }),
     );
     tell(
@@ -112,7 +116,7 @@ fn causes_in_their_words() {
         said(|deployment, _, pods| {
             pods.clear();
             deployment.status.replica_failure = Some(condition(
-                Truth::True,
+                ConditionStatus::True,
                 "FailedCreate",
                 "admission webhook \"policy\" denied the request: no latest tags",
             ));
@@ -128,7 +132,7 @@ fn causes_in_their_words() {
         "Recreate, and an old pod that does not go",
         said(|deployment, new, pods| {
             deployment.spec.strategy = Strategy::Recreate;
-            new.counts.wanted = 0;
+            new.counts.desired = 0;
             pods.clear();
             let mut late = pod(13, 2, "web-1-stuck");
             late.meta.deletion_at_millis = Some(5_000);
@@ -147,8 +151,11 @@ fn causes_in_their_words() {
         "hostile text",
         said(|_, _, pods| {
             pods[0].node = None;
-            pods[0].scheduled =
-                Some(condition(Truth::False, "Unschedulable", &format!("\u{1b}[2J\u{202e}{}", "x".repeat(5_000))));
+            pods[0].scheduled = Some(condition(
+                ConditionStatus::False,
+                "Unschedulable",
+                &format!("\u{1b}[2J\u{202e}{}", "x".repeat(5_000)),
+            ));
         }),
     );
     insta::assert_snapshot!(all);
@@ -299,7 +306,7 @@ fn why_a_pod_went_and_not_another_one() {
         let ready = |number: u128| {
             let mut pod = pod(number, 3, &format!("web-2-new{number}"));
             pod.node = Some(format!("node-{number}"));
-            pod.ready = Some(condition(Truth::True, "", ""));
+            pod.ready = Some(condition(ConditionStatus::True, "", ""));
             pod
         };
         let mut gone = ready(10);
@@ -313,7 +320,7 @@ fn why_a_pod_went_and_not_another_one() {
         let pod = timeline.model().pods.get(&Uid::from_bits(10)).unwrap();
         timeline::chosen::criteria(timeline.model(), pod, 0).map(|criteria| timeline::say::choice(&criteria))
     };
-    let not_ready = condition(Truth::False, "ContainersNotReady", "");
+    let not_ready = condition(ConditionStatus::False, "ContainersNotReady", "");
     let mut all = String::new();
     for (what, change) in [
         ("like the others", &(|_: &mut PodFact| {}) as &dyn Fn(&mut PodFact)),

@@ -11,7 +11,7 @@
 mod made;
 
 use made::{SECOND, Web, condition, crashing, image, next_revision, waiting};
-use timeline::fact::{Phase, PodFact, Truth};
+use timeline::fact::{ConditionStatus, Phase, PodFact};
 use timeline::view::Tone;
 
 /// Revision 2 replaces revision 1, and its only pod so far is changed; it is looked at one second later.
@@ -19,7 +19,7 @@ fn rolling(change: impl FnOnce(&mut PodFact)) -> Web {
     let mut web = Web::replacing();
     web.deployment(|deployment| {
         deployment.spec.progress_deadline_seconds = Some(600);
-        let mut progressing = condition(Truth::True, "ReplicaSetUpdated", "");
+        let mut progressing = condition(ConditionStatus::True, "ReplicaSetUpdated", "");
         progressing.last_update_millis = Some(20_600); // by the other clock, half a second ahead
         deployment.status.progressing = Some(progressing);
     });
@@ -77,7 +77,7 @@ fn a_quota_is_certain_once_nothing_makes_room() {
     let refuse = |web: &mut Web| {
         let why = "pods \"web-3-x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3";
         web.deployment(|deployment| {
-            deployment.status.replica_failure = Some(condition(Truth::True, "FailedCreate", why));
+            deployment.status.replica_failure = Some(condition(ConditionStatus::True, "FailedCreate", why));
         });
     };
     let mut web = rolling(|_| {});
@@ -104,7 +104,7 @@ fn the_deadline_is_said_with_what_it_does() {
         web.view()
     );
     web.deployment(|deployment| {
-        let mut passed = condition(Truth::False, "ProgressDeadlineExceeded", "");
+        let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "");
         passed.last_update_millis = Some(621_600);
         deployment.status.progressing = Some(passed);
     });
@@ -148,7 +148,7 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
     web.deployment(|deployment| {
         (deployment.meta.generation, deployment.spec.images) = (deployment.meta.generation + 1, image("v3"));
         let why = "admission webhook \"policy\" denied the request: no latest tags";
-        deployment.status.progressing = Some(condition(Truth::False, "ReplicaSetCreateError", why));
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", why));
     });
     assert_eq!(web.verdict(), "[Failing] The next revision cannot start: the API server refuses the new ReplicaSet.");
     assert_eq!(command(&web), "Go back to revision 2: rollout undo deployment/web --to-revision=2");

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use timeline::fact::{
-    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image, IntOrPercent, Kind,
-    Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update, Truth,
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image,
+    IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update,
 };
 use timeline::phase::PodState;
 use timeline::{Fact, Model, Retention, Timeline, Uid};
@@ -91,7 +91,7 @@ fn meta(uid: Uid, name: String, controller: Option<Uid>) -> Meta {
     }
 }
 
-fn condition(status: Truth, at: i64) -> Condition {
+fn condition(status: ConditionStatus, at: i64) -> Condition {
     Condition {
         status,
         reason: String::new(),
@@ -146,7 +146,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 images: Vec::new(),
                 restarted_at: None,
                 template_hash: number.to_string(),
-                counts: ReplicaSetCounts { wanted: u32::from(*wanted), ..Default::default() },
+                counts: ReplicaSetCounts { desired: u32::from(*wanted), ..Default::default() },
             }),
             seen(*how),
         ),
@@ -167,7 +167,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                     conditions: Vec::new(),
                     reason: String::new(),
                     message: String::new(),
-                    ready: (*state == 3).then(|| condition(Truth::True, at / 1000 * 1000)),
+                    ready: (*state == 3).then(|| condition(ConditionStatus::True, at / 1000 * 1000)),
                     scheduled: None,
                     disruption: None,
                     deletion_cost: 0,
@@ -190,7 +190,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 Kind::ReplicaSet => replica_set(*number),
                 _ => pod(*number),
             };
-            Fact::Listed { kind, namespace: None, present: present.iter().map(uid).collect(), blind_since_millis: None }
+            Fact::Listed { kind, namespace: None, present: present.iter().map(uid).collect(), gap_since_millis: None }
         }
     }
 }
@@ -262,9 +262,9 @@ proptest! {
         timeline.tick(at);
         let before = existing(timeline.model());
         let present = before.iter().map(|(uid, _)| *uid).collect();
-        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present, blind_since_millis: None });
+        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present, gap_since_millis: None });
         prop_assert_eq!(existing(timeline.model()), before);
-        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present: Vec::new(), blind_since_millis: None });
+        timeline.apply(at, Fact::Listed { kind: Kind::Pod, namespace: None, present: Vec::new(), gap_since_millis: None });
         prop_assert_eq!(existing(timeline.model()), Vec::new());
     }
 

@@ -10,7 +10,7 @@
 mod made;
 
 use made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting};
-use timeline::fact::{ContainerState, EventFact, Image, Kind, Phase, Strategy, Truth};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image, Kind, Phase, Strategy};
 use timeline::model::EndReason;
 use timeline::story::LineKind;
 use timeline::{Fact, Uid};
@@ -84,7 +84,7 @@ fn a_rollback_after_a_scale_is_a_rollout() {
     // The empty ReplicaSet still says three: it takes part in no scaling, and says five with its first step.
     web.set(2, |set| set.revision = Some(3));
     web.set(2, |set| {
-        set.counts.wanted = 2;
+        set.counts.desired = 2;
         (set.desired_replicas, set.max_replicas) = (Some(5), Some(7));
     });
     web.deployment(|deployment| deployment.revision = Some(3));
@@ -292,7 +292,7 @@ fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
     web.now = 64_000;
     web.timeline.apply(
         web.now,
-        Fact::Listed { kind: Kind::Deployment, namespace: None, present: Vec::new(), blind_since_millis: Some(10_000) },
+        Fact::Listed { kind: Kind::Deployment, namespace: None, present: Vec::new(), gap_since_millis: Some(10_000) },
     );
     let told = web.told();
     assert!(!told.iter().any(|line| line.contains("manually") || line.contains("disappeared")), "{told:#?}");
@@ -370,7 +370,8 @@ fn what_is_refused_is_named() {
         let mut web = Web::live(3);
         web.now = 60_000;
         web.deployment(|deployment| {
-            let told = Some(condition(if progressing { Truth::False } else { Truth::True }, reason, "no"));
+            let told =
+                Some(condition(if progressing { ConditionStatus::False } else { ConditionStatus::True }, reason, "no"));
             if progressing {
                 deployment.status.progressing = told;
             } else {
@@ -395,7 +396,7 @@ fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
             web.add_pod(300 + number, 99, |pod| pod.meta.created_at_millis = 100_000 - skew);
         }
         web.set(2, |set| set.min_ready_seconds = 10);
-        let mut ready = condition(Truth::True, "", "");
+        let mut ready = condition(ConditionStatus::True, "", "");
         ready.last_transition_millis = Some(100_000 - skew);
         web.add_pod(200, 2, |pod| {
             pod.meta.created_at_millis = 100_000 - skew;
@@ -438,11 +439,11 @@ fn pods_count_by_the_seconds_that_their_replica_set_asks_for_now() {
 fn where_pods_are_not_seen_their_replica_sets_are_believed() {
     let mut web = Web::live(3);
     web.now = 60_000;
-    let mut blind = web.first_listed_without_pods();
-    blind.now += 15_000;
-    assert_eq!(blind.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
-    assert_eq!(blind.view().reasons, []);
-    assert_eq!(blind.view().sets.iter().map(|set| set.available).sum::<u32>(), 3);
+    let mut after_gap = web.first_listed_without_pods();
+    after_gap.now += 15_000;
+    assert_eq!(after_gap.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(after_gap.view().reasons, []);
+    assert_eq!(after_gap.view().sets.iter().map(|set| set.available).sum::<u32>(), 3);
 }
 
 #[test]
@@ -469,7 +470,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
     let mut web = Web::replacing();
     web.now = 630_000;
-    let mut passed = condition(Truth::False, "ProgressDeadlineExceeded", "timed out");
+    let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
     passed.last_update_millis = Some(629_000);
     web.deployment(|deployment| deployment.status.progressing = Some(passed));
     assert_eq!(web.lines(LineKind::Bad).len(), 1);
@@ -491,7 +492,7 @@ fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserv
     web.deployment(|deployment| {
         deployment.meta.generation += 1;
         deployment.spec.images = image("v2");
-        deployment.status.progressing = Some(condition(Truth::False, "ReplicaSetCreateError", "no"));
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", "no"));
     });
     web.now = 80_000;
     assert_eq!(web.verdict(), "[Failing] The next revision cannot start: the API server refuses the new ReplicaSet.");
@@ -520,8 +521,8 @@ fn steps_that_nobody_saw_are_told_as_such() {
     let mut web = Web::replacing();
     web.now = 600_000;
     web.unseen(|_, sets| {
-        sets.get_mut(&2).unwrap().counts.wanted = 0;
-        sets.get_mut(&3).unwrap().counts.wanted = 3;
+        sets.get_mut(&2).unwrap().counts.desired = 0;
+        sets.get_mut(&3).unwrap().counts.desired = 3;
     });
     web.relisted(25_000);
     let steps = web.lines(LineKind::Step);
@@ -576,7 +577,7 @@ fn an_event_counts_once_however_often_it_comes() {
             last_millis: None,
         }))
     };
-    // More Events than notes are kept, each told again and again.
+    // More Events than are kept, each told again and again.
     for round in 1..=3 {
         for number in 0..60 {
             web.timeline.apply(10_000 + i64::from(round), event(1_000 + number, round));

@@ -6,8 +6,7 @@ use crate::size::Server;
 use crate::{build, setup, sh};
 
 /// What is shown: file name, recording, seconds, Deployment, size, theme and more of the query.
-const MOMENTS: [(&str, &str, &str, &str, &str, &str); 8] = [
-    ("rollover-dark", "rollover", "9.5", "web", "1440x900", "dark"),
+const MOMENTS: [(&str, &str, &str, &str, &str, &str); 7] = [
     ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
     ("stuck-dark", "failing-rollout-halts-then-undo", "8", "test", "1440x900", "dark"),
     ("out-of-rotation-light", "relabel-pod", "7", "nginx", "1440x900", "light"),

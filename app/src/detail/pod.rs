@@ -1,7 +1,7 @@
 //! What is told of one pod.
 
 use serde::{Deserialize, Serialize};
-use timeline::fact::{self, ContainerState, Role, Truth};
+use timeline::fact::{self, ConditionStatus, ContainerState, Role};
 use timeline::model::{Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::say::choice;
@@ -171,9 +171,9 @@ fn container(of: &fact::Container) -> Container {
 
 fn condition(of: &fact::PodCondition) -> Condition {
     let status = match of.status {
-        Truth::True => "true",
-        Truth::False => "false",
-        Truth::Unknown => "unknown",
+        ConditionStatus::True => "true",
+        ConditionStatus::False => "false",
+        ConditionStatus::Unknown => "unknown",
     };
     Condition { kind: safe(&of.kind), status: status.to_owned(), why: joined(&[&of.reason, &of.message]) }
 }

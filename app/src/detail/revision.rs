@@ -101,7 +101,7 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<Fact> {
         .text("app.kubernetes.io/version", safe(&set.now.version))
         .time("Created", Some(set.created_at_millis))
         .time("Deleted", set.removed_millis)
-        .text("Desired", set.now.counts.wanted.to_string())
+        .text("Desired", set.now.counts.desired.to_string())
         .text("Pods", format!("{pods}, {available} of them available"))
         .value("Change cause", cause.map(Value::linked))
         .all()

@@ -33,7 +33,7 @@ pub fn summary(tone: Tone) -> Summary {
         },
         next: String::new(),
         pods: [0; 4],
-        wanted: 0,
+        desired: 0,
         lately: Lately::default(),
         since_millis: 0,
         finished_millis: None,

@@ -20,7 +20,7 @@ pub struct Tiny {
     /// The pods that are not available fail, or hold the rollout up.
     pub is_bad: bool,
     /// Line at the number that is wanted.
-    pub wanted: String,
+    pub desired: String,
 }
 
 impl Tiny {
@@ -36,7 +36,7 @@ impl Tiny {
         steps.insert(0, (0, steps.first().map_or(summary.pods, |(_, counts)| *counts)));
         let all = |counts: &[u32; 4], layers: usize| i64::from(counts.iter().take(layers).sum::<u32>());
         let most =
-            steps.iter().map(|(_, counts)| all(counts, 4)).max().unwrap_or(0).max(i64::from(summary.wanted)).max(1);
+            steps.iter().map(|(_, counts)| all(counts, 4)).max().unwrap_or(0).max(i64::from(summary.desired)).max(1);
         let y = |pods: i64| HIGH - pods * HIGH / most;
         let layer = |layer: usize| {
             let mut path = String::new();
@@ -51,11 +51,11 @@ impl Tiny {
         };
         let available = summary.pods.iter().take(2).sum::<u32>();
         Self {
-            counted: format!("{available}/{}", summary.wanted),
-            is_short: available < summary.wanted,
+            counted: format!("{available}/{}", summary.desired),
+            is_short: available < summary.desired,
             layers: [layer(0), layer(1), layer(2), layer(3)],
             is_bad: summary.verdict.tone == Tone::Bad,
-            wanted: format!("M0 {0}H{WIDE}", y(i64::from(summary.wanted)).max(1)),
+            desired: format!("M0 {0}H{WIDE}", y(i64::from(summary.desired)).max(1)),
         }
     }
 
@@ -73,7 +73,7 @@ mod tests {
     use timeline::view::Lately;
 
     fn summary(tone: Tone, wanted: u32, pods: [u32; 4], steps: Vec<(u32, [u32; 4])>) -> Summary {
-        Summary { wanted, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
+        Summary { desired: wanted, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         let tiny = Tiny::of(&summary(Tone::Ok, 4, [3, 0, 0, 0], Vec::new()), 90_000);
         assert_eq!((tiny.counted.as_str(), tiny.is_short, tiny.is_bad), ("3/4", true, false));
         assert_eq!(tiny.layers, ["M0 30V8H120V30z", "", "", ""].map(str::to_owned));
-        assert_eq!(tiny.wanted, "M0 1H120");
+        assert_eq!(tiny.desired, "M0 1H120");
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(tiny.layers[1], "M0 30V15H60V30zM60 23V15H120V23z");
         assert_eq!(tiny.layers[2], "M60 15V8H120V15z");
         assert_eq!(tiny.classes()[2], "failing");
-        assert_eq!(tiny.wanted, "M0 15H120");
+        assert_eq!(tiny.desired, "M0 15H120");
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod tests {
             },
             next: "The next pod is created.".into(),
             pods: [1, 2, 1, 0],
-            wanted: 4,
+            desired: 4,
             since_millis: 50_000,
             ..plain
         };

@@ -34,7 +34,7 @@ pub struct Heading {
     /// Label pod-template-hash.
     pub hash: String,
     /// `spec.replicas`.
-    pub wanted: u32,
+    pub desired: u32,
     /// Pods available now.
     pub available: u32,
     /// The one that is scaled up.
@@ -71,7 +71,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         .filter_map(|set| {
             let pods = sorted(model.pods_of(set.uid));
             let is_current = current == Some(set.uid);
-            let is_live = set.removed_millis.is_none() && set.now.counts.wanted > 0;
+            let is_live = set.removed_millis.is_none() && set.now.counts.desired > 0;
             let is_seen = is_current || is_live || pods.iter().any(|pod| in_view(pod, from_millis));
             is_seen.then(|| band(set, &pods, is_current, from_millis))
         })
@@ -123,7 +123,7 @@ fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) 
         was: set.revisions.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
         images: words::images(&set.images),
         hash: words::safe(&set.template_hash),
-        wanted: if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted },
+        desired: if set.removed_millis.is_some() { 0 } else { set.now.counts.desired },
         available: pods.iter().filter(mine).count() as u32,
         is_current,
         is_removed: set.removed_millis.is_some(),

@@ -120,7 +120,9 @@ fn wanted(band: &Band) -> f64 {
 /// The band that the current one replaces: the one with most pods, of those the latest.
 fn replaced(bands: &[Band]) -> Option<usize> {
     let others = bands.iter().enumerate().filter(|(_, band)| !band.heading.is_current && !band.heading.is_out());
-    others.max_by_key(|(_, band)| (band.heading.wanted.max(band.living), band.heading.revision)).map(|(index, _)| index)
+    others
+        .max_by_key(|(_, band)| (band.heading.desired.max(band.living), band.heading.revision))
+        .map(|(index, _)| index)
 }
 
 /// So many pods that they are not shown one by one, unless the viewer zooms in.
@@ -163,7 +165,7 @@ mod tests {
             heading: Heading {
                 replica_set: Some(Uid::from_bits(revision.into())),
                 revision: Some(revision),
-                wanted,
+                desired: wanted,
                 ..Heading::default()
             },
             living: wanted,

@@ -376,7 +376,7 @@ fn key(band: &Band, uid: Uid) -> u128 {
 /// Gives a band the figures that were said with the verdict: the copy of the model may be a moment ahead of the words.
 fn count(band: &mut Band, view: &View) {
     let said = view.sets.iter().find(|set| Some(set.uid) == band.heading.replica_set);
-    (band.heading.wanted, band.heading.available) = said.map_or((0, 0), |set| (set.desired, set.available));
+    (band.heading.desired, band.heading.available) = said.map_or((0, 0), |set| (set.desired, set.available));
 }
 
 fn band_key(band: &Band) -> u128 {

@@ -66,7 +66,7 @@ mod tests {
 
     fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; 4])>) -> String {
         let lately = Lately { from_millis: 40_000, steps };
-        let summary = Summary { wanted: 3, lately, since_millis, ..made::summary(Tone::Busy) };
+        let summary = Summary { desired: 3, lately, since_millis, ..made::summary(Tone::Busy) };
         Age::of(&Entry { cluster: 0, summary }, &made::cluster("a", state), 100_000).told(clock)
     }
 

@@ -45,7 +45,7 @@ test("verdict, figures, bands and list say what the document says", async ({ pag
     const counts = (pod: (typeof document.pods)[number]) => pod.states.at(-1)![0] === "available" && (pod.releasedMillis === null || pod.adoptedMillis !== null);
     const available = document.pods.filter(counts).length;
     const bands = await page.getByTestId("counts").allTextContents();
-    const inBands = bands.map((text) => Number(/wanted, (\d+) available/.exec(text)?.[1] ?? 0));
+    const inBands = bands.map((text) => Number(/desired, (\d+) available/.exec(text)?.[1] ?? 0));
     expect(inBands.reduce((sum, pods) => sum + pods, 0), `${name}: bands`).toBe(available);
     expect(await page.getByTestId("available").textContent(), `${name}: figure`).toBe(String(available));
     const said = /(\d+) of \d+ available/.exec((await page.getByTestId("verdict").textContent())!)?.[1];

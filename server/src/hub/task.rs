@@ -146,10 +146,10 @@ impl Hub {
 
     fn event(&mut self, event: SourceEvent) {
         match event {
-            SourceEvent::Reset { kind, namespace, objects, blind_since_millis, at_millis } => {
+            SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
                 objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
-                self.observe(at_millis, Fact::Listed { kind, namespace, present, blind_since_millis });
+                self.observe(at_millis, Fact::Listed { kind, namespace, present, gap_since_millis });
             }
             SourceEvent::Object { object, seen, at_millis } => self.object(at_millis, object, seen),
             SourceEvent::Health { kind, namespace, health } => {

@@ -146,7 +146,7 @@ mod tests {
             },
             next: String::new(),
             pods: [0; 4],
-            wanted: 0,
+            desired: 0,
             lately: timeline::view::Lately::default(),
             since_millis: NOW - finished_ago,
             finished_millis: Some(NOW - finished_ago),

@@ -53,7 +53,7 @@ pub enum SourceEvent {
         /// Everything it held, in the server's order.
         objects: Vec<Object>,
         /// For a list after the first: the last word before it. What happened since then was not seen.
-        blind_since_millis: Option<Millis>,
+        gap_since_millis: Option<Millis>,
         /// Arrival.
         at_millis: Millis,
     },

@@ -117,11 +117,11 @@ impl Watch {
             Ok(listed) => {
                 tracing::debug!(objects = listed.objects.len(), "listed");
                 self.failed_watches = 0;
-                let blind_since_millis = self.seen_until;
+                let gap_since_millis = self.seen_until;
                 let at_millis = self.word();
                 self.seen_until = Some(at_millis);
                 let (kind, namespace, objects) = (self.kind, self.namespace.clone(), listed.objects);
-                self.send(SourceEvent::Reset { kind, namespace, objects, blind_since_millis, at_millis }).await?;
+                self.send(SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis }).await?;
                 // Where lists are allowed and watches are not, only a watch that works says that all is well.
                 if self.health != Some(Health::Forbidden { verb: "watch" }) {
                     self.tell(Health::Live).await?;

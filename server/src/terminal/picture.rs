@@ -133,7 +133,7 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
     for set in sets {
         let pods = living(model.pods_of(set.uid).filter(|pod| !pod.is_out_of_rotation()));
         let is_current = current == Some(set.uid);
-        if pods.is_empty() && !is_current && set.now.counts.wanted == 0 {
+        if pods.is_empty() && !is_current && set.now.counts.desired == 0 {
             continue;
         }
         blocks.push(Block { title: title(set, &pods, is_current), pods });
@@ -165,7 +165,7 @@ fn title(set: &ReplicaSet, pods: &[&Pod], is_current: bool) -> Line<'static> {
         Span::styled(format!("{revision}{was}"), Style::new().add_modifier(bold)),
         Span::raw(format!("  {}  ", images(&set.images))),
         Span::styled(
-            format!("{available} of {} available{drains}{gone}", set.now.counts.wanted),
+            format!("{available} of {} available{drains}{gone}", set.now.counts.desired),
             Style::new().fg(Color::DarkGray),
         ),
     ])

@@ -495,7 +495,7 @@ fn count(model: &Model, deployment: &Deployment) -> Counted {
         for set in mine().filter(|set| set.removed_millis.is_none()) {
             let said = set.now.counts;
             counted.is_reported = true;
-            counted.desired += said.wanted;
+            counted.desired += said.desired;
             counted.available += said.available;
             counted.not_yet += said.replicas.saturating_sub(said.available);
             counted.new_available += if current == Some(set.uid) { said.available } else { 0 };
@@ -504,7 +504,7 @@ fn count(model: &Model, deployment: &Deployment) -> Counted {
     }
     for set in mine() {
         if set.removed_millis.is_none() {
-            counted.desired += set.now.counts.wanted;
+            counted.desired += set.now.counts.desired;
         }
         for pod in model.pods.values().filter(|pod| pod.owner == Some(set.uid)) {
             match pod.state() {
@@ -586,25 +586,25 @@ impl May {
 /// `scale` in `sync.go`: `FindActiveOrLatest`, `IsSaturated`, then in proportion.
 fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
     let all: Vec<_> = sums.old.iter().chain(&sums.new).collect();
-    let active: Vec<_> = all.iter().filter(|set| set.wanted > 0).collect();
+    let active: Vec<_> = all.iter().filter(|set| set.desired > 0).collect();
     if all.is_empty() {
         return true;
     }
     if active.len() < 2 {
-        return active.first().map_or(0, |set| set.wanted) == spec.replicas;
+        return active.first().map_or(0, |set| set.desired) == spec.replicas;
     }
-    if sums.new.is_some_and(|new| new.wanted == spec.replicas && new.available == spec.replicas) {
-        return sums.old.iter().all(|set| set.wanted == 0);
+    if sums.new.is_some_and(|new| new.desired == spec.replicas && new.available == spec.replicas) {
+        return sums.old.iter().all(|set| set.desired == 0);
     }
     let allowed = if spec.replicas > 0 { limits(spec).0 } else { 0 };
-    spec.strategy == Strategy::Recreate || all.iter().map(|set| set.wanted).sum::<u32>() == allowed
+    spec.strategy == Strategy::Recreate || all.iter().map(|set| set.desired).sum::<u32>() == allowed
 }
 
 /// `rolloutRolling` and `rolloutRecreate` (`rolling.go`, `recreate.go`), told in one step.
 fn may(spec: &DeploymentSpec, sums: &Sums) -> May {
     let number = |pods: u32| i64::from(pods);
     let n = number(spec.replicas);
-    let old: i64 = sums.old.iter().map(|set| number(set.wanted)).sum();
+    let old: i64 = sums.old.iter().map(|set| number(set.desired)).sum();
     let is_recreate = spec.strategy == Strategy::Recreate;
     if spec.paused {
         return if is_spread(spec, sums) { May::Nothing } else { May::Spread };
@@ -613,28 +613,28 @@ fn may(spec: &DeploymentSpec, sums: &Sums) -> May {
         return May::RemoveOld(old);
     }
     // oldPodsRunning
-    if is_recreate && sums.old_pods > 0 && sums.new.is_none_or(|new| new.wanted < spec.replicas) {
+    if is_recreate && sums.old_pods > 0 && sums.new.is_none_or(|new| new.desired < spec.replicas) {
         return May::Nothing;
     }
     let Some(new) = sums.new else { return May::Create };
-    let all = old + number(new.wanted);
+    let all = old + number(new.desired);
     let (ceiling, floor) = limits(spec);
     // reconcileNewReplicaSet
-    if number(new.wanted) > n {
-        return May::RemoveNew(number(new.wanted) - n);
+    if number(new.desired) > n {
+        return May::RemoveNew(number(new.desired) - n);
     }
-    let add = if is_recreate { n - number(new.wanted) } else { (number(ceiling) - all).min(n - number(new.wanted)) };
+    let add = if is_recreate { n - number(new.desired) } else { (number(ceiling) - all).min(n - number(new.desired)) };
     if add > 0 {
         return May::Add(add);
     }
     // reconcileOldReplicaSets
-    let most = all - number(floor) - (number(new.wanted) - number(new.available));
+    let most = all - number(floor) - (number(new.desired) - number(new.available));
     if old == 0 || most <= 0 {
         return May::Nothing;
     }
     let mut cleaned = 0;
     for set in &sums.old {
-        cleaned += (most - cleaned).min((number(set.wanted) - number(set.available)).max(0));
+        cleaned += (most - cleaned).min((number(set.desired) - number(set.available)).max(0));
     }
     let available = number(new.available) + sums.old.iter().map(|set| number(set.available)).sum::<i64>();
     let removed = (available - number(floor)).clamp(0, old - cleaned);

@@ -14,9 +14,9 @@ use timeline::model::Gap;
 use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set};
 use crate::until::until;
 
-fn list(kind: Kind, objects: &[Value], blind_since_millis: Option<i64>, at_millis: i64) -> SourceEvent {
+fn list(kind: Kind, objects: &[Value], gap_since_millis: Option<i64>, at_millis: i64) -> SourceEvent {
     let objects = objects.iter().map(|object| Object::decode(kind, &object.to_string()).unwrap()).collect();
-    SourceEvent::Reset { kind, namespace: None, objects, blind_since_millis, at_millis }
+    SourceEvent::Reset { kind, namespace: None, objects, gap_since_millis, at_millis }
 }
 
 async fn gaps(hub: &Handle) -> Vec<Gap> {

@@ -47,7 +47,7 @@ impl Source {
             kind: Kind::Deployment,
             namespace: None,
             objects: objects.iter().map(object).collect(),
-            blind_since_millis: None,
+            gap_since_millis: None,
             at_millis: self.now_millis,
         };
         self.events.send(event).await.unwrap();

@@ -101,7 +101,7 @@ fn chosen(seed: u64) -> Chosen {
             verdict,
             next: format!("Next {}.", rng.u8(..2)),
             pods: [rng.u32(..3), 0, 0, 0],
-            wanted: 2,
+            desired: 2,
             lately: Default::default(),
             since_millis: rng.i64(..2),
             finished_millis: None,

@@ -51,7 +51,7 @@ impl Timeline {
                     story: Vec::new(),
                     verdicts: Vec::new(),
                     gaps: Vec::new(),
-                    notes: Vec::new(),
+                    events: Vec::new(),
                     kept_since_millis: None,
                     rollouts_forgotten: 0,
                 })));
@@ -164,7 +164,7 @@ impl Timeline {
         }
     }
 
-    /// Keeps when as many pods of the last rollout as are wanted were available first, and for how many replicas last.
+    /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last.
     pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
@@ -174,10 +174,10 @@ impl Timeline {
             && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
-        let wanted = deployment.now.spec.replicas;
-        let has_all = set.is_some_and(|set| self.counted(set.uid).available >= wanted);
-        let is_first = rollout.available_millis.is_none() && (is_told || (has_all && wanted > 0));
-        let available_of = if has_all { Some(wanted) } else { rollout.available_of };
+        let desired = deployment.now.spec.replicas;
+        let has_all = set.is_some_and(|set| self.counted(set.uid).available >= desired);
+        let is_first = rollout.available_millis.is_none() && (is_told || (has_all && desired > 0));
+        let available_of = if has_all { Some(desired) } else { rollout.available_of };
         if is_first || available_of != rollout.available_of {
             let available_millis = if is_first { Some(at) } else { rollout.available_millis };
             let altered = Rollout { available_millis, available_of, ..rollout.clone() };

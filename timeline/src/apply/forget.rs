@@ -96,7 +96,7 @@ impl Timeline {
             || deployment.story.iter().any(|entry| is_old(entry.at_millis))
             || deployment.limits.get(1).is_some_and(|(at, _)| is_old(*at))
             || deployment.gaps.iter().any(|gap| is_old(gap.to_millis))
-            || deployment.notes.iter().any(|note| is_old(note.at_millis))
+            || deployment.events.iter().any(|event| is_old(event.at_millis))
             || self.model.sets_of(deployment.uid).any(|set| set.scales.iter().any(|scale| is_old(scale.at_millis)))
     }
 

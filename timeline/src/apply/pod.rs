@@ -152,12 +152,12 @@ impl Timeline {
     }
 
     /// A list lacks it. Nobody saw it go; when nobody looked at all, why cannot be told.
-    pub(super) fn pod_missing(&mut self, at: Millis, uid: Uid, was_blind: bool) {
+    pub(super) fn pod_missing(&mut self, at: Millis, uid: Uid, is_after_gap: bool) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let (before, owner) = (tally(pod), pod.owner);
         self.decide_end(at, uid, None, Seen::Deleted);
         let decided = self.model.pods.get(&uid).and_then(|pod| pod.end_reason);
-        if was_blind && before.is_some_and(|before| !before.is_terminating) && decided.is_some_and(is_guess) {
+        if is_after_gap && before.is_some_and(|before| !before.is_terminating) && decided.is_some_and(is_guess) {
             self.settling.retain(|end| end.pod != uid);
             self.end(at, uid, EndReason::Unknown, None);
         }
@@ -304,7 +304,7 @@ impl Timeline {
         if (set.removed_millis.is_some() || set.now.deleting) && is_why(set.uid) {
             return EndReason::ReplicaSetDeleted;
         }
-        let asked = self.orders.asked_at(set.uid, mark.version).unwrap_or(set.now.counts.wanted);
+        let asked = self.orders.asked_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);
         if asked < mark.active { EndReason::ScaledDown } else { EndReason::DeletedByHand }
     }
 

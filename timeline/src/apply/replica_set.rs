@@ -12,7 +12,7 @@ impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
         let uid = fact.meta.uid;
         let min_ready_seconds = fact.min_ready_seconds;
-        self.orders.asks(uid, fact.meta.version, fact.counts.wanted, seen);
+        self.orders.asks(uid, fact.meta.version, fact.counts.desired, seen);
         if seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some() {
             self.orders.leaves(uid, fact.meta.version);
         }
@@ -30,7 +30,7 @@ impl Timeline {
             Some(known) if known.removed_millis.is_some() => return,
             Some(known) => {
                 let (before, owner, revision) = (known.now.clone(), known.owner, known.revision());
-                let (wanted, desired_replicas) = (now.counts.wanted, now.desired_replicas);
+                let (desired, desired_replicas) = (now.counts.desired, now.desired_replicas);
                 if owner != fact.meta.controller {
                     self.emit(Change::ReplicaSetOwner(uid, fact.meta.controller));
                 }
@@ -47,11 +47,11 @@ impl Timeline {
                 let cause =
                     if before.desired_replicas == desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
                 let was_max = (seen != Seen::InList).then_some(before.max_replicas);
-                self.note_scale(at, uid, (before.counts.wanted, wanted), cause, was_max);
+                self.note_scale(at, uid, (before.counts.desired, desired), cause, was_max);
             }
             None if seen == Seen::Deleted => return,
             None => {
-                let wanted = now.counts.wanted;
+                let desired = now.counts.desired;
                 let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
                 self.emit(Change::ReplicaSet(Box::new(ReplicaSet {
                     uid,
@@ -76,7 +76,7 @@ impl Timeline {
                 })));
                 if !first_list {
                     self.tell_made_again(at, uid);
-                    self.note_scale(at, uid, (0, wanted), ScaleCause::Rollout, (seen != Seen::InList).then_some(None));
+                    self.note_scale(at, uid, (0, desired), ScaleCause::Rollout, (seen != Seen::InList).then_some(None));
                 }
                 if let Some(owner) = fact.meta.controller {
                     self.retell_start(at, owner, true);
@@ -152,7 +152,7 @@ impl Timeline {
         }
         let is_old = |set: &ReplicaSet| set.revision() != deployment.now.revision;
         let old = self.model.owned_sets(deployment.uid).filter(|set| is_old(set)).count();
-        let is_empty = set.now.counts.wanted == 0 && set.now.counts.replicas == 0;
+        let is_empty = set.now.counts.desired == 0 && set.now.counts.replicas == 0;
         if is_empty && is_old(set) && old > deployment.now.spec.revision_history_limit as usize {
             RemovedBecause::HistoryLimit
         } else {

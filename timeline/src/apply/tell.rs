@@ -12,7 +12,7 @@ pub(super) use pods::Replacing;
 pub(super) use sets::Outage;
 
 use super::Timeline;
-use crate::model::{Deployment, Gap, Note, Pod};
+use crate::model::{Deployment, Event, Gap, Pod};
 use crate::rollout::{self, Trigger};
 use crate::story::{Entry, Happening};
 use crate::words::images;
@@ -172,28 +172,28 @@ impl Timeline {
     }
 
     /// A Warning Event: the same reason about the same object is one entry, with the latest words and how often in all.
-    pub(super) fn tell_event(&mut self, uid: Uid, note: &Note, more: u32) {
-        let is_same = |entry: &Entry| matches!(&entry.what, Happening::Event { about, reason, .. } if *about == note.about && *reason == note.reason);
+    pub(super) fn tell_event(&mut self, uid: Uid, event: &Event, more: u32) {
+        let is_same = |entry: &Entry| matches!(&entry.what, Happening::Event { about, reason, .. } if *about == event.about && *reason == event.reason);
         let what = |count| Happening::Event {
-            about: note.about.clone(),
-            reason: note.reason.clone(),
-            message: note.message.clone(),
+            about: event.about.clone(),
+            reason: event.reason.clone(),
+            message: event.message.clone(),
             count,
         };
         let Some(known) = self.entry(uid, is_same) else {
-            self.tell(uid, note.at_millis, what(more));
+            self.tell(uid, event.at_millis, what(more));
             return;
         };
         let id = known.id;
         self.retell(uid, id, |entry| {
-            let is_later = note.at_millis >= entry.at_millis;
+            let is_later = event.at_millis >= entry.at_millis;
             if let Happening::Event { count, message, .. } = &mut entry.what {
                 *count = count.saturating_add(more);
                 if is_later {
-                    message.clone_from(&note.message);
+                    message.clone_from(&event.message);
                 }
             }
-            entry.at_millis = entry.at_millis.max(note.at_millis);
+            entry.at_millis = entry.at_millis.max(event.at_millis);
         });
     }
 }

@@ -110,10 +110,10 @@ pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
                 if pods == 1 { "1 old pod has".to_owned() } else { format!("{pods} old pods have") }
             )
         }
-        CauseKind::PodsMissing { wanted, there } => format!(
+        CauseKind::PodsMissing { desired, there } => format!(
             "The ReplicaSet controller has been behind for {}: {} asked for, {there} {exist}.",
             since.unwrap_or_default(),
-            count(*wanted, "pod"),
+            count(*desired, "pod"),
             exist = if *there == 1 { "exists" } else { "exist" },
         ),
         CauseKind::MinReady { left_millis, seconds, is_first } => {

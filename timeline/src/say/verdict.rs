@@ -59,7 +59,7 @@ pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
 /// The verdict: one sentence of at most twelve words.
 #[must_use]
 pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
-    let wanted = looked.deployment.now.spec.replicas;
+    let desired = looked.deployment.now.spec.replicas;
     let (available, new_available) = (looked.counts.available, looked.counts.new_available);
     match standing {
         Standing::Deleted => {
@@ -69,17 +69,17 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
         Standing::Paused => match looked.revision() {
-            Some(revision) => format!("Paused with revision {revision} at {new_available} of {wanted}."),
-            None => format!("Paused at {new_available} of {wanted}."),
+            Some(revision) => format!("Paused with revision {revision} at {new_available} of {desired}."),
+            None => format!("Paused at {new_available} of {desired}."),
         },
         Standing::NotObserved => {
             format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
         }
         Standing::ScaledToZero => format!("{} is scaled to zero.", subject(looked)),
-        Standing::Complete => format!("{} is live: {available} of {wanted} available.", subject(looked)),
+        Standing::Complete => format!("{} is live: {available} of {desired} available.", subject(looked)),
         Standing::DeadlineExceeded | Standing::Failing if let Some(cause) = looked.decisive() => failing(cause, looked),
         Standing::DeadlineExceeded | Standing::Failing | Standing::Stalled => {
-            format!("{} is stuck: {new_available} of {wanted} new pods available.", subject(looked))
+            format!("{} is stuck: {new_available} of {desired} new pods available.", subject(looked))
         }
         Standing::TakingDown => {
             let old: Vec<String> = looked.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
@@ -94,23 +94,23 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. }
             if let Some(cause) = looked.decisive() =>
         {
-            format!("{} has {available} of {wanted} available: {}.", subject(looked), matter(cause, looked))
+            format!("{} has {available} of {desired} available: {}.", subject(looked), matter(cause, looked))
         }
         Standing::ScalingUp { .. } => {
-            format!("{} is scaling up: {available} of {wanted} available.", subject(looked))
+            format!("{} is scaling up: {available} of {desired} available.", subject(looked))
         }
         // Pods of the revisions before may still be there, and are not its own.
-        Standing::Finishing => format!("{}: {new_available} of {wanted} available.", subject(looked)),
+        Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(looked)),
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
-            format!("{}: {available} of {wanted} available.", subject(looked))
+            format!("{}: {available} of {desired} available.", subject(looked))
         }
         Standing::Waiting | Standing::Progressing if looked.awaits_revision() => {
-            format!("The template changed. {}: {available} of {wanted} available.", subject(looked))
+            format!("The template changed. {}: {available} of {desired} available.", subject(looked))
         }
         Standing::Waiting | Standing::Progressing => match replaced(looked).as_slice() {
-            [] => format!("{}: {available} of {wanted} available.", subject(looked)),
+            [] => format!("{}: {available} of {desired} available.", subject(looked)),
             old => format!(
-                "{} is replacing revision {}: {new_available} of {wanted} new pods available.",
+                "{} is replacing revision {}: {new_available} of {desired} new pods available.",
                 subject(looked),
                 list(old)
             ),
@@ -161,10 +161,10 @@ pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
 
 /// What is missing of a rollout that had everything before.
 fn missing(looked: &Looked<'_>) -> String {
-    let wanted = looked.deployment.now.spec.replicas;
-    let missing = wanted.saturating_sub(looked.counts.available);
-    let pods = if wanted == 1 { "pod" } else { "pods" };
-    format!("{missing} of {wanted} {pods} {} not available; the revision does not change.", is_are(missing))
+    let desired = looked.deployment.now.spec.replicas;
+    let missing = desired.saturating_sub(looked.counts.available);
+    let pods = if desired == 1 { "pod" } else { "pods" };
+    format!("{missing} of {desired} {pods} {} not available; the revision does not change.", is_are(missing))
 }
 
 /// Both limits are reached: no pod can be added or removed until a new pod is available.
@@ -229,7 +229,7 @@ fn is_first(looked: &Looked<'_>) -> bool {
 /// Older revisions that still ask for pods.
 fn replaced(looked: &Looked<'_>) -> Vec<String> {
     let sets = looked.model.owned_sets(looked.deployment.uid);
-    sets.filter(|set| looked.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.wanted > 0)
+    sets.filter(|set| looked.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.desired > 0)
         .filter_map(|set| Some(set.revision()?.to_string()))
         .collect()
 }

@@ -41,9 +41,10 @@ pub fn pull_failure<'t>(reason: &str, message: &'t str, events: impl Iterator<It
 /// What Events about failures of this object ("Pod web-1") say, the last one first.
 pub fn told<'l>(looked: &'l Looked<'_>, object: &'l str) -> impl Iterator<Item = &'l str> {
     let (kind, name) = object.split_once(' ').unwrap_or_default();
-    let notes = looked.deployment.notes.iter().rev();
-    let failures = notes.filter(move |note| note.reason == "Failed" && note.about.0 == kind && note.about.1 == name);
-    failures.map(|note| note.message.as_str())
+    let events = looked.deployment.events.iter().rev();
+    let failures =
+        events.filter(move |event| event.reason == "Failed" && event.about.0 == kind && event.about.1 == name);
+    failures.map(|event| event.message.as_str())
 }
 
 /// A quota refuses it.

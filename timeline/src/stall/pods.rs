@@ -86,7 +86,7 @@ impl Scene<'_> {
             since.is_some_and(|since| self.now.millis - since <= FAILED_MILLIS)
         };
         let mut failed = pods.iter().filter(is_late);
-        let pod = failed.next().filter(|_| available < set.now.counts.wanted as usize)?;
+        let pod = failed.next().filter(|_| available < set.now.counts.desired as usize)?;
         let since = pod.now.terminal_millis.unwrap_or_else(|| pod.since_millis());
         Some(fault(CauseKind::PodsFailed, 1 + failed.count() as u32, of_pod(pod, since)))
     }

@@ -82,7 +82,7 @@ pub(super) fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool
             None if !sees_pods => set.now.counts.available,
             _ => model.pods_of(set.uid).filter(is_available).count() as u32,
         };
-        let desired = if set.removed_millis.is_some() { 0 } else { set.now.counts.wanted };
+        let desired = if set.removed_millis.is_some() { 0 } else { set.now.counts.desired };
         SetCounts { uid: set.uid, desired, available }
     });
     counted.filter(|counts| counts.desired + counts.available > 0).collect()
@@ -92,7 +92,7 @@ pub(super) fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool
 pub(super) fn owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
     model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
         let is_counted = |pod: &&Pod| pod.owner == Some(set.uid) && pod.is_active();
-        let (there, wanted) = (model.pods_of(set.uid).filter(is_counted).count() as u32, set.now.counts.wanted);
-        (make + wanted.saturating_sub(there), remove + there.saturating_sub(wanted))
+        let (there, desired) = (model.pods_of(set.uid).filter(is_counted).count() as u32, set.now.counts.desired);
+        (make + desired.saturating_sub(there), remove + there.saturating_sub(desired))
     })
 }

@@ -81,7 +81,7 @@ impl Standing {
 impl Looked<'_> {
     pub(super) fn standing(&self) -> Standing {
         let (deployment, counts) = (self.deployment, self.counts);
-        let wanted = deployment.now.spec.replicas;
+        let desired = deployment.now.spec.replicas;
         if deployment.deleted_millis.is_some() {
             return Standing::Deleted;
         }
@@ -94,14 +94,14 @@ impl Looked<'_> {
         if self.causes.iter().any(|cause| cause.kind == CauseKind::ControllerSilent) {
             return Standing::NotObserved;
         }
-        if wanted == 0 && counts.available + counts.not_yet == 0 {
+        if desired == 0 && counts.available + counts.not_yet == 0 {
             return Standing::ScaledToZero;
         }
         match self.kubectl {
-            KubectlVerdict::Complete if counts.available >= wanted => Standing::Complete,
+            KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
-            _ if self.sums.old_asked() == 0 && counts.available >= wanted => Standing::Finishing,
+            _ if self.sums.old_asked() == 0 && counts.available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
             _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() },
             _ if self.decisive().is_some() => Standing::Failing,
@@ -147,9 +147,9 @@ impl Looked<'_> {
     /// It was complete, and pods are missing: more are asked for than it ever had, or some of those that it had are lost.
     fn standing_of_missing(&self) -> Standing {
         let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
-        let (wanted, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());
+        let (desired, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());
         match had {
-            Some(had) if had < wanted && had <= self.counts.available => Standing::ScalingUp { is_stuck },
+            Some(had) if had < desired && had <= self.counts.available => Standing::ScalingUp { is_stuck },
             None if !is_stuck => Standing::CatchingUp { is_stuck },
             _ => Standing::Degraded { is_stuck },
         }

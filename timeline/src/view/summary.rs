@@ -30,7 +30,7 @@ pub struct Summary {
     /// Pods: available of the current revision, available of others, not yet available, terminating.
     pub pods: [u32; 4],
     /// `spec.replicas`.
-    pub wanted: u32,
+    pub desired: u32,
     /// How these were lately; empty while nothing changed.
     pub lately: Lately,
     /// Since when the kubectl verdict is what it is; of a complete rollout: when it was completed, as far as that is known.
@@ -126,7 +126,7 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
                 counts.terminating,
             ]
         },
-        wanted: view.wanted,
+        desired: view.desired,
         lately: Lately::of(model, deployment, rollout::current_set(model, deployment).map(|set| set.uid), now.millis),
         since_millis: match finished_millis.filter(|_| is_complete) {
             Some(at) => at,

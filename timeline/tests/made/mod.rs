@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use timeline::fact::{
-    Condition, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit, Image, IntOrPercent,
-    Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy, Truth,
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit,
+    Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
 };
 use timeline::story::{self, LineKind};
 use timeline::view::{self, Now, View};
@@ -56,7 +56,7 @@ pub fn deployment() -> DeploymentFact {
     }
 }
 
-pub fn set(number: u128, revision: u64, wanted: u32, available: u32) -> ReplicaSetFact {
+pub fn set(number: u128, revision: u64, desired: u32, available: u32) -> ReplicaSetFact {
     ReplicaSetFact {
         meta: meta(number, &format!("web-{revision}"), Some(1)),
         revision: Some(revision),
@@ -68,7 +68,7 @@ pub fn set(number: u128, revision: u64, wanted: u32, available: u32) -> ReplicaS
         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
         restarted_at: None,
         template_hash: revision.to_string(),
-        counts: ReplicaSetCounts { wanted, replicas: wanted, ready: available, available },
+        counts: ReplicaSetCounts { desired, replicas: desired, ready: available, available },
     }
 }
 
@@ -95,7 +95,7 @@ pub fn pod(number: u128, set: u128, name: &str) -> PodFact {
     }
 }
 
-pub fn condition(status: Truth, reason: &str, message: &str) -> Condition {
+pub fn condition(status: ConditionStatus, reason: &str, message: &str) -> Condition {
     Condition {
         status,
         reason: reason.into(),
@@ -106,11 +106,11 @@ pub fn condition(status: Truth, reason: &str, message: &str) -> Condition {
 }
 
 pub fn ready(pod: &mut PodFact) {
-    pod.ready = Some(condition(Truth::True, "", ""));
+    pod.ready = Some(condition(ConditionStatus::True, "", ""));
 }
 
 pub fn unready(pod: &mut PodFact) {
-    pod.ready = Some(condition(Truth::False, "ContainersNotReady", ""));
+    pod.ready = Some(condition(ConditionStatus::False, "ContainersNotReady", ""));
 }
 
 /// The container crashed with exit code 1, so often.
@@ -199,14 +199,14 @@ impl Web {
     }
 
     /// A list of a kind is complete: what there is, is there.
-    pub fn listed(&mut self, kind: Kind, blind_since_millis: Option<Millis>) {
+    pub fn listed(&mut self, kind: Kind, gap_since_millis: Option<Millis>) {
         let present = match kind {
             Kind::Deployment => vec![self.deployment.meta.uid],
             Kind::ReplicaSet => self.sets.values().map(|set| set.meta.uid).collect(),
             Kind::Pod => self.pods.values().map(|pod| pod.meta.uid).collect(),
             Kind::Event => Vec::new(),
         };
-        self.tell(Fact::Listed { kind, namespace: None, present, blind_since_millis });
+        self.tell(Fact::Listed { kind, namespace: None, present, gap_since_millis });
     }
 
     /// The Deployment changes.
@@ -284,7 +284,7 @@ impl Web {
 
     /// Nobody asks a ReplicaSet for its three pods any more, which have numbers from `first` on.
     pub fn take_down(&mut self, set: u128, first: u128) {
-        self.set(set, |set| set.counts.wanted = 0);
+        self.set(set, |set| set.counts.desired = 0);
         (0..3).for_each(|number| self.kill_pod(first + number));
         self.report();
     }
@@ -317,21 +317,21 @@ impl Web {
     }
 
     /// Everything is listed again after nobody looked since then: owners first, as they are asked for.
-    pub fn relisted(&mut self, blind_since_millis: Millis) {
-        self.relist(Some(blind_since_millis));
+    pub fn relisted(&mut self, gap_since_millis: Millis) {
+        self.relist(Some(gap_since_millis));
     }
 
-    fn relist(&mut self, blind: Option<Millis>) {
+    fn relist(&mut self, gap_since_millis: Option<Millis>) {
         self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::InList));
-        self.listed(Kind::Deployment, blind);
+        self.listed(Kind::Deployment, gap_since_millis);
         for set in self.sets.values().cloned().collect::<Vec<_>>() {
             self.tell(Fact::ReplicaSet(Box::new(set), Seen::InList));
         }
-        self.listed(Kind::ReplicaSet, blind);
+        self.listed(Kind::ReplicaSet, gap_since_millis);
         for pod in self.pods.values().cloned().collect::<Vec<_>>() {
             self.tell(Fact::Pod(Box::new(pod), Seen::InList));
         }
-        self.listed(Kind::Pod, blind);
+        self.listed(Kind::Pod, gap_since_millis);
     }
 
     /// Somebody begins to watch now: the same objects, in first lists.
@@ -352,7 +352,7 @@ impl Web {
         let is_active = |pod: &&PodFact| {
             pod.meta.deletion_at_millis.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
         };
-        let is_ready = |pod: &&PodFact| pod.ready.as_ref().is_some_and(|ready| ready.status == Truth::True);
+        let is_ready = |pod: &&PodFact| pod.ready.as_ref().is_some_and(|ready| ready.status == ConditionStatus::True);
         let numbers: Vec<u128> = self.sets.keys().copied().collect();
         let mut all = ReplicaSetCounts::default();
         let mut updated = 0;
@@ -382,7 +382,7 @@ impl Web {
                 replica_failure: None,
             };
             if is_complete {
-                deployment.status.progressing = Some(condition(Truth::True, "NewReplicaSetAvailable", ""));
+                deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", ""));
             }
         });
     }
@@ -394,7 +394,7 @@ impl Web {
             deployment.spec.replicas = replicas;
         });
         self.set(number, |set| {
-            set.counts.wanted = replicas;
+            set.counts.desired = replicas;
             (set.desired_replicas, set.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
         });
         self.deployment(|deployment| deployment.status.observed_generation = deployment.meta.generation);
@@ -441,8 +441,8 @@ pub fn next_revision(web: &mut Web, revision: u64, [new, old]: [u32; 2]) -> u128
         deployment.revision = Some(revision);
         deployment.status.updated = 0;
         deployment.status.observed_generation = deployment.meta.generation;
-        deployment.status.progressing = Some(condition(Truth::True, "ReplicaSetUpdated", ""));
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
     });
-    web.set(number - 1, |set| set.counts.wanted = old);
+    web.set(number - 1, |set| set.counts.desired = old);
     number
 }

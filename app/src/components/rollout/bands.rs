@@ -106,6 +106,6 @@ fn counts(band: &BandRow) -> String {
     match (band.heading.is_out(), band.heading.is_removed) {
         (true, _) => "labels no longer match".to_owned(),
         (false, true) => "deleted".to_owned(),
-        (false, false) => format!("{} wanted, {} available", band.heading.wanted, band.heading.available),
+        (false, false) => format!("{} desired, {} available", band.heading.desired, band.heading.available),
     }
 }

@@ -35,7 +35,7 @@ pub fn VerdictLine(
 /// The figures beside it.
 #[component]
 fn Figures(board: Board) -> impl IntoView {
-    let new_available = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.wanted));
+    let new_available = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
     let available = move || board.said(|view| view.counts.available.to_string());
     let left = Memo::new(move |_| {
         let left = board.said(|view| view.deadline_millis)? - board.now_millis();

@@ -28,7 +28,7 @@ pub fn Tile(
         wall::size(board.said(texts).iter().sum())
     };
     let place = move || board.place.with(|place| format!("{} / {}", safe(&place.cluster), safe(&place.namespace)));
-    let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.wanted));
+    let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
     view! {
         <section id=format!("{prefix}tile") class=move || seat.class() data-testid="tile">
             <div class="who">

@@ -41,7 +41,7 @@ impl Timeline {
             set.revision() > Some(last.revision)
                 || (set.revision() == Some(last.revision) && last.is_open() && last.available_millis.is_none())
         });
-        scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.wanted > 0))
+        scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
     }
 
     /// A ReplicaSet has other replicas than when somebody looked last.

@@ -1,10 +1,10 @@
-//! What Events change: notes of the Deployment they belong to, nothing else.
+//! What Events change: Events of the Deployment they belong to, nothing else.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Timeline;
 use crate::fact::EventFact;
-use crate::model::Note;
+use crate::model::Event;
 use crate::{Change, Millis, Uid};
 
 /// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
@@ -16,7 +16,7 @@ impl Early {
     const MOST: usize = 256;
 }
 
-/// What was told of each Event: how often it happened, and in which words. Longer than the notes of a Deployment are kept,
+/// What was told of each Event: how often it happened, and in which words. Longer than the Events of a Deployment are kept,
 /// so that an Event that comes again does not count twice.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -57,7 +57,7 @@ impl Timeline {
         }
         let deployments = self.deployments_about(fact.about);
         if deployments.is_empty() {
-            let waiting = &mut self.early_notes.0;
+            let waiting = &mut self.early_events.0;
             waiting.retain(|(_, other)| other.uid != fact.uid);
             if waiting.len() == Early::MOST {
                 waiting.pop_front();
@@ -65,22 +65,22 @@ impl Timeline {
             waiting.push_back((at, fact));
             return;
         }
-        let note = note(at, fact, self.told_skew());
-        let told = self.told_notes.insert(note.uid, note.count, &note.message);
+        let event = event(at, fact, self.told_skew());
+        let told = self.told_events.insert(event.uid, event.count, &event.message);
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
         for uid in deployments {
-            self.emit(Change::Note(uid, Box::new(note.clone())));
-            self.tell_event(uid, &note, note.count.saturating_sub(known));
+            self.emit(Change::Event(uid, Box::new(event.clone())));
+            self.tell_event(uid, &event, event.count.saturating_sub(known));
         }
     }
 
     /// An object became known: Events about it that came earlier find their place.
-    pub(super) fn take_early_notes(&mut self, about: Uid) {
-        if !self.early_notes.0.iter().any(|(_, fact)| fact.about == about) {
+    pub(super) fn take_early_events(&mut self, about: Uid) {
+        if !self.early_events.0.iter().any(|(_, fact)| fact.about == about) {
             return;
         }
-        let (found, rest) = self.early_notes.0.drain(..).partition(|(_, fact)| fact.about == about);
-        self.early_notes.0 = rest;
+        let (found, rest) = self.early_events.0.drain(..).partition(|(_, fact)| fact.about == about);
+        self.early_events.0 = rest;
         let found: VecDeque<(Millis, EventFact)> = found;
         for (at, fact) in found {
             self.event(at, fact);
@@ -103,11 +103,11 @@ impl Timeline {
     }
 }
 
-fn note(at: Millis, fact: EventFact, skew_millis: Millis) -> Note {
+fn event(at: Millis, fact: EventFact, skew_millis: Millis) -> Event {
     let mut message = fact.message;
-    let cut = (0..=Note::LONGEST).rev().find(|cut| message.is_char_boundary(*cut)).unwrap_or(0);
+    let cut = (0..=Event::LONGEST).rev().find(|cut| message.is_char_boundary(*cut)).unwrap_or(0);
     message.truncate(cut);
-    Note {
+    Event {
         uid: fact.uid,
         // An Event of the future is one of a wrong clock.
         at_millis: fact.last_millis.map_or(at, |last| last.saturating_add(skew_millis).min(at)),
