@@ -3,8 +3,8 @@
 // have LIMIT bytes.
 
 import { writeFileSync } from "node:fs";
-import { chromium } from "@playwright/test";
 import sharp from "sharp";
+import { launched } from "./chromium.mjs";
 
 const [, , address, file, size, ...figures] = process.argv;
 const [width, height] = size.split("x").map(Number);
@@ -15,7 +15,7 @@ const SETTLED_MILLIS = 3_000;
 /// The first one that is small enough is taken: what is drawn in a few colours is sharpest without loss.
 const WAYS = [{ lossless: true }, { nearLossless: true, quality: 60 }, { nearLossless: true, quality: 40 }, { nearLossless: true, quality: 20 }, { quality: 70 }];
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--font-render-hinting=none", "--hide-scrollbars"] });
+const browser = await launched("--disable-background-networking", "--font-render-hinting=none", "--hide-scrollbars");
 const page = await browser.newPage({ viewport: { width, height }, deviceScaleFactor: scale, timezoneId: "UTC" });
 await page.clock.install();
 const frames = [];

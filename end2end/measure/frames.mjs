@@ -2,16 +2,15 @@
 // available pods become unready and available again, and reads the browser's own frame times for ten seconds. Before and after it looks
 // at the picture: frames of a picture that shows nothing are no figure.
 
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium } from "@playwright/test";
 import { changing } from "../fixtures/made.mjs";
 import { colour, decoded, mean, share } from "../fixtures/pixels.mjs";
+import { launched } from "./chromium.mjs";
 import { replaying } from "./replay.mjs";
 
 const SECONDS = 40;
-const CHROMIUM = "/usr/bin/chromium";
 /** Of the newest part of a band, this much at least is in the colour of pods that are there. */
 const LEAST_DRAWN = 0.3;
 
@@ -43,8 +42,7 @@ async function demandPicture(page) {
 
 /** @param {string} address */
 async function measured(address) {
-  const executablePath = process.env.CHROMIUM || (existsSync(CHROMIUM) ? CHROMIUM : undefined);
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  const browser = await launched();
   try {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
     await page.goto(address);

@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
-import { chromium } from "@playwright/test";
+import { launched } from "./chromium.mjs";
 
 const [, , kubeconfigFile, page_, namespace] = process.argv;
 const ROUNDS = 60;
@@ -31,7 +31,7 @@ function ask(method, path, body) {
   });
 }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const browser = await launched("--disable-background-networking");
 const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
 await page.goto(page_);
 await page.waitForFunction(() => document.documentElement.dataset.live === "true");

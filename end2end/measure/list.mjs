@@ -4,7 +4,7 @@
 import { createWriteStream } from "node:fs";
 import { tmpdir } from "node:os";
 import { once } from "node:events";
-import { chromium } from "@playwright/test";
+import { launched } from "./chromium.mjs";
 import { replaying } from "./replay.mjs";
 
 const [, , rollcast, deploymentsText, rateText] = process.argv;
@@ -57,7 +57,7 @@ out.end();
 await once(out, "finish");
 
 const server = await replaying(rollcast, file);
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu"] });
+const browser = await launched();
 const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
 const cdp = await page.context().newCDPSession(page);
 await cdp.send("Network.enable");

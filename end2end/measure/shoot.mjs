@@ -1,11 +1,12 @@
 // Takes one screenshot: shoot.mjs ADDRESS FILE WIDTHxHEIGHT [CLICK [SAYS]]. The page is still once it hears from the server, says
 // SAYS, and every animation has ended.
 
-import { chromium } from "@playwright/test";
+import { launched } from "./chromium.mjs";
+
 
 const [, , address, file, size, click, says] = process.argv;
 const [width, height] = size.split("x").map(Number);
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--font-render-hinting=none"] });
+const browser = await launched("--disable-background-networking", "--font-render-hinting=none");
 const page = await browser.newPage({ viewport: { width, height } });
 await page.goto(address);
 await page.waitForFunction(() => document.documentElement.dataset.live === "true");

@@ -4,7 +4,7 @@
 
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { chromium } from "@playwright/test";
+import { launched } from "./chromium.mjs";
 import { replaying } from "./replay.mjs";
 
 const [, , rollcast, minutesText, what] = process.argv;
@@ -65,7 +65,7 @@ const recording = `${tmpdir()}/soak.jsonl`;
 writeFileSync(recording, lines.map((line) => JSON.stringify(line)).join("\n"));
 
 const server = await replaying(rollcast, recording, "--speed", String(speed));
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu"] });
+const browser = await launched();
 const page = await browser.newPage({ viewport: isWall ? { width: 1920, height: 1080 } : { width: 1440, height: 900 } });
 // The program's memory is no part of the browser's figures.
 await page.addInitScript(() => {

@@ -153,6 +153,15 @@ fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
 }
 
 #[test]
+fn a_kubeconfig_that_is_somebody_elses_is_not_written_over() {
+    let path = file("theirs", KUBECONFIG);
+    let said = refusal(&["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig", &path]);
+    assert!(said.contains("is there already and is not the kubeconfig of a playground"), "{said}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), KUBECONFIG);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn two_clusters_that_would_have_one_name_are_not_one() {
     let folder = std::env::temp_dir().join(format!("rollcast-twice-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

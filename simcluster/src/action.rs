@@ -9,7 +9,7 @@ use crate::controller::deployment::sets::{HASH, REVISION};
 use crate::controller::node;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
-use crate::{ApiError, World, meta};
+use crate::{ApiError, World, meta, time};
 
 /// The quota that the playground has, and what it allows when it does not matter.
 pub const QUOTA: &str = "pods";
@@ -37,8 +37,8 @@ pub enum Action {
     Resume,
     /// Back to a revision, or to the one before.
     Undo(Option<i64>),
-    /// The same image in new pods; the text is the time, which makes the template another one.
-    Restart(String),
+    /// The same image in new pods.
+    Restart,
     /// How many pods the namespace may have.
     Quota(u32),
     /// A node is gone.
@@ -103,7 +103,7 @@ impl Action {
             Self::Undo(Some(revision)) => {
                 vec!["rollout".into(), "undo".into(), name, format!("--to-revision={revision}")]
             }
-            Self::Restart(_) => vec!["rollout".into(), "restart".into(), name],
+            Self::Restart => vec!["rollout".into(), "restart".into(), name],
             Self::Quota(pods) => {
                 let patch = json!({ "spec": { "hard": { "pods": pods.to_string() } } });
                 vec![
@@ -167,11 +167,15 @@ impl Action {
             Self::Pause => edit(world, of, |deployment| deployment.spec.get_or_insert_default().paused = Some(true)),
             Self::Resume => edit(world, of, |deployment| deployment.spec.get_or_insert_default().paused = None),
             Self::Undo(revision) => undo(world, of, *revision),
-            Self::Restart(time) => edit(world, of, |deployment| {
-                let template = &mut deployment.spec.get_or_insert_default().template;
-                let annotations = template.metadata.get_or_insert_default().annotations.get_or_insert_default();
-                annotations.insert("kubectl.kubernetes.io/restartedAt".to_owned(), time.clone());
-            }),
+            // The time makes the template another one, as kubectl does it.
+            Self::Restart => {
+                let time = time::second(world.now_millis()).0.to_string();
+                edit(world, of, |deployment| {
+                    let template = &mut deployment.spec.get_or_insert_default().template;
+                    let annotations = template.metadata.get_or_insert_default().annotations.get_or_insert_default();
+                    annotations.insert("kubectl.kubernetes.io/restartedAt".to_owned(), time);
+                })
+            }
             Self::Quota(pods) => {
                 let key = Key::new(&of.namespace, QUOTA);
                 let object = Object::read(Resource::ResourceQuota, quota(&of.namespace, *pods))?;

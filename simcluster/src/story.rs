@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::action::{self, Action, Choice, PLENTY};
 use crate::object::{Key, Kind, Object, Resource};
-use crate::{World, meta, time};
+use crate::{World, meta};
 
 pub use self::told::STORIES;
 
@@ -210,14 +210,13 @@ fn act(world: &mut World, of: &Key, act: Act) -> String {
         return String::new();
     }
     let Some(choice) = Choice::of(world, of) else { return String::new() };
-    let Some(action) = action(world, &choice, act) else { return String::new() };
+    let Some(action) = action(&choice, act) else { return String::new() };
     let command = action.command(world, of);
     let _ = action.perform(world, of);
     command
 }
 
-fn action(world: &World, choice: &Choice, act: Act) -> Option<Action> {
-    let now = || time::second(world.now_millis()).0.to_string();
+fn action(choice: &Choice, act: Act) -> Option<Action> {
     Some(match act {
         Act::Look | Act::Prepare { .. } => return None,
         Act::Version(fate) => Action::Image(choice.next_image(fate)),
@@ -229,7 +228,7 @@ fn action(world: &World, choice: &Choice, act: Act) -> Option<Action> {
         Act::Pause => Action::Pause,
         Act::Resume => Action::Resume,
         Act::Undo => Action::Undo(None),
-        Act::Restart => Action::Restart(now()),
+        Act::Restart => Action::Restart,
         Act::Quota(true) => Action::Quota(choice.counted),
         Act::Quota(false) => Action::Quota(PLENTY),
         Act::LoseNode => Action::LoseNode(choice.nodes.last()?.clone()),

@@ -112,6 +112,16 @@ async fn watches_tell_what_changed_and_end_with_a_bookmark() {
 }
 
 #[tokio::test]
+async fn a_watch_may_be_asked_to_last_for_ever() {
+    let path = format!("{PODS}?watch=1&timeoutSeconds={}", u64::MAX);
+    let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
+    let mut response = cluster().router().oneshot(request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let first = response.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(first.starts_with(b"{\"type\":\"ADDED\""), "{first:?}");
+}
+
+#[tokio::test]
 async fn a_watch_from_a_compacted_position_is_told_so() {
     let cluster = cluster();
     let from = get(&cluster, PODS).await["metadata"]["resourceVersion"].as_str().unwrap().to_owned();

@@ -241,7 +241,7 @@ async fn commands_do_what_they_stand_for() {
     run(&Action::Undo(Some(1)));
     assert_eq!(choice().image, "web:v1");
     run(&Action::Undo(None));
-    run(&Action::Restart(String::new()));
+    run(&Action::Restart);
     kubectl.settle();
     let pod = choice().pods[0].clone();
     run(&Action::Unlabel(pod.clone()));

@@ -299,6 +299,7 @@ fn change_pod(pod: &mut Pod, change: &Change) {
         Change::PodReleased(_, at) => {
             pod.owner = None;
             pod.released_millis = pod.released_millis.or(Some(*at));
+            pod.last_released_millis = Some(*at);
         }
         Change::PodAdopted(_, owner, at) => {
             pod.owner = Some(*owner);

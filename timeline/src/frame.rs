@@ -21,7 +21,7 @@ use crate::view::View;
 use crate::{Change, Millis, Model, Uid};
 
 /// Version of the frames. Another version cannot be read.
-pub const PROTOCOL: u16 = 9;
+pub const PROTOCOL: u16 = 10;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;

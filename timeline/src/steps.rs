@@ -66,6 +66,7 @@ mod tests {
             owner: Some(Uid::from_bits(9)),
             states: states.to_vec(),
             released_millis: None,
+            last_released_millis: None,
             adopted_millis: None,
             end_reason: None,
             now: PodNow::default(),

@@ -594,3 +594,27 @@ fn paused_with_nothing_to_do_nothing_waits() {
     assert_eq!(web.view().verdict.why, "No change of the template is waiting.");
     assert_eq!(web.view().next, "Changes of the template wait until somebody resumes the rollout.");
 }
+
+#[test]
+fn a_moment_after_a_second_release_shows_a_pod_that_nobody_owns() {
+    let mut web = Web::live(3);
+    let owner = Some(Uid::from_bits(2));
+    for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None), (40_000, owner)] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller);
+    }
+    let owners: Vec<Option<Uid>> = [9_000, 15_000, 35_000, 45_000]
+        .into_iter()
+        .map(|at| web.timeline.model().as_of(made::WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner)
+        .collect();
+    // Between the first release and the last adoption only the last of each is kept.
+    assert_eq!(owners, [owner, None, None, owner]);
+    // Without the last adoption.
+    let mut web = Web::live(3);
+    for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None)] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller);
+    }
+    let owner_at = |at| web.timeline.model().as_of(made::WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
+    assert_eq!([owner_at(25_000), owner_at(35_000)], [owner, None]);
+}

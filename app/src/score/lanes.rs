@@ -175,6 +175,7 @@ mod tests {
             owner: Some(Uid::from_bits(99)),
             states,
             released_millis: None,
+            last_released_millis: None,
             adopted_millis: None,
             end_reason: None,
             now: PodNow::default(),

@@ -79,7 +79,7 @@ pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
             None => None,
         }),
         "restart" if choice.is_paused => return None,
-        "restart" => Action::Restart(now()),
+        "restart" => Action::Restart,
         "kill" => Action::KillPod(chosen(&choice.pods).or_else(|| chosen(&choice.out_of_rotation))?),
         "unlabel" => Action::Unlabel(chosen(&choice.pods)?),
         "label" => Action::Label(chosen(&choice.out_of_rotation)?),
@@ -97,10 +97,6 @@ pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
         },
         _ => return None,
     })
-}
-
-fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use app::playground::Playground as Strip;
+use kube::config::Kubeconfig;
 use serde_json::json;
 use simcluster::action::{self, Choice, PLENTY};
 use simcluster::api::{self, Cluster};
@@ -258,11 +259,24 @@ fn visit(world: &mut World, (next_millis, index): &mut (i64, usize)) {
     *next_millis = world.now_millis() + NEIGHBOUR_MILLIS;
 }
 
+/// A file that a playground wrote, or an empty one: nobody misses it.
+fn is_of_playground(text: &str) -> bool {
+    let config = Kubeconfig::from_yaml(text).unwrap_or_default();
+    text.trim().is_empty()
+        || (!config.clusters.is_empty() && config.clusters.iter().all(|cluster| cluster.name == NAME))
+}
+
 /// Writes the kubeconfig for whoever wants to use kubectl.
 fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Result<PathBuf> {
     let usual = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
     let path = wanted.map_or_else(usual, Path::to_path_buf);
     let path = std::path::absolute(&path)?;
+    if wanted.is_some() && std::fs::read_to_string(&path).is_ok_and(|text| !is_of_playground(&text)) {
+        anyhow::bail!(
+            "{} is there already and is not the kubeconfig of a playground: name another file",
+            path.display()
+        );
+    }
     let mut options = std::fs::OpenOptions::new();
     options.write(true);
     if wanted.is_some() {

@@ -30,7 +30,7 @@ pub fn act(world: &mut World, of: &Key, rng: &mut Rng) {
             let revisions = &choice.revisions;
             (!revisions.is_empty()).then(|| Action::Undo(Some(revisions[rng.usize(..revisions.len())])))
         }
-        13 => Some(Action::Restart(world.now_millis().to_string())),
+        13 => Some(Action::Restart),
         14 | 15 if choice.is_paused => Some(Action::Resume),
         14 => Some(Action::Pause),
         15..=17 => pod.map(Action::KillPod),

@@ -21,6 +21,8 @@ use crate::object::Key;
 const BOOKMARK: Duration = Duration::from_secs(30);
 /// How long a watch lasts when the client does not say.
 const USUAL: Duration = Duration::from_secs(45 * 60);
+/// How long it lasts at most, whatever the client says.
+const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 /// Bytes of one chunk: a reader that is slow gets its lines in portions of this size.
 const CHUNK: usize = 256 * 1024;
 
@@ -59,7 +61,7 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
         revision: if is_initial { cluster.with(|world| world.store().revision()) } else { asked },
         cluster: cluster.clone(),
         selection,
-        ends: now + seconds.map_or(USUAL, Duration::from_secs),
+        ends: now + seconds.map_or(USUAL, |seconds| Duration::from_secs(seconds).min(LONGEST)),
         bookmark: has_bookmarks.then(|| now + BOOKMARK),
         is_over: false,
         has_rows: false,

@@ -90,6 +90,7 @@ impl Timeline {
                     owner: Some(set),
                     states: vec![(state, at)],
                     released_millis: None,
+                    last_released_millis: None,
                     adopted_millis: None,
                     end_reason: None,
                     now: PodNow::default(),

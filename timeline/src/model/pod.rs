@@ -25,6 +25,8 @@ pub struct Pod {
     pub states: Vec<(PodState, Millis)>,
     /// First release by its ReplicaSet.
     pub released_millis: Option<Millis>,
+    /// Last release; the first one where there was one only.
+    pub last_released_millis: Option<Millis>,
     /// Last adoption after a release.
     pub adopted_millis: Option<Millis>,
     /// Why it ended, decided when its deletion was first seen.
