@@ -24,7 +24,8 @@ pub struct Line<'a> {
     /// What kind of observation.
     pub r#type: LineType,
     /// Of LIST_DONE, for a list after the first: since when nobody looked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "blindSinceMillis")]
+    // as recordings always had it
     pub gap_since_millis: Option<Millis>,
     /// The object; of LIST_DONE and BOOKMARK only its resourceVersion.
     #[serde(borrow)]

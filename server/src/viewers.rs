@@ -1,4 +1,4 @@
-//! How many look. What nobody looks at may wait: retries, a story, a recording.
+//! The number of connected viewers. What nobody looks at may wait: retries, a story, a recording.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, Default)]
 pub struct Viewers(Arc<watch::Sender<usize>>);
 
-/// One of them, for as long as it lives.
+/// One connected viewer, counted for as long as this lives.
 #[derive(Debug)]
 pub struct Viewer(Viewers);
 

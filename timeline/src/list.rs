@@ -151,7 +151,7 @@ pub struct ClusterState {
 pub struct Head {
     /// What they have in common.
     pub of: Common,
-    /// How many.
+    /// Number of lines below it.
     pub lines: u32,
 }
 

@@ -184,7 +184,7 @@ pub enum Happening {
     AndSoOn {
         /// From where to where they led.
         parts: Vec<Part>,
-        /// How many.
+        /// Number of steps.
         steps: u32,
     },
     /// The Deployment's replicas changed and no ReplicaSet followed yet.
@@ -196,7 +196,7 @@ pub enum Happening {
     },
     /// A pod was deleted by someone or something outside the rollout.
     Killed {
-        /// Its name.
+        /// Name of the pod.
         pod: String,
         /// Revision of the Deployment then.
         revision: Option<u64>,
@@ -207,9 +207,9 @@ pub enum Happening {
     },
     /// A pod ended in another way worth telling.
     Ended {
-        /// Its name.
+        /// Name of the pod.
         pod: String,
-        /// Why.
+        /// Why it ended.
         reason: EndReason,
         /// It was out of rotation.
         was_released: bool,
@@ -218,7 +218,7 @@ pub enum Happening {
     LeftNode {
         /// Name of the first one.
         pod: String,
-        /// How many.
+        /// Number of pods.
         pods: u32,
         /// The node.
         node: String,
@@ -231,7 +231,7 @@ pub enum Happening {
     Failed {
         /// Name of the first one.
         pod: String,
-        /// How many.
+        /// Number of pods.
         pods: u32,
         /// `status.reason`; may be empty.
         reason: String,
@@ -242,7 +242,7 @@ pub enum Happening {
     },
     /// A ReplicaSet let go of a pod.
     Released {
-        /// Its name.
+        /// Name of the pod.
         pod: String,
         /// Revision of the ReplicaSet then.
         revision: Option<u64>,
@@ -251,7 +251,7 @@ pub enum Happening {
     },
     /// A ReplicaSet took a pod up again.
     Adopted {
-        /// Its name.
+        /// Name of the pod.
         pod: String,
     },
     /// An old ReplicaSet was removed by the history limit.

@@ -13,9 +13,9 @@ type Index = BTreeMap<(Uid, Uid), u32>;
 const LEAST: Uid = Uid::from_bits(0);
 const GREATEST: Uid = Uid::from_bits(u128::MAX);
 
-/// Has a UID.
+/// A value that a [`Table`] keeps under its own UID.
 pub trait Keyed {
-    /// It.
+    /// The UID that it is kept under.
     fn uid(&self) -> Uid;
 }
 

@@ -58,6 +58,34 @@ for (const sizes of [SIZES, LARGE]) {
   }
 }
 
+test("a ribbon tells its counts under the pointer, and opens into bars when the viewer zooms in", async ({ page, serve }, info) => {
+  const server = await serve(() => held(info, { n600: blocks(600) }));
+  await page.goto(address(server, "n600", "light"));
+  await page.waitForSelector("html[data-live=true]", { timeout: 60_000 });
+  const counts = page.getByTestId("ribbon-counts");
+  const point = async () => {
+    const [ground, canvas] = await Promise.all([page.locator("[data-testid=band] .ground").first().boundingBox(), page.locator("#canvas").boundingBox()]);
+    if (!ground || !canvas) return;
+    await page.mouse.move(canvas.x + 4, canvas.y + 1); // above the bands
+    await page.mouse.move(canvas.x + canvas.width * 0.9, ground.y + Math.min(ground.height, 300) / 2);
+  };
+  await expect(async () => {
+    await point();
+    await expect(counts).toHaveText(/^\d\d:\d\d:\d\d.*: \d+ /, { timeout: 1_000 });
+  }).toPass({ timeout: 20_000 });
+  // Twice as near six times: rows are then high enough to be seen one by one, and no counts stand for them.
+  for (let press = 0; press < 6; press++) await page.keyboard.press("+");
+  await expect(async () => {
+    await point();
+    await expect(counts).toBeHidden({ timeout: 1_000 });
+  }).toPass({ timeout: 20_000 });
+  await page.keyboard.press("0");
+  await expect(async () => {
+    await point();
+    await expect(counts).toBeVisible({ timeout: 1_000 });
+  }).toPass({ timeout: 20_000 });
+});
+
 test("no scripts, twice the pixels, another zoom, another theme, paper: the picture stays right", async ({ page, serve, browser }, info) => {
   const server = await serve(() => held(info, { n130: blocks(130), n300: blocks(300), n1000: blocks(1_000) }));
   const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1440, height: 800 } });

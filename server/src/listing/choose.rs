@@ -35,7 +35,7 @@ impl Chosen {
     }
 }
 
-/// Chooses.
+/// The lines of all clusters that a query asks for, in its order, and what is said of the list as a whole.
 #[must_use]
 pub fn choose(sources: &[Source], query: &Query) -> Chosen {
     let mut overall = Overall {
