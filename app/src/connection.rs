@@ -1,6 +1,6 @@
 //! How a connection to a cluster is told, in words.
 
-use timeline::frame::{Connection, ConnectionState, Forbidden};
+use timeline::wire::{Connection, ConnectionState, Forbidden};
 
 use crate::zone::Zone;
 

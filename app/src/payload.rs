@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Uid;
-use timeline::frame::{Connection, Moment, Snapshot};
 use timeline::list::{Copy, News, Query, Window};
+use timeline::wire::{Connection, Moment, Snapshot};
 #[cfg(feature = "ssr")]
 use timeline::words::count;
 use timeline::words::safe;
@@ -198,10 +198,6 @@ impl Page {
     #[must_use]
     pub fn of_document() -> Option<Self> {
         let element = leptos::prelude::document().get_element_by_id(ELEMENT)?;
-        let mut page: Self = text::decode(&element.text_content()?)?;
-        if let Payload::Deployment(payload) = &mut page.payload {
-            payload.snapshot.model.index();
-        }
-        Some(page)
+        text::decode(&element.text_content()?)
     }
 }

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use timeline::frame::Said;
+use timeline::Millis;
 use timeline::view::Tone;
+use timeline::viewer::DeploymentCopy;
 use timeline::words::safe;
-use timeline::{Millis, Model, Uid};
 
 use crate::motion::Motion;
 use crate::numbers::fixed;
@@ -101,14 +101,16 @@ impl Painter for Picture {
     }
 }
 
-/// Draws a Deployment as it is. `place` says where it is, in words.
+/// Draws a Deployment as it is; `None` when there is none. `place` says where it is, in words.
 #[must_use]
-pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str) -> String {
+pub fn svg(copy: &DeploymentCopy, now_millis: Millis, place: &str) -> Option<String> {
+    let DeploymentCopy { model, said, .. } = copy;
+    let deployment = copy.deployment()?;
     let (left, top, width, height) = SCORE;
-    let window_millis = scale::window_millis(model.deployments.get(&uid), now_millis);
+    let window_millis = scale::window_millis(Some(deployment), now_millis);
     let frame =
         Frame { now_millis, window_millis, base_millis: now_millis, height, width, is_painted: true, is_opened: false };
-    let scene = scene::scene(model, Some(uid), said, frame, &Motion::default());
+    let scene = scene::scene(model, copy.deployment, said, frame, &Motion::default());
     let shrink = (height / scene.height).min(1.0);
     let mut out = head();
     if let Some(view) = &said.view {
@@ -161,7 +163,7 @@ pub fn svg(model: &Model, uid: Uid, said: &Said, now_millis: Millis, place: &str
         fixed(left + width),
         fixed(scene.height + 8.0)
     );
-    out
+    Some(out)
 }
 
 fn head() -> String {

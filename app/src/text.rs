@@ -3,14 +3,14 @@
 #[cfg(feature = "ssr")]
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use timeline::frame;
+use timeline::wire;
 
 /// A value as text, on the server.
 #[cfg(feature = "ssr")]
 #[must_use]
 pub fn encode<T: Serialize>(value: &T) -> String {
     use base64::Engine;
-    let bytes = frame::encode(value).unwrap_or_default(); // what is here can always be encoded
+    let bytes = wire::encode(value).unwrap_or_default(); // what is here can always be encoded
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
@@ -20,5 +20,5 @@ pub fn decode<T: DeserializeOwned>(text: &str) -> Option<T> {
     // The browser decodes it into one character per byte.
     let text = leptos::prelude::window().atob(text).ok()?;
     let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
-    frame::decode(&bytes).ok()
+    wire::decode(&bytes).ok()
 }

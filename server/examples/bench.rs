@@ -13,8 +13,8 @@ use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 use server::translate::Object;
 use timeline::fact::{Kind, Seen};
-use timeline::frame::{self, Delta, Said, ServerFrame, Snapshot};
 use timeline::view::{self, Now};
+use timeline::wire::{self, Delta, Objects, Said, ServerFrame, Snapshot};
 use timeline::{Timeline, Uid, story};
 
 /// Counts what is allocated, at the cost of some speed: times are measured before it matters.
@@ -134,19 +134,19 @@ fn snapshot() {
         story: story::story(model, uid),
     };
     let saying = best(&mut || drop(black_box(said(uid))));
-    let copying = best(&mut || drop(black_box(model.only(uid))));
+    let copying = best(&mut || drop(black_box(Objects::of(model, uid))));
     let snapshot = Snapshot {
         epoch: 1,
         seq: timeline.seq(),
         now_millis: 0,
         deployment: Some(uid),
         looking_since_millis: 0,
-        model: model.only(uid),
+        objects: Objects::of(model, uid),
         said: said(uid),
     };
     let frame = ServerFrame::Snapshot(Box::new(snapshot));
     let mut bytes = 0;
-    let encoding = best(&mut || bytes = frame::encode(&frame).map_or(0, |frame| frame.len()));
+    let encoding = best(&mut || bytes = wire::encode(&frame).map_or(0, |frame| frame.len()));
     println!("a viewer of a Deployment with {PODS} pods (best of 9):");
     println!("  copy       {:>7.2} ms", millis(copying));
     println!("  say        {:>7.2} ms", millis(saying));
@@ -181,8 +181,9 @@ fn main() {
         let changes = timeline.apply(turn as i64 + 2, fact);
         let applied = Instant::now();
         if !changes.is_empty() {
+            let changes = changes.iter().filter_map(wire::Change::of).collect();
             let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes, news: None };
-            bytes += frame::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
+            bytes += wire::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
             frames += 1;
         }
         encode += applied.elapsed();

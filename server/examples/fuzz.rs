@@ -15,7 +15,8 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use server::recording::Recording;
 use timeline::view::{self, Now};
-use timeline::{Model, Retention, Timeline, document, frame, story};
+use timeline::wire::{self, Objects};
+use timeline::{Model, Retention, Timeline, document, story};
 
 /// Lines of a recording that one run plays.
 const LINES: usize = 120;
@@ -98,11 +99,13 @@ fn run(recordings: &[Vec<Value>], seed: u64) -> Result<Run, String> {
     if copy != *timeline.model() {
         return Err("the changes do not rebuild the model".into());
     }
-    let travelled = frame::encode(timeline.model()).map_err(|error| error.to_string())?;
-    let mut arrived: Model = frame::decode(&travelled).map_err(|error| error.to_string())?;
-    arrived.index();
-    if frame::encode(&arrived).ok().as_ref() != Some(&travelled) {
-        return Err("a model does not survive its journey".into());
+    for uid in timeline.model().deployments.keys() {
+        let objects = Objects::of(timeline.model(), *uid);
+        let travelled = wire::encode(&objects).map_err(|error| error.to_string())?;
+        let arrived = Model::from(wire::decode::<Objects>(&travelled).map_err(|error| error.to_string())?);
+        if Objects::of(&arrived, *uid) != objects {
+            return Err("a Deployment does not survive its journey".into());
+        }
     }
     Ok(Run { facts, bad_lines, changes: all })
 }

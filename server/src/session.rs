@@ -9,10 +9,10 @@ use axum::extract::ws::{Message, WebSocket};
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::Millis;
-use timeline::frame::{
+use timeline::list::{Query, Sent, Window};
+use timeline::wire::{
     self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame,
 };
-use timeline::list::{Query, Sent, Window};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
@@ -70,7 +70,7 @@ impl Listed {
     fn news(&mut self) -> Option<Bytes> {
         let chosen = self.chosen.borrow_and_update().clone();
         let news = self.sent.news(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
-        let bytes = Bytes::from(frame::encode(&ServerFrame::List(Box::new(news))).ok()?);
+        let bytes = Bytes::from(wire::encode(&ServerFrame::List(Box::new(news))).ok()?);
         self.not_before = Instant::now() + Duration::from_secs_f64(bytes.len() as f64 / LIST_BYTES_PER_SECOND);
         Some(bytes)
     }
@@ -132,7 +132,7 @@ fn request(message: Message) -> Result<Option<Request>, End> {
         Message::Close(_) => return Err(End::Left),
         _ => return Ok(None),
     };
-    match frame::decode_viewer(&bytes) {
+    match wire::decode(&bytes) {
         Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
         Ok(ViewerFrame::Subscribe { scope, since }) => Ok(Some(Request::Follow(scope, since))),
         Ok(ViewerFrame::Moment { at_millis }) => Ok(Some(Request::Moment(at_millis))),
@@ -218,7 +218,7 @@ fn now(following: &Following) -> Millis {
 }
 
 async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), End> {
-    send(out, frame::encode(frame).map_err(|_| End::Broken)?.into()).await
+    send(out, wire::encode(frame).map_err(|_| End::Broken)?.into()).await
 }
 
 async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), End> {

@@ -15,7 +15,7 @@ use crate::verdict::KubectlVerdict;
 use crate::{Millis, Uid};
 
 /// One alteration of the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// A Deployment appeared, or is sent whole.
     Deployment(Box<Deployment>),
@@ -56,19 +56,14 @@ pub enum Change {
     /// What its strategy allows is something else from now on.
     Limits(Uid, Millis, Limits),
     /// A mark was made.
-    #[serde(skip)]
     Mark(Uid, Mark),
     /// Something is told of it, or told better.
-    #[serde(skip)]
     Story(Uid, Box<Entry>),
     /// An entry of its story is taken back, or became part of another one.
-    #[serde(skip)]
     StoryTaken(Uid, u64),
     /// The kubectl verdict changed.
-    #[serde(skip)]
     Verdict(Uid, Millis, KubectlVerdict),
     /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
-    #[serde(skip)]
     Event(Uid, Box<Event>),
 }
 
@@ -97,12 +92,6 @@ pub enum Subject {
 }
 
 impl Change {
-    /// It travels to viewers; the others alter only what sentences are made of.
-    #[must_use]
-    pub const fn travels(&self) -> bool {
-        !matches!(self, Self::Mark(..) | Self::Verdict(..) | Self::Event(..) | Self::Story(..) | Self::StoryTaken(..))
-    }
-
     /// The object that it is about.
     #[must_use]
     pub fn subject(&self) -> Subject {
@@ -139,49 +128,86 @@ impl Change {
 impl Model {
     /// Applies one change. A change about an object that the model does not hold changes nothing.
     pub fn apply_change(&mut self, change: &Change) {
-        if let Change::Forget(deployment, what) = change {
-            return self.forget(*deployment, what);
-        }
-        match change.subject() {
-            Subject::Nothing => {}
-            Subject::Deployment(uid) => {
-                if let Change::Deployment(whole) = change {
-                    self.deployments.insert(uid, (**whole).clone());
-                } else if let Some(deployment) = self.deployments.get_mut(&uid) {
-                    change_deployment(deployment, change);
+        match change {
+            Change::Deployment(whole) => self.deployments.insert(whole.uid, (**whole).clone()),
+            Change::DeploymentNow(uid, now) => self.deployment(uid, |known| known.now = (**now).clone()),
+            Change::Rollout(uid, index, rollout) => {
+                self.deployment(uid, |known| change_rollout(known, *index, rollout))
+            }
+            Change::Gap(uid, gap) => self.deployment(uid, |known| join_gap(&mut known.gaps, *gap)),
+            Change::DeploymentDeleted(uid, at) => self.deployment(uid, |known| known.deleted_millis = Some(*at)),
+            Change::Limits(uid, at, limits) => self.deployment(uid, |known| known.limits.push((*at, *limits))),
+            Change::Mark(uid, mark) => self.deployment(uid, |known| known.marks.push(mark.clone())),
+            Change::Story(uid, entry) => self.deployment(uid, |known| tell_entry(&mut known.story, entry)),
+            Change::StoryTaken(uid, id) => self.deployment(uid, |known| known.story.retain(|entry| entry.id != *id)),
+            Change::Verdict(uid, at, verdict) => self.deployment(uid, |known| known.verdicts.push((*at, *verdict))),
+            Change::Event(uid, event) => self.deployment(uid, |known| keep_event(&mut known.events, event)),
+            Change::ReplicaSet(whole) => {
+                whole.owners.iter().for_each(|owner| self.note_set(*owner, whole.uid));
+                self.replica_sets.insert(whole.uid, (**whole).clone());
+            }
+            Change::ReplicaSetNow(uid, now) => self.replica_set(uid, |known| known.now = (**now).clone()),
+            Change::ReplicaSetOwner(uid, owner) => {
+                self.replica_set(uid, |known| {
+                    known.owner = *owner;
+                    known.owners.extend(owner.filter(|owner| !known.owners.contains(owner)));
+                });
+                if let Some(owner) = owner.filter(|_| self.replica_sets.contains_key(uid)) {
+                    self.note_set(owner, *uid);
                 }
             }
-            Subject::ReplicaSet(uid) => {
-                if let Change::ReplicaSet(whole) = change {
-                    for owner in &whole.owners {
-                        self.note_set(*owner, uid);
-                    }
-                    self.replica_sets.insert(uid, (**whole).clone());
-                } else if let Some(set) = self.replica_sets.get_mut(&uid) {
-                    change_replica_set(set, change);
-                    if let Some(owner) = set.owner {
-                        self.note_set(owner, uid);
-                    }
+            Change::ReplicaSetRevision(uid, revision, at) => {
+                self.replica_set(uid, |known| known.revisions.push((*revision, *at)));
+            }
+            Change::Scale(uid, scale) => self.replica_set(uid, |known| known.scales.push(scale.clone())),
+            Change::ReplicaSetRemoved(uid, at, because) => self.replica_set(uid, |known| {
+                known.removed_millis = Some(*at);
+                known.removed_because = Some(*because);
+            }),
+            Change::Pod(whole) => {
+                whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
+                self.pods.insert(whole.uid, (**whole).clone());
+            }
+            Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
+            Change::PodNow(uid, now) => self.pod(uid, |known| known.now = (**now).clone()),
+            Change::PodReleased(uid, at) => self.pod(uid, |known| {
+                known.owner = None;
+                known.released_millis = known.released_millis.or(Some(*at));
+                known.last_released_millis = Some(*at);
+            }),
+            Change::PodAdopted(uid, owner, at) => {
+                self.pod(uid, |known| {
+                    known.owner = Some(*owner);
+                    known.owners.extend(Some(*owner).filter(|owner| !known.owners.contains(owner)));
+                    known.adopted_millis = Some(*at);
+                });
+                if self.pods.contains_key(uid) {
+                    self.note_pod(*owner, *uid);
                 }
             }
-            Subject::Pod(uid) => {
-                if let Change::Pod(whole) = change {
-                    self.pods.insert(uid, (**whole).clone());
-                    for owner in &whole.owners {
-                        self.note_pod(*owner, uid);
-                    }
-                } else if let Some(pod) = self.pods.get_mut(&uid) {
-                    change_pod(pod, change);
-                }
-                if let Some(owner) = self.pods.get(&uid).and_then(|pod| pod.owner) {
-                    self.note_pod(owner, uid);
-                }
-            }
+            Change::PodEnds(uid, reason) => self.pod(uid, |known| known.end_reason = Some(*reason)),
+            Change::Forget(deployment, what) => self.forget(*deployment, what),
         }
     }
-}
 
-impl Model {
+    fn deployment(&mut self, uid: &Uid, change: impl FnOnce(&mut Deployment)) {
+        if let Some(known) = self.deployments.get_mut(uid) {
+            change(known);
+        }
+    }
+
+    fn replica_set(&mut self, uid: &Uid, change: impl FnOnce(&mut ReplicaSet)) {
+        if let Some(known) = self.replica_sets.get_mut(uid) {
+            change(known);
+        }
+    }
+
+    fn pod(&mut self, uid: &Uid, change: impl FnOnce(&mut Pod)) {
+        if let Some(known) = self.pods.get_mut(uid) {
+            change(known);
+        }
+    }
+
     fn forget(&mut self, deployment: Option<Uid>, what: &Forgotten) {
         what.pods.iter().for_each(|uid| self.remove_pod(*uid));
         what.sets.iter().for_each(|uid| self.remove_set(*uid));
@@ -239,76 +265,35 @@ pub(crate) fn forgettable_states(pod: &Pod, before: Millis) -> usize {
     if old > 0 && state(0) == state(old + 1) { old - 1 } else { old }
 }
 
-fn change_deployment(deployment: &mut Deployment, change: &Change) {
-    match change {
-        Change::DeploymentNow(_, now) => deployment.now = (**now).clone(),
-        Change::Rollout(_, index, rollout) => {
-            let index = index.saturating_sub(deployment.rollouts_forgotten);
-            match deployment.rollouts.get_mut(index as usize) {
-                Some(known) => *known = (**rollout).clone(),
-                None => deployment.rollouts.push((**rollout).clone()),
-            }
-        }
-        Change::Gap(_, gap) => match deployment.gaps.last_mut() {
-            Some(last) if gap.from_millis <= last.to_millis => {
-                last.from_millis = last.from_millis.min(gap.from_millis);
-                last.to_millis = last.to_millis.max(gap.to_millis);
-            }
-            _ => deployment.gaps.push(*gap),
-        },
-        Change::Event(_, event) => {
-            deployment.events.retain(|known| known.uid != event.uid);
-            let surplus = (deployment.events.len() + 1).saturating_sub(Event::MOST);
-            deployment.events.drain(..surplus);
-            deployment.events.push((**event).clone());
-        }
-        Change::Limits(_, at, limits) => deployment.limits.push((*at, *limits)),
-        Change::Mark(_, mark) => deployment.marks.push(mark.clone()),
-        Change::Story(_, entry) => match deployment.story.iter_mut().rev().find(|known| known.id == entry.id) {
-            Some(known) => known.clone_from(entry),
-            None => deployment.story.push((**entry).clone()),
-        },
-        Change::StoryTaken(_, id) => deployment.story.retain(|entry| entry.id != *id),
-        Change::Verdict(_, at, verdict) => deployment.verdicts.push((*at, *verdict)),
-        Change::DeploymentDeleted(_, at) => deployment.deleted_millis = Some(*at),
-        _ => {}
+fn change_rollout(deployment: &mut Deployment, index: u32, rollout: &Rollout) {
+    let index = index.saturating_sub(deployment.rollouts_forgotten);
+    match deployment.rollouts.get_mut(index as usize) {
+        Some(known) => *known = rollout.clone(),
+        None => deployment.rollouts.push(rollout.clone()),
     }
 }
 
-fn change_replica_set(set: &mut ReplicaSet, change: &Change) {
-    match change {
-        Change::ReplicaSetNow(_, now) => set.now = (**now).clone(),
-        Change::ReplicaSetOwner(_, owner) => {
-            set.owner = *owner;
-            set.owners.extend(owner.filter(|owner| !set.owners.contains(owner)));
+/// Joined with the last gap when they touch.
+fn join_gap(gaps: &mut Vec<Gap>, gap: Gap) {
+    match gaps.last_mut() {
+        Some(last) if gap.from_millis <= last.to_millis => {
+            last.from_millis = last.from_millis.min(gap.from_millis);
+            last.to_millis = last.to_millis.max(gap.to_millis);
         }
-        Change::ReplicaSetRevision(_, revision, at) => set.revisions.push((*revision, *at)),
-        Change::Scale(_, scale) => set.scales.push(scale.clone()),
-        Change::ReplicaSetRemoved(_, at, because) => {
-            set.removed_millis = Some(*at);
-            set.removed_because = Some(*because);
-        }
-        _ => {}
+        _ => gaps.push(gap),
     }
 }
 
-fn change_pod(pod: &mut Pod, change: &Change) {
-    match change {
-        Change::PodState(_, state, at) => pod.states.push((*state, *at)),
-        Change::PodNow(_, now) => pod.now = (**now).clone(),
-        Change::PodReleased(_, at) => {
-            pod.owner = None;
-            pod.released_millis = pod.released_millis.or(Some(*at));
-            pod.last_released_millis = Some(*at);
-        }
-        Change::PodAdopted(_, owner, at) => {
-            pod.owner = Some(*owner);
-            if !pod.owners.contains(owner) {
-                pod.owners.push(*owner);
-            }
-            pod.adopted_millis = Some(*at);
-        }
-        Change::PodEnds(_, reason) => pod.end_reason = Some(*reason),
-        _ => {}
+fn tell_entry(story: &mut Vec<Entry>, entry: &Entry) {
+    match story.iter_mut().rev().find(|known| known.id == entry.id) {
+        Some(known) => known.clone_from(entry),
+        None => story.push(entry.clone()),
     }
+}
+
+fn keep_event(events: &mut Vec<Event>, event: &Event) {
+    events.retain(|known| known.uid != event.uid);
+    let surplus = (events.len() + 1).saturating_sub(Event::MOST);
+    events.drain(..surplus);
+    events.push(event.clone());
 }

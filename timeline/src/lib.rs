@@ -19,7 +19,6 @@ pub mod chosen;
 pub mod clock;
 pub mod document;
 pub mod fact;
-pub mod frame;
 pub mod history;
 pub mod id;
 pub mod list;
@@ -36,6 +35,8 @@ pub mod story;
 pub mod table;
 pub mod verdict;
 pub mod view;
+pub mod viewer;
+pub mod wire;
 pub mod words;
 
 pub use apply::{Retention, Timeline};

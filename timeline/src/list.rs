@@ -12,8 +12,8 @@ pub mod sent;
 
 use serde::{Deserialize, Serialize};
 
-use crate::frame::Connection;
 use crate::view::{Lately, Summary, Tone, Verdict};
+use crate::wire::Connection;
 use crate::{Millis, Uid};
 
 pub use copy::Copy;

@@ -3,8 +3,8 @@
 //! Starts are stored, ends derived: a pod's life is an ordered list of (state, since). Times are arrival times unless a
 //! field says otherwise.
 //!
-//! What travels to viewers is less than what the server knows: fields marked `skip` are what its sentences are made of, and
-//! sentences travel as sentences ([`crate::frame::Said`]).
+//! Less than this travels to viewers ([`crate::wire`]): the rest is what sentences are made of, and sentences travel as
+//! sentences ([`crate::wire::Said`]). In a viewer's model it is empty.
 
 mod pod;
 mod queries;
@@ -23,7 +23,7 @@ use crate::{Millis, Uid};
 pub use pod::{EndReason, Pod, PodNow};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Model {
     /// Every Deployment seen, also those that are gone.
     pub deployments: Table<Deployment>,
@@ -32,10 +32,8 @@ pub struct Model {
     /// Every Pod that a ReplicaSet controlled at some time.
     pub pods: Table<Pod>,
     /// ReplicaSets by the Deployments that ever controlled them.
-    #[serde(skip)]
     sets_of: Links,
     /// Pods by the ReplicaSets that ever controlled them.
-    #[serde(skip)]
     pods_of: Links,
 }
 
@@ -58,7 +56,7 @@ impl Keyed for Pod {
 }
 
 /// A Deployment and its story.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Deployment {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -79,20 +77,16 @@ pub struct Deployment {
     /// Every change of the revision annotation, in order.
     pub rollouts: Vec<Rollout>,
     /// Moments that are no rollout and no scale step.
-    #[serde(skip)]
     pub marks: Vec<Mark>,
     /// What its strategy allowed, from each moment on in which that changed.
     pub limits: Vec<(Millis, Limits)>,
     /// What was told of it, in the order of telling: each entry as it was decided when it happened.
-    #[serde(skip)]
     pub story: Vec<story::Entry>,
     /// What `kubectl rollout status` would have computed, where it changed.
-    #[serde(skip)]
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
     /// Stretches of time in which nobody looked, in order, not touching each other.
     pub gaps: Vec<Gap>,
     /// Warning Events about it and what belongs to it, by arrival.
-    #[serde(skip)]
     pub events: Vec<Event>,
     /// History before this time is not kept; `None` while everything seen is still there.
     pub kept_since_millis: Option<Millis>,
@@ -154,26 +148,21 @@ impl Event {
 }
 
 /// A Deployment as last observed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeploymentNow {
     /// `metadata.labels`: lists are searched by them.
-    #[serde(skip)]
     pub labels: BTreeMap<String, String>,
     /// `metadata.generation`.
-    #[serde(skip)]
     pub generation: u64,
     /// A deletion timestamp is set.
     pub deleting: bool,
     /// The revision annotation.
     pub revision: Option<u64>,
     /// The template's `restartedAt` annotation.
-    #[serde(skip)]
     pub restarted_at: Option<String>,
     /// What is asked for.
-    #[serde(skip)]
     pub spec: DeploymentSpec,
     /// What the controller reports.
-    #[serde(skip)]
     pub status: DeploymentStatus,
 }
 
@@ -187,7 +176,7 @@ impl DeploymentNow {
 }
 
 /// One rollout: the reign of one value of the revision annotation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rollout {
     /// The revision.
     pub revision: u64,
@@ -196,13 +185,10 @@ pub struct Rollout {
     /// The template's images at the start.
     pub images: Vec<Image>,
     /// The template's `restartedAt` at the start.
-    #[serde(skip)]
     pub restarted_at: Option<String>,
     /// No rollout of this Deployment was seen before it.
-    #[serde(skip)]
     pub is_first: bool,
     /// The template's `restartedAt` changed and its images did not.
-    #[serde(skip)]
     pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
     pub max_surge: u32,
@@ -215,13 +201,10 @@ pub struct Rollout {
     pub available_millis: Option<Millis>,
     /// For how many replicas everything was available last, as far as that was seen: what is missing above was never there, what
     /// is missing below is lost.
-    #[serde(skip)]
     pub available_of: Option<u32>,
     /// Somebody looked when it started.
-    #[serde(skip)]
     pub was_start_seen: bool,
     /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
-    #[serde(skip)]
     pub passed_before: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
@@ -277,7 +260,7 @@ pub enum MarkKind {
 }
 
 /// A ReplicaSet and its story.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReplicaSet {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -298,7 +281,6 @@ pub struct ReplicaSet {
     /// The template's images.
     pub images: Vec<Image>,
     /// The template's `restartedAt`.
-    #[serde(skip)]
     pub restarted_at: Option<String>,
     /// The Deployment that controls it now.
     pub owner: Option<Uid>,
@@ -321,7 +303,7 @@ impl ReplicaSet {
 }
 
 /// A ReplicaSet as last observed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaSetNow {
     /// `spec.replicas` and the status' counts.
     pub counts: ReplicaSetCounts,
@@ -332,13 +314,10 @@ pub struct ReplicaSetNow {
     /// Annotation `desired-replicas`.
     pub desired_replicas: Option<u32>,
     /// Annotation `max-replicas`.
-    #[serde(skip)]
     pub max_replicas: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`.
-    #[serde(skip)]
     pub change_cause: Option<String>,
     /// Label `app.kubernetes.io/version`; empty when absent.
-    #[serde(skip)]
     pub version: String,
 }
 

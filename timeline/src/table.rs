@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::Uid;
 
 type Index = BTreeMap<(Uid, Uid), u32>;
@@ -116,22 +114,6 @@ impl<V: fmt::Debug> fmt::Debug for Table<V> {
 impl<V: PartialEq> PartialEq for Table<V> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.values().eq(other.values())
-    }
-}
-
-impl<V: Serialize> Serialize for Table<V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.values().collect::<Vec<_>>())
-    }
-}
-
-impl<'de, V: Deserialize<'de> + Keyed> Deserialize<'de> for Table<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut table = Self::default();
-        for value in Vec::<V>::deserialize(deserializer)? {
-            table.insert(value.uid(), value);
-        }
-        Ok(table)
     }
 }
 

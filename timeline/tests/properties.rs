@@ -15,7 +15,9 @@ use timeline::fact::{
     IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update,
 };
 use timeline::phase::PodState;
-use timeline::{Fact, Model, Retention, Timeline, Uid};
+use timeline::viewer::{DeploymentCopy, Taken};
+use timeline::wire::{self, Delta, Objects, Said, Snapshot};
+use timeline::{Change, Fact, Model, Retention, Timeline, Uid};
 
 /// One observation, small enough that runs of them meet each other.
 #[derive(Debug, Clone)]
@@ -210,10 +212,31 @@ fn existing(model: &Model) -> Vec<(Uid, PodState)> {
     model.pods.values().filter(|pod| pod.gone_millis().is_none()).map(|pod| (pod.uid, pod.state())).collect()
 }
 
-/// A model as it arrives at a viewer.
-fn travelled(model: &Model) -> Model {
-    let mut copy = timeline::frame::decode::<Model>(&timeline::frame::encode(model).unwrap()).unwrap();
-    copy.index();
+/// A delta that has travelled.
+fn travelled(from: u64, to: u64, changes: &[Change]) -> Delta {
+    let changes = changes.iter().filter_map(wire::Change::of).collect();
+    let delta = Delta { from, to, now_millis: 0, changes, news: None };
+    wire::decode(&wire::encode(&delta).unwrap()).unwrap()
+}
+
+/// Everything of a model as it arrives at a viewer, in a snapshot of each Deployment and the rest object by object.
+fn arrived(model: &Model, seq: u64) -> DeploymentCopy {
+    let mut copy = DeploymentCopy::default();
+    let snapshot = Snapshot {
+        epoch: 1,
+        seq,
+        now_millis: 0,
+        deployment: None,
+        looking_since_millis: 0,
+        objects: Objects::default(),
+        said: Said::default(),
+    };
+    copy.take_snapshot(snapshot);
+    let deployments = model.deployments.values().map(|known| Change::Deployment(Box::new(known.clone())));
+    let sets = model.replica_sets.values().map(|known| Change::ReplicaSet(Box::new(known.clone())));
+    let pods = model.pods.values().map(|known| Change::Pod(Box::new(known.clone())));
+    let whole: Vec<Change> = deployments.chain(sets).chain(pods).collect();
+    assert_eq!(copy.take_delta(travelled(seq, seq, &whole)), Taken::Fits);
     copy
 }
 
@@ -235,15 +258,14 @@ proptest! {
         after in proptest::collection::vec(event(), 0..20),
     ) {
         let (timeline, _) = play(&before);
-        let mut copy = travelled(timeline.model());
+        let mut copy = arrived(timeline.model(), timeline.seq());
         let all: Vec<Event> = before.iter().chain(&after).cloned().collect();
         let (later, changes) = play(&all);
-        for change in changes.iter().skip(timeline.seq() as usize).filter(|change| change.travels()) {
-            copy.apply_change(&timeline::frame::decode(&timeline::frame::encode(change).unwrap()).unwrap());
-        }
-        prop_assert_eq!(&copy, &travelled(later.model()));
+        let delta = travelled(timeline.seq(), later.seq(), &changes[timeline.seq() as usize..]);
+        prop_assert_eq!(copy.take_delta(delta), Taken::Fits);
+        prop_assert_eq!(&copy, &arrived(later.model(), later.seq()));
         for uid in later.model().deployments.keys() {
-            prop_assert_eq!(copy.only(*uid), travelled(&later.model().only(*uid)));
+            prop_assert_eq!(copy.model.only(*uid), Model::from(Objects::of(later.model(), *uid)));
         }
     }
 

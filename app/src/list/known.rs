@@ -1,8 +1,8 @@
 //! A list as the browser knows it: its lines, and the clocks of its clusters, carried on by the browser's own ticking. Pure: the
 //! browser's time is an argument.
 
-use timeline::frame::ServerFrame;
 use timeline::list::{Copy, News};
+use timeline::wire::ServerFrame;
 
 use crate::list::Ages;
 use crate::live::clock::Clock;

@@ -1,9 +1,9 @@
 //! What tests of lists and of the wall are about, made by hand.
 
-use timeline::frame::{Connection, ConnectionState};
 use timeline::list::ClusterState;
 use timeline::verdict::KubectlVerdict;
 use timeline::view::{Lately, Summary, Tone, Verdict};
+use timeline::wire::{Connection, ConnectionState};
 
 /// A cluster, and how it is reached.
 pub fn cluster(name: &str, state: ConnectionState) -> ClusterState {

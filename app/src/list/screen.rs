@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use leptos::prelude::*;
-use timeline::frame::{Position, Scope, ServerFrame};
 use timeline::list::{Query, Window};
+use timeline::wire::{Position, Scope, ServerFrame};
 
 use super::board::ListBoard;
 use super::memory::{Left, View};

@@ -1,8 +1,8 @@
 //! What is said of a list as a whole. Pure: times of day are told by whoever asks.
 
 use timeline::Millis;
-use timeline::frame::ConnectionState;
 use timeline::list::{ClusterState, Group, Overall, Query};
+use timeline::wire::ConnectionState;
 use timeline::words::{count, list, safe, sentence_end};
 
 use crate::connection::forbidden;

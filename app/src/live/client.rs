@@ -9,7 +9,7 @@ use leptos::leptos_dom::helpers::{IntervalHandle, WindowListenerHandle};
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
-use timeline::frame::{self, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
 
 use super::link::{Effect as Do, LinkEvent, LinkState, step};
 use super::socket::{Socket, SocketEvent};
@@ -248,7 +248,7 @@ impl Client {
     }
 
     fn hear(&self, bytes: &[u8]) {
-        match frame::decode_server(bytes) {
+        match wire::decode(bytes) {
             Ok(ServerFrame::Hello { protocol, build }) if protocol != PROTOCOL || build != self.0.live.build() => {
                 self.reload_for(&build);
             }

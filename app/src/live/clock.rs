@@ -1,7 +1,7 @@
 //! The page's clock: the server's time, carried on by the browser's own ticking. Pure: the browser's time is an argument.
 
 use timeline::Millis;
-use timeline::frame::Connection;
+use timeline::wire::Connection;
 
 /// The server's time may seem to be this much behind before the page believes it: as late as a frame may come. Times the speed.
 const JITTER_MILLIS: f64 = 400.0;
@@ -56,7 +56,7 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use timeline::frame::ConnectionState;
+    use timeline::wire::ConnectionState;
 
     use super::*;
 

@@ -8,7 +8,7 @@
 //!       └──────────────────┘ time is up, or the network is back
 //! ```
 
-use timeline::frame::HEARTBEAT_SECONDS;
+use timeline::wire::HEARTBEAT_SECONDS;
 
 /// Longest wait before another try, in milliseconds.
 const MAX_WAIT_MILLIS: f64 = 10_000.0;

@@ -1,6 +1,6 @@
 //! The browser's websocket: events go to one callback, their bytes are passed on.
 
-use timeline::frame::{self, ViewerFrame};
+use timeline::wire::{self, ViewerFrame};
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, MessageEvent, WebSocket};
 
@@ -39,7 +39,7 @@ impl Socket {
     }
 
     pub(super) fn send(&self, frame: &ViewerFrame) {
-        if let Ok(bytes) = frame::encode(frame) {
+        if let Ok(bytes) = wire::encode(frame) {
             let _ = self.socket.send_with_u8_array(&bytes); // a socket that breaks says so by closing
         }
     }

@@ -11,9 +11,9 @@ pub mod wall;
 mod tests {
     use leptos::prelude::*;
     use leptos_router::location::RequestUrl;
-    use timeline::frame::ConnectionState;
     use timeline::list::{ClusterState, Common, Entry, Group, Head, Line, News, Overall, Query, Window};
     use timeline::view::{Summary, Tone, Verdict};
+    use timeline::wire::ConnectionState;
 
     use crate::app::{App, AppProps};
     use crate::list::made;

@@ -7,7 +7,8 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
 use send_wrapper::SendWrapper;
-use timeline::frame::{Moment, Scope, Snapshot};
+use timeline::Uid;
+use timeline::wire::Scope;
 
 use crate::app::First;
 use crate::browser;
@@ -28,7 +29,7 @@ use crate::detail::Home;
 use crate::live::client::Live;
 use crate::motion::Motion;
 use crate::payload::{DeploymentPayload, Payload, title};
-use crate::rollout::board::{Board, Place, Shown, first_shown};
+use crate::rollout::board::{Board, Place, Rendered, Shown};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
 use crate::rollout::screen::RolloutScreen;
@@ -65,9 +66,6 @@ pub fn RolloutPage() -> impl IntoView {
     }
 }
 
-/// What the page begins with.
-type Begins = Option<(Snapshot, Option<Moment>)>;
-
 /// One Deployment.
 #[component]
 fn Rollout(
@@ -82,15 +80,18 @@ fn Rollout(
         name: place.name.clone(),
         uid: place.uid,
     };
-    let (board, drawn) = match &payload {
-        Some(payload) => (Board::rendered(payload), drawn(payload)),
+    let rendered = payload.as_ref().map(Rendered::from);
+    let (board, drawn) = match payload.as_ref().zip(rendered.as_ref()) {
+        Some((payload, rendered)) => {
+            let shown = rendered.shown();
+            (Board::rendered(payload, &shown), drawn(rendered.copy.deployment, shown))
+        }
         None => (Board::of(place.clone()), Drawn::nothing()),
     };
     let Drawn { picture, moving, sheet } = drawn;
-    let begins: Begins = payload.map(|payload| (payload.snapshot, payload.moment));
     let (controls, as_table, help) = (Controls::provide(), RwSignal::new(false), NodeRef::<html::Details>::new());
     provide_context(board);
-    come_alive(board, picture, begins, scope, controls);
+    come_alive(board, picture, rendered, scope, controls);
     let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page() };
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
@@ -167,21 +168,20 @@ impl Drawn {
     }
 }
 
-fn drawn(payload: &DeploymentPayload) -> Drawn {
-    let snapshot = &payload.snapshot;
-    let Shown { model, said, frame } = first_shown(snapshot, payload.moment.as_ref());
-    let scene = scene::scene(&model, snapshot.deployment, &said, frame, &Motion::default());
+fn drawn(deployment: Option<Uid>, shown: Shown) -> Drawn {
+    let Shown { model, said, frame } = shown;
+    let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (Moving::at(frame, scene.height), placed::sheet(&scene, &ticks, frame));
     Drawn { picture: Picture::drawn("", scene, &ticks, frame), moving, sheet }
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
-fn come_alive(board: Board, picture: Picture, begins: Begins, scope: Scope, controls: Controls) {
+fn come_alive(board: Board, picture: Picture, rendered: Option<Rendered>, scope: Scope, controls: Controls) {
     let live = Live::of_app();
     let told = Callback::new(move |(is_news, page_millis)| controls.panel.look_again(is_news, page_millis));
     let begin = move || {
-        let screen = RolloutScreen::new(board, picture, begins, told);
+        let screen = RolloutScreen::new(board, picture, rendered, told);
         controls.attach(screen.clone());
         for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
             let screen = SendWrapper::new(screen.clone());

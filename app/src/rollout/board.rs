@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use leptos::prelude::*;
-use timeline::frame::{Connection, Moment, Said, Snapshot};
 use timeline::view::{Tone, View};
+use timeline::viewer::DeploymentCopy;
+use timeline::wire::{Connection, Moment, Said};
 use timeline::{Millis, Model, Uid};
 
 use crate::live::link::LinkState;
@@ -95,18 +96,16 @@ impl Board {
 
     /// The board of a page that was just rendered.
     #[must_use]
-    pub fn rendered(payload: &DeploymentPayload) -> Self {
-        let snapshot = &payload.snapshot;
-        let Shown { said, frame, .. } = first_shown(snapshot, payload.moment.as_ref());
+    pub fn rendered(payload: &DeploymentPayload, shown: &Shown) -> Self {
         let board = Self::of(payload.place());
         board.is_known.set(true);
-        board.view.set(said.view.clone());
-        board.current.set(snapshot.said.view.as_ref().and_then(|view| view.revision));
+        board.view.set(shown.said.view.clone());
+        board.current.set(payload.snapshot.said.view.as_ref().and_then(|view| view.revision));
         board.connection.set(payload.connection.clone());
         let tenths = payload.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });
-        board.second.set(frame.now_millis.div_euclid(1000));
-        board.looking_since_millis.set(snapshot.looking_since_millis);
+        board.second.set(shown.frame.now_millis.div_euclid(1000));
+        board.looking_since_millis.set(payload.snapshot.looking_since_millis);
         board
     }
 
@@ -131,7 +130,7 @@ impl Board {
 
 /// What a page is rendered from: the present, or the moment that its link names.
 pub struct Shown<'p> {
-    /// The model then.
+    /// What there was then.
     pub model: Cow<'p, Model>,
     /// What was said then.
     pub said: Cow<'p, Said>,
@@ -139,19 +138,46 @@ pub struct Shown<'p> {
     pub frame: Frame,
 }
 
-/// What to render first.
-#[must_use]
-pub fn first_shown<'p>(snapshot: &'p Snapshot, moment: Option<&'p Moment>) -> Shown<'p> {
-    let now_millis = moment.map_or(snapshot.now_millis, |moment| moment.at_millis);
-    let (model, said) = match (moment, snapshot.deployment) {
-        (Some(moment), Some(uid)) => {
-            (Cow::Owned(snapshot.model.as_of(uid, moment.at_millis)), said_then(moment.said.as_ref(), &snapshot.said))
-        }
-        _ => (Cow::Borrowed(&snapshot.model), Cow::Borrowed(&snapshot.said)),
-    };
-    let deployment = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
-    let frame = Frame::unmeasured(now_millis, scale::window_millis(deployment, now_millis), snapshot.now_millis);
-    Shown { model, said, frame }
+/// What a page was rendered from, as a viewer holds it.
+pub struct Rendered {
+    /// The Deployment at present.
+    pub copy: DeploymentCopy,
+    /// The server's clock then.
+    pub told_millis: Millis,
+    /// The moment that the link names.
+    pub moment: Option<Moment>,
+}
+
+impl Rendered {
+    /// What there is of a page that the server did not render. Called in browsers.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None }
+    }
+
+    /// What to render first.
+    #[must_use]
+    pub fn shown(&self) -> Shown<'_> {
+        let Self { copy, told_millis, moment } = self;
+        let (told_millis, moment) = (*told_millis, moment.as_ref());
+        let now_millis = moment.map_or(told_millis, |moment| moment.at_millis);
+        let (model, said) = match (moment, copy.deployment) {
+            (Some(moment), Some(uid)) => {
+                (Cow::Owned(copy.model.as_of(uid, moment.at_millis)), said_then(moment.said.as_ref(), &copy.said))
+            }
+            _ => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
+        };
+        let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
+        let frame = Frame::unmeasured(now_millis, scale::window_millis(deployment, now_millis), told_millis);
+        Shown { model, said, frame }
+    }
+}
+
+impl From<&DeploymentPayload> for Rendered {
+    fn from(payload: &DeploymentPayload) -> Self {
+        let told_millis = payload.snapshot.now_millis;
+        Self { copy: payload.snapshot.clone().into(), told_millis, moment: payload.moment.clone() }
+    }
 }
 
 /// What was said at a moment, or that it is not known.

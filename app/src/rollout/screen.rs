@@ -6,11 +6,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use timeline::frame::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 use timeline::playback::Playback;
-use timeline::{Millis, Model, Uid};
+use timeline::viewer::{DeploymentCopy, Taken};
+use timeline::wire::{self, Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
+use timeline::{Millis, Uid};
 
-use super::board::{Board, said_then};
+use super::board::{Board, Rendered, said_then};
 use super::picture::{Moving, Picture, Told};
 use super::scroll::Scroll;
 use crate::browser::{matches, page_millis};
@@ -52,7 +53,7 @@ pub struct RolloutScreen(pub(super) Rc<Inner>);
 pub(super) struct Inner {
     pub(super) board: Board,
     pub(super) picture: Picture,
-    pub(super) copy: RefCell<Copy>,
+    pub(super) state: RefCell<State>,
     drawn: RefCell<Drawn>,
     /// Told when there are news or another moment is shown (true), and with every frame.
     pub(super) told: Callback<(bool, f64)>,
@@ -66,11 +67,9 @@ struct Drawn {
     moving: Moving,
 }
 
-pub(super) struct Copy {
-    pub(super) model: Model,
-    pub(super) said: Said,
-    pub(super) deployment: Option<Uid>,
-    position: Option<Position>,
+/// What the screen knows and shows.
+pub(super) struct State {
+    pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,
     /// The stretch of time shown, and the room for it.
     frame: Frame,
@@ -108,25 +107,11 @@ pub(super) struct Copy {
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
     #[must_use]
-    pub fn new(
-        board: Board,
-        picture: Picture,
-        first: Option<(Snapshot, Option<Moment>)>,
-        told: Callback<(bool, f64)>,
-    ) -> Self {
-        let (snapshot, moment) = match first {
-            Some((snapshot, moment)) => (Some(snapshot), moment),
-            None => (None, None),
-        };
-        let now_millis = snapshot.as_ref().map_or_else(crate::browser::now_millis, |snapshot| snapshot.now_millis);
+    pub fn new(board: Board, picture: Picture, first: Option<Rendered>, told: Callback<(bool, f64)>) -> Self {
+        let Rendered { copy, told_millis: now_millis, moment } = first.unwrap_or_else(Rendered::nothing);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
-        let model = snapshot.as_ref().map(|snapshot| &snapshot.model);
-        let deployment = snapshot.as_ref().and_then(|snapshot| snapshot.deployment);
-        let known = model.zip(deployment).and_then(|(model, uid)| model.deployments.get(&uid));
-        let window_millis = scale::window_millis(known, shown_millis);
-        let copy = Copy {
-            deployment,
-            position: snapshot.as_ref().map(|snapshot| Position { epoch: snapshot.epoch, seq: snapshot.seq }),
+        let window_millis = scale::window_millis(copy.deployment(), shown_millis);
+        let state = State {
             clock: Clock::new(now_millis, page_millis()),
             frame: Frame::unmeasured(shown_millis, window_millis, now_millis),
             is_linked: true,
@@ -145,12 +130,11 @@ impl RolloutScreen {
             zoom: 1.0,
             playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,
-            lines: snapshot.as_ref().map_or(0, |snapshot| snapshot.said.story.len()),
+            lines: copy.said.story.len(),
             question: moment.as_ref().map(|moment| Question::known(moment.at_millis)).unwrap_or_default(),
             then: moment,
             aim: None,
-            said: snapshot.as_ref().map(|snapshot| snapshot.said.clone()).unwrap_or_default(),
-            model: snapshot.map(|snapshot| snapshot.model).unwrap_or_default(),
+            copy,
         };
         let drawn = Drawn {
             canvas: picture.nodes.paint.get_untracked().and_then(Canvas::new),
@@ -158,63 +142,55 @@ impl RolloutScreen {
             moving: Moving::default(),
         };
         let screen =
-            Self(Rc::new(Inner { board, picture, copy: RefCell::new(copy), drawn: RefCell::new(drawn), told }));
+            Self(Rc::new(Inner { board, picture, state: RefCell::new(state), drawn: RefCell::new(drawn), told }));
         screen.set_pace(page_millis());
         screen
     }
 
     /// Follows something else from here on.
     pub fn aim(&self, scope: Scope) {
-        let mut copy = self.0.copy.borrow_mut();
-        (copy.model, copy.said, copy.deployment, copy.position) = (Model::default(), Said::default(), None, None);
-        (copy.motion, copy.is_crowded, copy.is_dirty) = (Motion::default(), false, true);
-        copy.aim = Some(scope);
+        let mut state = self.0.state.borrow_mut();
+        state.copy = DeploymentCopy::default();
+        (state.motion, state.is_crowded, state.is_dirty) = (Motion::default(), false, true);
+        state.aim = Some(scope);
         self.0.drawn.borrow_mut().scroll.begin_anew();
     }
 
     fn set_pace(&self, page_millis: f64) {
-        let mut copy = self.0.copy.borrow_mut();
-        let is_linked = copy.is_linked;
-        self.0.board.connection.with_untracked(|known| copy.clock.set_pace(known, is_linked, page_millis));
+        let mut state = self.0.state.borrow_mut();
+        let is_linked = state.is_linked;
+        self.0.board.connection.with_untracked(|known| state.clock.set_pace(known, is_linked, page_millis));
     }
 
     fn snapshot(&self, snapshot: Snapshot, page_millis: f64) {
-        let mut copy = self.0.copy.borrow_mut();
-        let is_other_life = copy.position.is_none_or(|position| position.epoch != snapshot.epoch);
-        if is_other_life {
-            copy.question.forget(); // another life tells other words of the same moment
-            copy.clock = Clock::new(snapshot.now_millis, page_millis);
+        let mut state = self.0.state.borrow_mut();
+        let (now_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
+        let is_first = state.copy.position().is_none();
+        let is_other_life = state.copy.take_snapshot(snapshot);
+        if is_first || is_other_life {
+            state.question.forget(); // another life tells other words of the same moment
+            state.clock = Clock::new(now_millis, page_millis);
         } else {
-            copy.clock.hear(snapshot.now_millis, page_millis);
+            state.clock.hear(now_millis, page_millis);
         }
-        let is_first = copy.position.is_none();
-        copy.position = Some(Position { epoch: snapshot.epoch, seq: snapshot.seq });
-        copy.deployment = snapshot.deployment;
-        copy.model = snapshot.model;
-        copy.said = snapshot.said;
         if is_first {
-            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-            copy.frame.window_millis = scale::window_millis(deployment, snapshot.now_millis);
+            state.frame.window_millis = scale::window_millis(state.copy.deployment(), now_millis);
         }
-        set_if_new(&self.0.board.looking_since_millis, snapshot.looking_since_millis);
+        set_if_new(&self.0.board.looking_since_millis, looking_since_millis);
         set_if_new(&self.0.board.is_known, true);
     }
 
     fn delta(&self, delta: Delta, page_millis: f64) -> Ask {
-        let mut copy = self.0.copy.borrow_mut();
-        let Some(position) = copy.position else {
-            return Ask::Nothing; // of what was followed before
-        };
-        if delta.from > position.seq {
-            return Ask::Snapshot;
+        let mut state = self.0.state.borrow_mut();
+        let now_millis = delta.now_millis;
+        match state.copy.take_delta(delta) {
+            Taken::Fits => {
+                state.clock.hear(now_millis, page_millis);
+                Ask::Nothing
+            }
+            Taken::Missed => Ask::Snapshot,
+            Taken::BeforeSnapshot => Ask::Nothing, // of what was followed before
         }
-        copy.clock.hear(delta.now_millis, page_millis);
-        copy.position = Some(Position { seq: delta.to.max(position.seq), ..position });
-        delta.changes.iter().for_each(|change| copy.model.apply_change(change));
-        if let Some(news) = delta.news {
-            copy.said.hear(news);
-        }
-        Ask::Nothing
     }
 
     /// Tells what is said now, and at the moment shown.
@@ -226,48 +202,50 @@ impl RolloutScreen {
 
     /// Draws everything anew; only what differs is touched.
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
-        let copy = &mut *self.0.copy.borrow_mut();
-        (copy.drawn_at, copy.is_dirty) = (page_millis, false);
-        let (model, said) = match moment.zip(copy.deployment) {
-            None => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
+        let state = &mut *self.0.state.borrow_mut();
+        (state.drawn_at, state.is_dirty) = (page_millis, false);
+        let (model, said) = match moment.zip(state.copy.deployment) {
+            None => (Cow::Borrowed(&state.copy.model), Cow::Borrowed(&state.copy.said)),
             Some((at, uid)) => {
                 // While an answer is on its way the last words stay; without a link none will come.
-                let said = match &copy.then {
-                    Some(then) if copy.is_linked || then.at_millis == at => said_then(then.said.as_ref(), &copy.said),
-                    None if copy.is_linked => Cow::Borrowed(&copy.said),
-                    _ => said_then(None, &copy.said),
+                let said = match &state.then {
+                    Some(then) if state.is_linked || then.at_millis == at => {
+                        said_then(then.said.as_ref(), &state.copy.said)
+                    }
+                    None if state.is_linked => Cow::Borrowed(&state.copy.said),
+                    _ => said_then(None, &state.copy.said),
                 };
-                (Cow::Owned(copy.model.as_of(uid, at)), said)
+                (Cow::Owned(state.copy.model.as_of(uid, at)), said)
             }
         };
-        self.tell_words(&copy.said, &said);
+        self.tell_words(&state.copy.said, &said);
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
-        let is_painted = copy.is_crowded && !copy.is_printing && !copy.is_on_paper;
-        let stretch = if copy.is_ribbon { (1.0 / copy.zoom).clamp(1.0, MOST_STRETCH) } else { 1.0 };
-        let height = (copy.frame.height * stretch).min(copy.frame.height.max(MOST_HEIGHT));
-        let frame = Frame { now_millis, is_painted, is_opened: stretch > 1.0, height, ..copy.frame };
-        let mut scene = scene::scene(&model, copy.deployment, &said, frame, &copy.motion);
-        copy.is_crowded = scene.pods > MOST_ELEMENTS;
-        let is_still = copy.is_calm || copy.is_crowded;
-        copy.motion.head_for(std::mem::take(&mut scene.targets), is_still, page_millis);
-        (copy.is_ribbon, copy.current) = (scene.is_ribbon, scene.current);
+        let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
+        let stretch = if state.is_ribbon { (1.0 / state.zoom).clamp(1.0, MOST_STRETCH) } else { 1.0 };
+        let height = (state.frame.height * stretch).min(state.frame.height.max(MOST_HEIGHT));
+        let frame = Frame { now_millis, is_painted, is_opened: stretch > 1.0, height, ..state.frame };
+        let mut scene = scene::scene(&model, state.copy.deployment, &said, frame, &state.motion);
+        state.is_crowded = scene.pods > MOST_ELEMENTS;
+        let is_still = state.is_calm || state.is_crowded;
+        state.motion.head_for(std::mem::take(&mut scene.targets), is_still, page_millis);
+        (state.is_ribbon, state.current) = (scene.is_ribbon, scene.current);
         let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
-        if copy.announced.1 != sentence && page_millis - copy.announced.0 > ANNOUNCE_MILLIS {
+        if state.announced.1 != sentence && page_millis - state.announced.0 > ANNOUNCE_MILLIS {
             self.0.board.announced.set(sentence.to_owned());
-            copy.announced = (page_millis, sentence.to_owned());
+            state.announced = (page_millis, sentence.to_owned());
         }
         if let Some(canvas) = &mut self.0.drawn.borrow_mut().canvas {
             canvas.show(std::mem::take(&mut scene.marks));
         }
-        self.0.picture.show(scene, copy.frame.base_millis);
-        copy.drawing_millis = crate::browser::page_millis() - page_millis;
+        self.0.picture.show(scene, state.frame.base_millis);
+        state.drawing_millis = crate::browser::page_millis() - page_millis;
     }
 
     /// Draws for paper, or for the screen again.
     pub fn print(&self, is_printing: bool) {
-        let mut copy = self.0.copy.borrow_mut();
-        (copy.is_printing, copy.is_dirty, copy.drawn_at) = (is_printing, true, f64::NEG_INFINITY);
-        drop(copy);
+        let mut state = self.0.state.borrow_mut();
+        (state.is_printing, state.is_dirty, state.drawn_at) = (is_printing, true, f64::NEG_INFINITY);
+        drop(state);
         self.animate(page_millis());
     }
 
@@ -278,16 +256,16 @@ impl RolloutScreen {
             return;
         };
         let above = f64::from(picture.offset_top());
-        let copy = &mut *self.0.copy.borrow_mut();
+        let state = &mut *self.0.state.borrow_mut();
         let scroll = &mut self.0.drawn.borrow_mut().scroll;
         set_if_new(&self.0.picture.width, scroll.width());
-        scroll.follow(copy.current, above);
-        copy.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
+        scroll.follow(state.current, above);
+        state.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
         let is_on_paper = matches("print");
-        (copy.is_dirty, copy.is_on_paper) = (copy.is_dirty || is_on_paper != copy.is_on_paper, is_on_paper);
-        let height = scroll.height().map_or(copy.frame.height, |height| (height - above).max(1.0));
-        if !is_on_paper && height.to_bits() != copy.frame.height.to_bits() {
-            (copy.frame.height, copy.is_dirty) = (height, true);
+        (state.is_dirty, state.is_on_paper) = (state.is_dirty || is_on_paper != state.is_on_paper, is_on_paper);
+        let height = scroll.height().map_or(state.frame.height, |height| (height - above).max(1.0));
+        if !is_on_paper && height.to_bits() != state.frame.height.to_bits() {
+            (state.frame.height, state.is_dirty) = (height, true);
         }
     }
 }
@@ -305,8 +283,8 @@ impl RolloutScreen {
 
     /// Tells what a ribbon shows at a place of the picture, in pixels.
     pub fn point(&self, x: f64, y: f64) {
-        let copy = self.0.copy.borrow();
-        let frame = copy.frame;
+        let state = self.0.state.borrow();
+        let frame = state.frame;
         let bands = self.0.picture.bands;
         let at_millis = frame.now_millis - ((frame.width - x) * frame.window_millis / frame.width) as Millis;
         let is_there =
@@ -315,19 +293,24 @@ impl RolloutScreen {
             .order_untracked()
             .into_iter()
             .find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)));
-        let told = found.zip(copy.deployment).map(|(key, deployment)| {
-            let replica_set = Some(Uid::from_bits(key)).filter(|uid| copy.model.replica_sets.get(uid).is_some());
-            Told { x, y, at_millis, counts: scene::counted(&copy.model, replica_set, deployment, at_millis, frame) }
+        let told = found.zip(state.copy.deployment).map(|(key, deployment)| {
+            let replica_set = Some(Uid::from_bits(key)).filter(|uid| state.copy.model.replica_sets.get(uid).is_some());
+            Told {
+                x,
+                y,
+                at_millis,
+                counts: scene::counted(&state.copy.model, replica_set, deployment, at_millis, frame),
+            }
         });
-        drop(copy);
+        drop(state);
         set_if_new(&self.0.picture.told, told);
     }
 
     /// A frame is about what is followed: one that was on its way when the viewer went elsewhere is not.
-    fn is_of(&self, model: &Model, deployment: Option<Uid>) -> bool {
-        let known = deployment.and_then(|uid| model.deployments.get(&uid));
+    fn is_of(&self, snapshot: &Snapshot) -> bool {
         self.0.board.place.with_untracked(|place| {
-            known.is_none_or(|known| known.name == place.name && known.namespace == place.namespace)
+            let is_it = |known: &wire::Deployment| known.name == place.name && known.namespace == place.namespace;
+            snapshot.objects.deployments.iter().all(is_it)
         })
     }
 
@@ -340,18 +323,18 @@ impl RolloutScreen {
 }
 
 impl Screen for RolloutScreen {
-    fn link(&self, state: LinkState, page_millis: f64) {
+    fn link(&self, link: LinkState, page_millis: f64) {
         let board = &self.0.board;
         let known = board.link.get_untracked();
-        if std::mem::discriminant(&known) != std::mem::discriminant(&state) || !state.is_live() {
-            set_if_new(&board.link, state);
+        if std::mem::discriminant(&known) != std::mem::discriminant(&link) || !link.is_live() {
+            set_if_new(&board.link, link);
         }
-        let mut copy = self.0.copy.borrow_mut();
-        copy.is_linked = !state.is_lost();
-        if !copy.is_linked {
-            copy.question.forget(); // no answer comes over a link that broke
+        let mut state = self.0.state.borrow_mut();
+        state.is_linked = !link.is_lost();
+        if !state.is_linked {
+            state.question.forget(); // no answer comes over a link that broke
         }
-        drop(copy);
+        drop(state);
         self.set_pace(page_millis);
     }
 
@@ -359,7 +342,7 @@ impl Screen for RolloutScreen {
         let mut ask = Ask::Nothing;
         for frame in frames {
             match frame {
-                ServerFrame::Snapshot(snapshot) if !self.is_of(&snapshot.model, snapshot.deployment) => {}
+                ServerFrame::Snapshot(snapshot) if !self.is_of(&snapshot) => {}
                 ServerFrame::Snapshot(snapshot) => {
                     ask = Ask::Nothing;
                     self.snapshot(*snapshot, page_millis);
@@ -372,54 +355,54 @@ impl Screen for RolloutScreen {
                 }
                 ServerFrame::Connection { cluster, connection } => self.connected(&cluster, connection, page_millis),
                 ServerFrame::Moment(moment) => {
-                    let mut copy = self.0.copy.borrow_mut();
-                    copy.question.answer(moment.at_millis);
-                    copy.then = Some(*moment);
+                    let mut state = self.0.state.borrow_mut();
+                    state.question.answer(moment.at_millis);
+                    state.then = Some(*moment);
                 }
-                ServerFrame::Heartbeat { now_millis } => self.0.copy.borrow_mut().clock.hear(now_millis, page_millis),
+                ServerFrame::Heartbeat { now_millis } => self.0.state.borrow_mut().clock.hear(now_millis, page_millis),
                 ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
             }
         }
-        let mut copy = self.0.copy.borrow_mut();
-        copy.is_dirty = true;
-        if copy.playback == Playback::Live {
+        let mut state = self.0.state.borrow_mut();
+        state.is_dirty = true;
+        if state.playback == Playback::Live {
             // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of
             // are all that is seen of it.
-            self.tell_words(&copy.said, &copy.said);
+            self.tell_words(&state.copy.said, &state.copy.said);
         }
-        drop(copy);
+        drop(state);
         self.0.told.run((true, page_millis));
         ask
     }
 
     fn animate(&self, page_millis: f64) -> Ask {
         let board = &self.0.board;
-        if page_millis - self.0.copy.borrow().measured_at > MEASURE_MILLIS {
-            self.0.copy.borrow_mut().measured_at = page_millis;
+        if page_millis - self.0.state.borrow().measured_at > MEASURE_MILLIS {
+            self.0.state.borrow_mut().measured_at = page_millis;
             self.measure();
         }
         let (now_millis, moment, wanted, is_due) = {
-            let copy = &mut *self.0.copy.borrow_mut();
-            let live_millis = copy.clock.now_millis(page_millis);
-            copy.playback = copy.playback.settled(page_millis, live_millis);
-            let moment = copy.playback.moment(page_millis, live_millis);
+            let state = &mut *self.0.state.borrow_mut();
+            let live_millis = state.clock.now_millis(page_millis);
+            state.playback = state.playback.settled(page_millis, live_millis);
+            let moment = state.playback.moment(page_millis, live_millis);
             let now_millis = moment.unwrap_or(live_millis);
-            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-            let wanted = scale::zoomed(scale::window_millis(deployment, now_millis), copy.zoom);
-            let is_moving =
-                copy.motion.advance(page_millis) || copy.is_dirty || matches!(copy.playback, Playback::Playing { .. });
-            let ribbon = RIBBON_MILLIS.max(copy.drawing_millis * RIBBON_SHARE);
-            let pace = match (copy.is_ribbon, copy.is_crowded) {
+            let wanted = scale::zoomed(scale::window_millis(state.copy.deployment(), now_millis), state.zoom);
+            let is_moving = state.motion.advance(page_millis)
+                || state.is_dirty
+                || matches!(state.playback, Playback::Playing { .. });
+            let ribbon = RIBBON_MILLIS.max(state.drawing_millis * RIBBON_SHARE);
+            let pace = match (state.is_ribbon, state.is_crowded) {
                 (true, _) => ribbon,
                 (_, true) => CROWD_MILLIS,
                 _ => 0.0,
             };
             // Bars leave the picture by time alone.
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
-            (now_millis, moment, wanted, page_millis - copy.drawn_at > pace)
+            (now_millis, moment, wanted, page_millis - state.drawn_at > pace)
         };
         let frame = {
-            let frame = &mut self.0.copy.borrow_mut().frame;
+            let frame = &mut self.0.state.borrow_mut().frame;
             let off = wanted - frame.window_millis;
             frame.window_millis = if off.abs() < 50.0 { wanted } else { frame.window_millis + off * ZOOM_STEP };
             frame.now_millis = now_millis;
@@ -432,13 +415,13 @@ impl Screen for RolloutScreen {
         self.time_passes(frame);
         self.tell_time(moment);
         self.0.told.run((false, page_millis));
-        if let Some(scope) = self.0.copy.borrow_mut().aim.take() {
+        if let Some(scope) = self.0.state.borrow_mut().aim.take() {
             return Ask::Follow(Box::new(scope));
         }
         self.ask(moment, page_millis)
     }
 
     fn position(&self) -> Option<Position> {
-        self.0.copy.borrow().position
+        self.0.state.borrow().copy.position()
     }
 }

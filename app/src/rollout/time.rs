@@ -22,9 +22,8 @@ const BEFORE_MILLIS: Millis = 15_000;
 impl RolloutScreen {
     /// What the slider reaches: from a little before the last rollout to the present, and farther back if the moment is.
     fn reach(&self, moment: Option<Millis>) -> Millis {
-        let copy = self.0.copy.borrow();
-        let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-        let Some(deployment) = deployment else { return 0 };
+        let state = self.0.state.borrow();
+        let Some(deployment) = state.copy.deployment() else { return 0 };
         let first = deployment.known_since_millis();
         let began = deployment.rollouts.last().and_then(|rollout| rollout.started_millis);
         let from = began.map_or(first, |began| (began - BEFORE_MILLIS).max(first));
@@ -32,23 +31,23 @@ impl RolloutScreen {
     }
 
     fn live_millis(&self) -> Millis {
-        self.0.copy.borrow().clock.now_millis(page_millis())
+        self.0.state.borrow().clock.now_millis(page_millis())
     }
 
     fn moment(&self) -> Option<Millis> {
-        self.0.copy.borrow().playback.moment(page_millis(), self.live_millis())
+        self.0.state.borrow().playback.moment(page_millis(), self.live_millis())
     }
 
     fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
         let live_millis = self.live_millis();
-        let mut copy = self.0.copy.borrow_mut();
-        if copy.playback == Playback::Live {
-            copy.lines = copy.said.story.len();
+        let mut state = self.0.state.borrow_mut();
+        if state.playback == Playback::Live {
+            state.lines = state.copy.said.story.len();
         }
-        copy.playback = next(copy.playback, page_millis(), live_millis, copy.speed);
-        copy.is_dirty = true;
-        drop(copy);
-        if !matches!(self.0.copy.borrow().playback, Playback::Playing { .. }) {
+        state.playback = next(state.playback, page_millis(), live_millis, state.speed);
+        state.is_dirty = true;
+        drop(state);
+        if !matches!(self.0.state.borrow().playback, Playback::Playing { .. }) {
             remember(self.moment());
             self.0.told.run((true, page_millis()));
         }
@@ -67,9 +66,8 @@ impl RolloutScreen {
     /// To a moment, not before anything is known.
     pub fn seek(&self, to_millis: Millis) {
         let first = {
-            let copy = self.0.copy.borrow();
-            let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
-            deployment.map_or(to_millis, Deployment::known_since_millis)
+            let state = self.0.state.borrow();
+            state.copy.deployment().map_or(to_millis, Deployment::known_since_millis)
         };
         self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
@@ -84,9 +82,10 @@ impl RolloutScreen {
     pub fn step(&self, is_forward: bool) {
         let at = self.moment().unwrap_or_else(|| self.live_millis());
         let to = {
-            let copy = self.0.copy.borrow();
-            let pods = copy.model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
-            let sets = copy.model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
+            let state = self.0.state.borrow();
+            let pods = state.copy.model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
+            let sets =
+                state.copy.model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
             playback::step(pods.chain(sets), at, is_forward)
         };
         self.arrive(to, is_forward);
@@ -96,8 +95,8 @@ impl RolloutScreen {
     pub fn step_rollout(&self, is_forward: bool) {
         let at = self.moment().unwrap_or_else(|| self.live_millis());
         let to = {
-            let copy = self.0.copy.borrow();
-            let rollouts = copy.model.deployments.values().flat_map(|known| &known.rollouts);
+            let state = self.0.state.borrow();
+            let rollouts = state.copy.model.deployments.values().flat_map(|known| &known.rollouts);
             playback::step(rollouts.filter_map(|rollout| rollout.started_millis), at, is_forward)
         };
         self.arrive(to, is_forward);
@@ -105,9 +104,9 @@ impl RolloutScreen {
 
     /// Shows more time, or less; `None` fits the rollout again.
     pub fn zoom(&self, factor: Option<f64>) {
-        let mut copy = self.0.copy.borrow_mut();
-        copy.zoom = factor.map_or(1.0, |factor| (copy.zoom * factor).clamp(1.0 / MOST_ZOOM, MOST_ZOOM));
-        copy.is_dirty = true;
+        let mut state = self.0.state.borrow_mut();
+        state.zoom = factor.map_or(1.0, |factor| (state.zoom * factor).clamp(1.0 / MOST_ZOOM, MOST_ZOOM));
+        state.is_dirty = true;
     }
 
     fn arrive(&self, to: Option<Millis>, is_forward: bool) {
@@ -126,18 +125,18 @@ impl RolloutScreen {
 
     /// At another speed.
     pub fn pace(&self, speed: f64) {
-        self.0.copy.borrow_mut().speed = speed;
+        self.0.state.borrow_mut().speed = speed;
         self.play(|playback, clock, live, _| playback.paced(clock, live, speed));
     }
 
     /// Tells the controls of time what is shown.
     pub(super) fn tell_time(&self, moment: Option<Millis>) {
         let (from, live) = (self.reach(moment), self.live_millis());
-        let copy = self.0.copy.borrow();
+        let state = self.0.state.borrow();
         let time = Time {
             tenths: moment.map(|at| at.div_euclid(100)),
-            is_playing: matches!(copy.playback, Playback::Playing { .. }),
-            news: if moment.is_some() { copy.said.story.len().saturating_sub(copy.lines) } else { 0 },
+            is_playing: matches!(state.playback, Playback::Playing { .. }),
+            news: if moment.is_some() { state.copy.said.story.len().saturating_sub(state.lines) } else { 0 },
         };
         set_if_new(&self.0.board.time, time);
         let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
@@ -146,9 +145,9 @@ impl RolloutScreen {
 
     /// Asks what was said at a moment, as long as somebody can answer.
     pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Ask {
-        let mut copy = self.0.copy.borrow_mut();
-        let shown = moment.filter(|_| copy.is_linked);
-        shown.and_then(|at| copy.question.ask(at, page_millis)).map_or(Ask::Nothing, Ask::Moment)
+        let mut state = self.0.state.borrow_mut();
+        let shown = moment.filter(|_| state.is_linked);
+        shown.and_then(|at| state.question.ask(at, page_millis)).map_or(Ask::Nothing, Ask::Moment)
     }
 
     /// A link to what is shown.
@@ -156,7 +155,7 @@ impl RolloutScreen {
         let origin = window().location().origin().unwrap_or_default();
         let Place { cluster, namespace, name, .. } = self.0.board.place.get_untracked();
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
-        let uid = self.0.copy.borrow().deployment;
+        let uid = self.0.state.borrow().copy.deployment;
         let mut link = match uid {
             Some(uid) => address::permanent(&cluster, &namespace, &name, uid, revision),
             None => address::deployment(&cluster, &namespace, &name),

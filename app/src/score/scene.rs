@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use timeline::frame::Said;
 use timeline::model::{Deployment, Pod};
 use timeline::phase::PodState;
 use timeline::story::{Line, LineKind};
 use timeline::view::View;
+use timeline::wire::Said;
 use timeline::{Millis, Model, Uid};
 
 use super::bars;

@@ -1,8 +1,8 @@
 //! How old the news of a tile is.
 
 use timeline::Millis;
-use timeline::frame::ConnectionState;
 use timeline::list::{ClusterState, Entry};
+use timeline::wire::ConnectionState;
 use timeline::words::age;
 
 use crate::zone::Zone;

@@ -11,8 +11,8 @@ pub mod stage;
 pub mod tones;
 
 use timeline::Millis;
-use timeline::frame::ConnectionState;
 use timeline::list::{ClusterState, Copy, Entry, Group, Overall};
+use timeline::wire::ConnectionState;
 use timeline::words::{list, safe};
 
 use crate::connection::state_words;

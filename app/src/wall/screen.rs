@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use timeline::frame::{Position, Scope, ServerFrame};
 use timeline::list::{Copy, Entry, Group, Window};
+use timeline::wire::{Position, Scope, ServerFrame};
 
 use super::age::Age;
 use super::board::{Seat, WallBoard};

@@ -7,8 +7,8 @@ use app::preview::escaped;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use timeline::frame::ConnectionState;
 use timeline::view::{self, Now, Tone};
+use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
 use crate::state::Rollcast;

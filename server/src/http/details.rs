@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use timeline::change::Subject;
 use timeline::view::Now;
 use timeline::words::safe;
-use timeline::{Change, Millis, Model, Uid, frame};
+use timeline::{Change, Millis, Model, Uid, wire};
 
 use super::pages::{self, Malformed, Parameters};
 use crate::hub::{Address, Reader};
@@ -155,7 +155,7 @@ fn plain(status: StatusCode, why: &str) -> Response {
 
 /// A detail, for a page that shows it beside its picture.
 fn part(detail: &Detail) -> Response {
-    match frame::encode(detail) {
+    match wire::encode(detail) {
         Ok(bytes) => ([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, "no-store")], bytes).into_response(),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }

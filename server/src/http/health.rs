@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 
 use crate::state::Rollcast;
 

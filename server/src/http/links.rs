@@ -85,9 +85,10 @@ pub(super) async fn deployment(
     let Ok(snapshot) = hub.page(&address).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
-    let found = snapshot.deployment.and_then(|uid| snapshot.model.deployments.get(&uid));
+    let model = Model::from(snapshot.objects.clone());
+    let found = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
     let meaning = match found {
-        Some(deployment) => meaning(&snapshot.model, deployment, named, &page, snapshot.now_millis),
+        Some(deployment) => meaning(&model, deployment, named, &page, snapshot.now_millis),
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
             let why = format!(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 
 use crate::hub::Handle;
 use crate::state::Rollcast;

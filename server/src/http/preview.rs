@@ -10,6 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use resvg::{tiny_skia, usvg};
+use timeline::viewer::DeploymentCopy;
 
 use crate::assets;
 use crate::hub::Address;
@@ -70,7 +71,8 @@ async fn drawing(rollcast: &Rollcast, (cluster, namespace, name): &Place) -> Opt
     let address = Address { namespace: namespace.clone(), name: name.clone(), uid: None };
     let snapshot = rollcast.clusters.get(cluster)?.page(&address).await.ok()?;
     let place = format!("{namespace} / {name}");
-    Some(preview::svg(&snapshot.model, snapshot.deployment?, &snapshot.said, snapshot.now_millis, &place))
+    let now_millis = snapshot.now_millis;
+    preview::svg(&DeploymentCopy::from(snapshot), now_millis, &place)
 }
 
 fn image(media_type: &'static str, bytes: Bytes) -> Response {

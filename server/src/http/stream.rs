@@ -1,4 +1,4 @@
-//! The websocket `/api/v1/stream`: postcard frames as `timeline::frame` defines them.
+//! The websocket `/api/v1/stream`: postcard frames as `timeline::wire` defines them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use timeline::frame::MAX_VIEWER_FRAME;
+use timeline::wire::MAX_VIEWER_FRAME;
 
 use super::guard;
 use crate::session;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use timeline::Millis;
 use timeline::fact::Kind;
-use timeline::frame::{Connection, ConnectionState, Forbidden};
+use timeline::wire::{Connection, ConnectionState, Forbidden};
 
 use crate::source::Health;
 

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use timeline::Millis;
-use timeline::frame::{Connection, Position};
+use timeline::wire::{Connection, Position};
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::watch as signal;
 

@@ -20,9 +20,9 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use timeline::document::{self, Document};
-use timeline::frame::{Connection, ConnectionState, Moment, Position, Snapshot};
 use timeline::model::Deployment;
 use timeline::view::Summary;
+use timeline::wire::{Connection, ConnectionState, Moment, Position, Snapshot};
 use timeline::{Fact, History, Millis, Model, Retention, Timeline, Uid};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use timeline::change::Subject;
 use timeline::fact::Seen;
-use timeline::frame::{Connection, ConnectionState, Moment, Position, Said, Snapshot};
 use timeline::view::{self, Now, Tone};
+use timeline::wire::{Connection, ConnectionState, Moment, Objects, Position, Said, Snapshot};
 use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, story};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
@@ -435,7 +435,7 @@ impl Hub {
             now_millis: self.clock.now_millis(),
             deployment,
             looking_since_millis: self.looking_since_millis,
-            model: deployment.map(|uid| model.only(uid)).unwrap_or_default(),
+            objects: deployment.map(|uid| Objects::of(model, uid)).unwrap_or_default(),
             said: self.said(deployment),
         }
     }

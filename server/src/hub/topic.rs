@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use timeline::frame::{self, Delta, News, Said, ServerFrame, Snapshot};
+use timeline::wire::{self, Delta, News, Said, ServerFrame, Snapshot};
 use timeline::{Change, Millis, Uid};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ pub(super) struct Topic {
     frames: broadcast::Sender<Bytes>,
     /// Number of the last change that was sent.
     sent: u64,
-    pending: Vec<Change>,
+    pending: Vec<wire::Change>,
     /// Changes alone would not tell the story: send everything.
     anew: bool,
     /// The last snapshot, encoded, and where it stands.
@@ -87,9 +87,7 @@ impl Topic {
     pub(super) fn push(&mut self, change: &Change) {
         self.is_said_old = true;
         self.is_verdict_new |= matches!(change, Change::Verdict(..));
-        if change.travels() {
-            self.pending.push(change.clone());
-        }
+        self.pending.extend(wire::Change::of(change));
     }
 
     pub(super) fn renew(&mut self, deployment: Option<Uid>) {
@@ -168,7 +166,7 @@ impl Topic {
 
 /// Encodes a frame to share.
 pub(super) fn encode(frame: &ServerFrame) -> Option<Bytes> {
-    match frame::encode(frame) {
+    match wire::encode(frame) {
         Ok(bytes) => Some(bytes.into()),
         Err(error) => {
             tracing::error!(%error, "a frame could not be encoded");

@@ -123,9 +123,9 @@ impl Listed {
 mod tests {
     use super::*;
     use timeline::Uid;
-    use timeline::frame::Connection;
     use timeline::verdict::KubectlVerdict;
     use timeline::view::{Tone, Verdict};
+    use timeline::wire::Connection;
 
     const NOW: Millis = 10_000_000;
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::select_all;
-use timeline::frame::Connection;
 use timeline::list::{ClusterState, Query};
+use timeline::wire::Connection;
 use tokio::sync::watch as signal;
 
 pub use choose::{Chosen, Source, choose};

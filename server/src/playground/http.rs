@@ -13,7 +13,7 @@ use axum::routing::get;
 use futures::stream::Stream;
 use simcluster::action::Choice;
 use simcluster::api::Cluster;
-use timeline::frame;
+use timeline::wire;
 use timeline::words::safe;
 
 use super::{Playground, controls};
@@ -86,7 +86,7 @@ async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(for
     if !takes_bytes {
         return Redirect::to(&playground.page()).into_response();
     }
-    match frame::encode(&Answer { playground: playground.strip(), is_new }) {
+    match wire::encode(&Answer { playground: playground.strip(), is_new }) {
         Ok(bytes) => ([(header::CONTENT_TYPE, BYTES), (header::CACHE_CONTROL, "no-store")], bytes).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 use tokio::time::Instant;
 
 use crate::clock::OwnClock;

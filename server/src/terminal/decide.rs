@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use timeline::Uid;
-use timeline::frame::ConnectionState;
 use timeline::verdict::KubectlVerdict;
 use timeline::view::View;
+use timeline::wire::ConnectionState;
 
 use super::follower::Follower;
 use super::plain;
@@ -73,9 +73,9 @@ impl Waiting {
         if let Some(missing) = forbidden.find(|missing| is_needed(&missing.resource) && is_here(&missing.namespace)) {
             return Some(Decision::Blind(format!("may not {} {}", missing.verb, missing.resource)));
         }
-        let view = follower.said.view.as_ref();
+        let view = follower.copy.said.view.as_ref();
         let is_gone = view.is_none_or(|view| view.verdict.kubectl == KubectlVerdict::Gone);
-        let there = follower.deployment.filter(|_| !is_gone);
+        let there = follower.copy.deployment.filter(|_| !is_gone);
         self.was_there |= there.is_some();
         if now < settled_at && !is_deadline {
             return None;
@@ -93,7 +93,7 @@ impl Waiting {
 
     /// The Deployment that has the name now is another one than was waited for.
     pub(super) fn is_other(&self, follower: &Follower) -> bool {
-        self.uid.is_some() && follower.deployment.is_some() && self.uid != follower.deployment
+        self.uid.is_some() && follower.copy.deployment.is_some() && self.uid != follower.copy.deployment
     }
 }
 
@@ -112,9 +112,9 @@ mod tests {
     use std::time::Duration;
 
     use timeline::Timeline;
-    use timeline::frame::{Connection, Forbidden, Said, ServerFrame, Snapshot};
     use timeline::model::Model;
     use timeline::view::{self, Now};
+    use timeline::wire::{Connection, Forbidden, Objects, Said, ServerFrame, Snapshot};
 
     use super::super::feed::Heard;
     use super::super::follower::MAY_LAG;
@@ -158,7 +158,7 @@ mod tests {
         }
 
         fn nothing(&mut self) -> Option<Decision> {
-            self.holds(None, Model::default(), Said::default())
+            self.holds(None, Objects::default(), Said::default())
         }
 
         /// A snapshot with the Deployment of that number, of which so many replicas of 2 are updated.
@@ -172,10 +172,10 @@ mod tests {
             let mut timeline = Timeline::new();
             timeline.apply(1_000, object.fact(timeline::fact::Seen::Added).unwrap().unwrap());
             let view = view::view(timeline.model(), uid, Now { millis: 1_000, skew_millis: 0 });
-            self.holds(Some(uid), timeline.model().only(uid), Said { view, story: Vec::new() })
+            self.holds(Some(uid), Objects::of(timeline.model(), uid), Said { view, story: Vec::new() })
         }
 
-        fn holds(&mut self, deployment: Option<Uid>, model: Model, said: Said) -> Option<Decision> {
+        fn holds(&mut self, deployment: Option<Uid>, objects: Objects, said: Said) -> Option<Decision> {
             let (epoch, now_millis) = (self.epoch, 1_000);
             let looking_since_millis = 0;
             self.frame(ServerFrame::Snapshot(Box::new(Snapshot {
@@ -184,7 +184,7 @@ mod tests {
                 now_millis,
                 deployment,
                 looking_since_millis,
-                model,
+                objects,
                 said,
             })))
         }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use timeline::frame::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::list::{self, MOST_LINES, Query, Window};
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
@@ -61,7 +61,7 @@ pub(super) enum FeedError {
     Hub(#[from] HubEnded),
     /// A frame of the hub could not be read.
     #[error(transparent)]
-    Unreadable(#[from] frame::Unreadable),
+    Unreadable(#[from] wire::Unreadable),
 }
 
 /// Frames that may wait to be looked at.
@@ -101,7 +101,7 @@ type Out = mpsc::Sender<Result<Heard, FeedError>>;
 async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
     let address = Address { namespace: namespace.to_owned(), name: name.to_owned(), uid: None };
     let (first, mut followed) = hub.follow(address, None).await?;
-    let mut frame = frame::decode_server(&first.frame)?;
+    let mut frame = wire::decode(&first.frame)?;
     loop {
         if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
             return Ok(());
@@ -111,9 +111,9 @@ async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Res
             () = out.closed() => return Ok(()),
         };
         frame = match told {
-            Told::Frame(bytes) => frame::decode_server(&bytes)?,
+            Told::Frame(bytes) => wire::decode(&bytes)?,
             Told::Connection(connection) => ServerFrame::Connection { cluster: hub.name().to_owned(), connection },
-            Told::Missed => frame::decode_server(&followed.anew().await?.frame)?,
+            Told::Missed => wire::decode(&followed.anew().await?.frame)?,
         };
     }
 }
@@ -232,7 +232,7 @@ async fn subscribe(address: &str, scope: Scope) -> Result<Socket, String> {
 }
 
 async fn say(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
-    let bytes = frame::encode(frame).map_err(|error| error.to_string())?;
+    let bytes = wire::encode(frame).map_err(|error| error.to_string())?;
     let sent = tokio::time::timeout(OPENING, socket.send(Message::Binary(bytes.into()))).await;
     sent.map_err(|_| SILENT.to_owned())?.map_err(|error| error.to_string())
 }
@@ -243,7 +243,7 @@ async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
             tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it says nothing any more".to_owned())?;
         match message {
             Some(Ok(Message::Binary(bytes))) => {
-                return frame::decode_server(&bytes).map_err(|error| error.to_string());
+                return wire::decode(&bytes).map_err(|error| error.to_string());
             }
             Some(Ok(Message::Close(_))) | None => return Err("it closed the connection".to_owned()),
             Some(Ok(_)) => {}

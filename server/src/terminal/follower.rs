@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use timeline::frame::{Connection, ConnectionState, Delta, Said, ServerFrame, Snapshot};
-use timeline::model::Deployment;
-use timeline::{Millis, Model, Uid};
+use timeline::Millis;
+use timeline::viewer::{DeploymentCopy, Taken};
+use timeline::wire::{Connection, ConnectionState, Delta, ServerFrame, Snapshot};
 
 use super::feed::Heard;
 
@@ -15,12 +15,8 @@ pub(super) const MAY_LAG: Duration = Duration::from_secs(1);
 /// What is known of one Deployment.
 #[derive(Default)]
 pub(super) struct Follower {
-    /// Its timeline.
-    pub model: Model,
-    /// The Deployment; `None` when there is none of that name.
-    pub deployment: Option<Uid>,
-    /// What is said of it.
-    pub said: Said,
+    /// It and what is said of it.
+    pub copy: DeploymentCopy,
     /// How its source gets on with the cluster; `None` before the first word.
     pub connection: Option<Connection>,
     /// Why there is no connection to the server.
@@ -33,7 +29,6 @@ pub(super) struct Follower {
     may_lag: bool,
     /// Since when what is known is how it is.
     live_since: Option<Instant>,
-    position: Option<(u64, u64)>,
     clock: Option<(Millis, Instant)>,
 }
 
@@ -79,38 +74,25 @@ impl Follower {
     }
 
     fn snapshot(&mut self, snapshot: Snapshot, arrived: Instant) {
-        if self.position.is_some_and(|(epoch, _)| epoch != snapshot.epoch) {
-            self.live_since = None; // another life: what it knows begins now
-        }
         self.clock = Some((snapshot.now_millis, arrived));
         (self.has_snapshot, self.is_current) = (true, true);
-        self.position = Some((snapshot.epoch, snapshot.seq));
-        self.deployment = snapshot.deployment;
-        self.model = snapshot.model;
-        self.said = snapshot.said;
+        if self.copy.take_snapshot(snapshot) {
+            self.live_since = None; // another life: what it knows begins now
+        }
     }
 
     fn delta(&mut self, delta: Delta, arrived: Instant) -> bool {
-        let Some((_, seq)) = self.position.as_mut().filter(|(_, seq)| delta.from <= *seq) else {
-            return false;
-        };
-        *seq = delta.to.max(*seq);
-        self.clock = Some((delta.now_millis, arrived));
-        delta.changes.iter().for_each(|change| self.model.apply_change(change));
-        if let Some(news) = delta.news {
-            self.said.hear(news);
+        let now_millis = delta.now_millis;
+        let fits = self.copy.take_delta(delta) == Taken::Fits;
+        if fits {
+            self.clock = Some((now_millis, arrived));
         }
-        true
+        fits
     }
 
     /// What is known came over a connection that is no more.
     fn begin_anew(&mut self) {
         (self.connection, self.is_current) = (None, false);
-    }
-
-    /// The Deployment's part of the timeline.
-    pub(super) fn deployment(&self) -> Option<&Deployment> {
-        self.model.deployments.get(&self.deployment?)
     }
 
     /// The server's clock, as far as it was told.

@@ -33,7 +33,7 @@ pub(super) fn picture(
     now: Millis,
 ) -> Vec<Line<'static>> {
     let mut lines = vec![header(follower, place)];
-    let Some(deployment) = follower.deployment() else {
+    let Some(deployment) = follower.copy.deployment() else {
         lines.push(Line::raw(""));
         lines.push(Line::raw(if follower.is_live() {
             "There is no such Deployment yet. It is shown as soon as it appears.".to_owned()
@@ -42,7 +42,7 @@ pub(super) fn picture(
         }));
         return lines;
     };
-    if let Some(view) = &follower.said.view {
+    if let Some(view) = &follower.copy.said.view {
         lines.extend(verdict(view, width, now));
     }
     let blocks = blocks(follower, deployment.uid);
@@ -61,7 +61,7 @@ pub(super) fn picture(
     lines.push(Line::raw(""));
     let left = height.saturating_sub(lines.len() + 1).max(STORY_LINES);
     lines.push(Line::styled("What the controllers did", Style::new().add_modifier(Modifier::BOLD)));
-    let story = &follower.said.story;
+    let story = &follower.copy.said.story;
     let skip = story.len().saturating_sub(left);
     for told in story.iter().skip(skip) {
         let style = match told.kind {
@@ -121,7 +121,7 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
 
 /// Revisions with something to show, the current one last, then the pods out of rotation.
 fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
-    let model = &follower.model;
+    let model = &follower.copy.model;
     let Some(deployment) = model.deployments.get(&uid) else {
         return Vec::new();
     };
@@ -281,9 +281,9 @@ mod tests {
         timeline.tick(until);
         let uid = *timeline.model().deployments.keys().next().unwrap();
         let mut follower = Follower::default();
-        (follower.model, follower.deployment) = (timeline.model().only(uid), Some(uid));
-        follower.said.view = view::view(timeline.model(), uid, Now { millis: until, skew_millis: 0 });
-        follower.said.story = story::story(timeline.model(), uid);
+        (follower.copy.model, follower.copy.deployment) = (timeline.model().only(uid), Some(uid));
+        follower.copy.said.view = view::view(timeline.model(), uid, Now { millis: until, skew_millis: 0 });
+        follower.copy.said.story = story::story(timeline.model(), uid);
         let lines = picture(&follower, "shop/web in test", width, height, until);
         lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
     }

@@ -137,19 +137,19 @@ pub(super) fn tell(told: &mut Told, follower: &Follower, out: &mut impl Write) -
     if follower.is_connecting() {
         return out.flush(); // parts of lists are no story
     }
-    if follower.is_live() && follower.deployment.is_none() && !told.was_missing {
+    if follower.is_live() && follower.copy.deployment.is_none() && !told.was_missing {
         told.was_missing = true;
         writeln!(out, "{}  There is no such Deployment yet.", clock(now))?;
     }
-    for line in &follower.said.story {
+    for line in &follower.copy.said.story {
         if !told.lines.contains(line) {
             writeln!(out, "{}  {:8}  {}", clock(line.at_millis), line.kind.name(), plain(&line.text))?;
         }
     }
-    if told.lines != follower.said.story {
-        told.lines.clone_from(&follower.said.story);
+    if told.lines != follower.copy.said.story {
+        told.lines.clone_from(&follower.copy.said.story);
     }
-    if let Some(view) = &follower.said.view {
+    if let Some(view) = &follower.copy.said.view {
         let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));
         if told.verdict != verdict {
             let last = if follower.is_live() { "" } else { "Last seen: " };

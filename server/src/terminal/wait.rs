@@ -209,7 +209,7 @@ fn common(a: &str, b: &str) -> usize {
 
 /// What is said of how it ended: the verdict, why, and evidence.
 fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
-    let view = follower.said.view.as_ref();
+    let view = follower.copy.said.view.as_ref();
     match (ended, view) {
         (Ended::TimedOut, _) if !follower.is_live() => {
             let seen = match view {

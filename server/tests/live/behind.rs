@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::program::serve;

@@ -14,7 +14,7 @@ use server::source::Pace;
 use server::source::credentials::Credentials;
 use server::source::kubeconfig::Contexts;
 use server::viewers::Viewers;
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 use timeline::{Retention, fact::Kind};
 
 use crate::support::{FakeApi, Verb, Watched, deployment, is_stale, pod, quick, replica_set, until_connection};

@@ -11,8 +11,8 @@ use server::state::Rollcast;
 use server::translate::Object;
 use server::viewers::Viewers;
 use timeline::fact::{Kind, Seen};
-use timeline::frame::{self, ConnectionState, PROTOCOL, Said, Scope, ServerFrame, ViewerFrame};
 use timeline::verdict::KubectlVerdict;
+use timeline::wire::{self, ConnectionState, PROTOCOL, Said, Scope, ServerFrame, ViewerFrame};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -134,7 +134,7 @@ async fn a_cluster_that_becomes_live_again_is_told_after_its_new_list() {
 }
 
 fn decoded(bytes: &Bytes) -> ServerFrame {
-    frame::decode_server(bytes).unwrap()
+    wire::decode(bytes).unwrap()
 }
 
 #[tokio::test]
@@ -171,10 +171,10 @@ async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = 
         ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
         ViewerFrame::Subscribe { scope, since: None },
     ] {
-        socket.send(Message::Binary(frame::encode(&frame).unwrap().into())).await.unwrap();
+        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
     }
     Box::pin(socket.filter_map(async |message| match message.unwrap() {
-        Message::Binary(bytes) => Some(frame::decode_server(&bytes).unwrap()),
+        Message::Binary(bytes) => Some(wire::decode(&bytes).unwrap()),
         _ => None,
     }))
 }

@@ -8,7 +8,7 @@ use axum::extract::ws::{Message, WebSocketUpgrade};
 use axum::routing::{any, get};
 use serde_json::{Value, json};
 use server::state::Rollcast;
-use timeline::frame::{self, ConnectionState, PROTOCOL, ServerFrame};
+use timeline::wire::{self, ConnectionState, PROTOCOL, ServerFrame};
 
 use crate::program::{FOLLOWED, Running, Serving, kubeconfig, last, serve};
 use crate::support::{FakeApi, Fault, Verb, Watched, deployment};
@@ -135,7 +135,7 @@ async fn a_server_that_says_nothing_of_its_clusters_is_not_waited_for() {
                 let hello = ServerFrame::Hello { protocol: PROTOCOL, build: String::new() };
                 let mut next = hello;
                 let mut beat = tokio::time::interval(Duration::from_millis(200));
-                while socket.send(Message::Binary(frame::encode(&next).unwrap().into())).await.is_ok() {
+                while socket.send(Message::Binary(wire::encode(&next).unwrap().into())).await.is_ok() {
                     next = ServerFrame::Heartbeat { now_millis: 1 };
                     beat.tick().await;
                 }

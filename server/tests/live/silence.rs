@@ -13,7 +13,7 @@ use server::source::{self, Cluster, Counters, Health, Pace, SourceEvent, kubecon
 use server::translate::Object;
 use server::viewers::Viewers;
 use timeline::fact::{Kind, Seen};
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};

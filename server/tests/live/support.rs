@@ -20,7 +20,7 @@ use server::source::access::Access;
 use server::source::{self, Counters, Pace};
 use server::viewers::Viewers;
 use timeline::fact::Kind;
-use timeline::frame::{Connection, ConnectionState};
+use timeline::wire::{Connection, ConnectionState};
 use tokio::sync::broadcast;
 
 use crate::until::until;

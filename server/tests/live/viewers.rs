@@ -7,7 +7,8 @@ use serde_json::json;
 use server::hub::Address;
 use server::state::Rollcast;
 use timeline::Model;
-use timeline::frame::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::viewer::{DeploymentCopy, Taken};
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio_tungstenite::tungstenite::Message;
 
 struct Site {
@@ -36,8 +37,7 @@ async fn site() -> Site {
 /// A viewer as the page is one: a copy that frames keep right.
 struct Viewer {
     socket: tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>,
-    copy: Model,
-    seq: u64,
+    copy: DeploymentCopy,
     bytes: Vec<u8>,
 }
 
@@ -50,15 +50,15 @@ impl Viewer {
             ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
             ViewerFrame::Subscribe { scope, since: None },
         ] {
-            socket.send(Message::Binary(frame::encode(&frame).unwrap().into())).await.unwrap();
+            socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
         }
-        Self { socket, copy: Model::default(), seq: 0, bytes: Vec::new() }
+        Self { socket, copy: DeploymentCopy::default(), bytes: Vec::new() }
     }
 
     /// Takes frames until the copy satisfies a condition.
     async fn until(&mut self, what: &str, condition: impl Fn(&Model) -> bool) {
         let limit = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
-        while !condition(&self.copy) {
+        while !condition(&self.copy.model) {
             let message = tokio::time::timeout_at(limit, self.socket.next())
                 .await
                 .unwrap_or_else(|_| panic!("never came: {what}"));
@@ -66,13 +66,11 @@ impl Viewer {
                 continue;
             };
             self.bytes.extend_from_slice(&bytes);
-            match frame::decode_server(&bytes).unwrap() {
-                ServerFrame::Snapshot(snapshot) => (self.copy, self.seq) = (snapshot.model, snapshot.seq),
-                ServerFrame::Delta(delta) => {
-                    assert!(delta.from <= self.seq, "a gap from {} to {}", self.seq, delta.from);
-                    delta.changes.iter().for_each(|change| self.copy.apply_change(change));
-                    self.seq = delta.to;
+            match wire::decode(&bytes).unwrap() {
+                ServerFrame::Snapshot(snapshot) => {
+                    self.copy.take_snapshot(*snapshot);
                 }
+                ServerFrame::Delta(delta) => assert_eq!(self.copy.take_delta(delta), Taken::Fits),
                 _ => {}
             }
         }
@@ -102,9 +100,9 @@ async fn a_viewers_copy_equals_the_servers_after_snapshot_and_deltas() {
             has("web-39")(model) && model.pods.values().any(|pod| pod.name == "web-a" && pod.gone_millis().is_some())
         })
         .await;
-    // Compared as they travel: viewers do not get what only sentences are made of.
-    let ours = site.watched.hub.page(&web()).await.unwrap().model;
-    assert_eq!(frame::encode(&viewer.copy).unwrap(), frame::encode(&ours).unwrap());
+    let ours = DeploymentCopy::from(site.watched.hub.page(&web()).await.unwrap());
+    assert_eq!(viewer.copy.model, ours.model);
+    assert_eq!(viewer.copy.position(), ours.position());
 }
 
 #[tokio::test]

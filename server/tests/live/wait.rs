@@ -3,7 +3,7 @@
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 use tokio::sync::Semaphore;
 
 use crate::program::{FOLLOWED, Running, kubeconfig, last, serve};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set};
 use crate::until::until;
 use serde_json::json;
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 
 /// A Deployment with two pods, listed and watched.
 async fn shop() -> FakeApi {
@@ -161,7 +161,7 @@ async fn refused_credentials_are_said_in_a_sentence() {
     api.stand(Verb::List, "pods", Some(Fault::Status(401)));
     let watched = Watched::start(&api, &[], quick);
     let mut connection = watched.hub.connection();
-    let refused = |connection: &timeline::frame::Connection| matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains("the credentials were refused; they may have expired"));
+    let refused = |connection: &timeline::wire::Connection| matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains("the credentials were refused; they may have expired"));
     connection.wait_for(refused).await.unwrap();
     api.stand(Verb::List, "pods", None);
     watched.until_pods(&["web-a", "web-b"]).await;

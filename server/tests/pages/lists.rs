@@ -122,8 +122,8 @@ proptest! {
             let window = Window { from, to: from + length };
             let news = sent.news(&now.overall, &now.lines, window, Chosen::line);
             if let Some(news) = news {
-                let bytes = timeline::frame::encode(&news).unwrap();
-                copy.hear(timeline::frame::decode(&bytes).unwrap());
+                let bytes = timeline::wire::encode(&news).unwrap();
+                copy.hear(timeline::wire::decode(&bytes).unwrap());
             }
             prop_assert!(sent.news(&now.overall, &now.lines, window, Chosen::line).is_none(), "said once");
             for number in 0..40 {

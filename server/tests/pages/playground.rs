@@ -58,7 +58,7 @@ async fn told(rollcast: &Arc<Rollcast>, form: &str) -> Strip {
     let response = post(rollcast, form, &[(header::ACCEPT, "application/octet-stream")]).await;
     assert_eq!(response.status(), StatusCode::OK);
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    timeline::frame::decode::<Answer>(&bytes).unwrap().playground
+    timeline::wire::decode::<Answer>(&bytes).unwrap().playground
 }
 
 /// One of its buttons.

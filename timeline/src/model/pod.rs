@@ -7,7 +7,7 @@ use crate::phase::PodState;
 use crate::{Millis, Uid};
 
 /// A Pod and its life.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -105,7 +105,7 @@ impl Pod {
 }
 
 /// A Pod as last observed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PodNow {
     /// `spec.nodeName`.
     pub node: Option<String>,
@@ -116,10 +116,8 @@ pub struct PodNow {
     /// Highest sum of `restartCount` seen.
     pub restarts: u32,
     /// What that was when it was first seen.
-    #[serde(skip)]
     pub first_restarts: u32,
     /// How a container of it ended last, when that was not well.
-    #[serde(skip)]
     pub last_exit: Option<Exit>,
     /// A ready pod starts to count at this time, by our clock.
     pub available_at_millis: Option<Millis>,
@@ -128,19 +126,14 @@ pub struct PodNow {
     /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
     pub terminal_millis: Option<Millis>,
     /// When a list told a state of it whose beginning nobody saw.
-    #[serde(skip)]
     pub listed_millis: Option<Millis>,
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
-    #[serde(skip)]
     pub ready_since_millis: Option<Millis>,
     /// How dear it is to lose, compared with its siblings.
-    #[serde(skip)]
     pub deletion_cost: i32,
     /// Containers in the order of the spec: init containers first.
-    #[serde(skip)]
     pub containers: Vec<Container>,
     /// Conditions that are worth a look.
-    #[serde(skip)]
     pub conditions: Vec<PodCondition>,
 }
 

@@ -91,8 +91,8 @@ impl Model {
         }
     }
 
-    /// Rebuilds what is not serialised. Must be called once on a deserialised model.
-    pub fn index(&mut self) {
+    /// Links what was put into the tables by hand.
+    pub(crate) fn index(&mut self) {
         self.sets_of.clear();
         self.pods_of.clear();
         for set in self.replica_sets.values() {

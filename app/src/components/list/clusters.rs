@@ -1,7 +1,7 @@
 //! The clusters, how each is reached, and a way to its own list.
 
 use leptos::prelude::*;
-use timeline::frame::{Connection, ConnectionState};
+use timeline::wire::{Connection, ConnectionState};
 use timeline::words::safe;
 
 use crate::address;

@@ -5,7 +5,7 @@ use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use send_wrapper::SendWrapper;
-use timeline::frame;
+use timeline::wire;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
@@ -127,5 +127,5 @@ async fn asked(form: &UrlSearchParams) -> Option<Answer> {
     let answer = JsFuture::from(window().fetch_with_str_and_init(ADDRESS, &request)).await.ok()?;
     let answer: Response = answer.dyn_into().ok()?;
     let bytes = JsFuture::from(answer.array_buffer().ok()?).await.ok()?;
-    frame::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok()
+    wire::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok()
 }

@@ -1,7 +1,7 @@
 //! How live the page is, in words: a chip in the header, and bars when something is wrong. The last good picture stays.
 
 use leptos::prelude::*;
-use timeline::frame::ConnectionState;
+use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
 use crate::connection::{forbidden, state_words};

@@ -4,7 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use send_wrapper::SendWrapper;
-use timeline::frame;
+use timeline::wire;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Element, Response};
@@ -170,7 +170,7 @@ async fn answer(path: &str) -> Option<Shown> {
         return Some(why.trim().to_owned()).filter(|why| !why.is_empty()).map(Shown::Trouble);
     }
     let bytes = JsFuture::from(answer.array_buffer().ok()?).await.ok()?;
-    frame::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok().map(Shown::Detail)
+    wire::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok().map(Shown::Detail)
 }
 
 /// The panel, with whatever is open in it.

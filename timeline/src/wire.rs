@@ -1,0 +1,76 @@
+//! The wire: everything that travels between a server and its viewers, over one websocket and inside of pages. Encoded with
+//! postcard.
+//!
+//! ```text
+//!  viewer                                server
+//!    Hello{protocol, build} ──────────────►
+//!    Subscribe{scope, since} ─────────────►
+//!    ◄──────────────────────────────────── Hello{protocol, build}
+//!    ◄──────────────────────────────────── Snapshot{epoch, seq, …}      or Delta straight away when `since` still fits
+//!    ◄──────────────────────────────────── Delta{from, to, changes} …   a gap: Subscribe again without `since`
+//!    ◄──────────────────────────────────── List{…} …                    of a list: what changed in the lines in view
+//!    ◄──────────────────────────────────── Heartbeat every 20 s, Connection whenever it changes
+//! ```
+//! A Connection comes after everything that was known when it became so: who hears that a cluster is live has heard what it
+//! holds.
+//!
+//! What travels is less than what the [`crate::Model`] knows, and is its own set of types: [`Objects`] in a snapshot,
+//! [`Change`] in a delta. The conversions name every field and every kind of change, those that stay at home too, so that a
+//! new one does not compile before someone decided whether it travels. Values that viewers need whole (states, counts, gaps,
+//! limits) and everything that is made for viewers (views, lines of the story, lines of a list) travel as they are.
+//!
+//! `tests/wire.rs` holds the bytes of every frame of this [`PROTOCOL`]: who changes them raises it.
+
+mod change;
+mod connection;
+mod frame;
+mod objects;
+mod said;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use change::Change;
+pub use connection::{Connection, ConnectionState, Forbidden};
+pub use frame::{Delta, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
+pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
+pub use said::{Moment, News, Said};
+
+/// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.
+pub const PROTOCOL: u16 = 11;
+
+/// Largest frame that a viewer may send, in bytes.
+pub const MAX_VIEWER_FRAME: usize = 4096;
+
+/// Seconds between two heartbeats of the server. Twice this without a frame means that the connection is dead.
+pub const HEARTBEAT_SECONDS: u32 = 20;
+
+/// Why bytes cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// They end early, or hold something that this version does not know.
+    #[error("this frame cannot be read: {0}")]
+    Malformed(#[from] postcard::Error),
+    /// They hold more than this version knows.
+    #[error("this frame cannot be read: it is {0} bytes longer than it should be")]
+    TooLong(usize),
+}
+
+/// Encodes a frame of either side, or what a page carries along.
+///
+/// # Errors
+/// When postcard cannot encode it; what is here always can be.
+pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Unreadable> {
+    Ok(postcard::to_stdvec(value)?)
+}
+
+/// Decodes what [`encode`] encoded, all of it.
+///
+/// # Errors
+/// When the bytes are something else.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    match postcard::take_from_bytes(bytes)? {
+        (value, []) => Ok(value),
+        (_, rest) => Err(Unreadable::TooLong(rest.len())),
+    }
+}

@@ -1,0 +1,131 @@
+//! The frames themselves.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Change, Connection, Moment, News, Objects, Said};
+use crate::list::{self, Query, Window};
+use crate::{Millis, Uid};
+
+/// From the viewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ViewerFrame {
+    /// The first frame.
+    Hello {
+        /// [`PROTOCOL`] of the viewer.
+        protocol: u16,
+        /// Build of its page.
+        build: String,
+    },
+    /// What to follow; replaces an earlier subscription.
+    Subscribe {
+        /// What to follow.
+        scope: Scope,
+        /// Where the viewer's copy stands, if it has one.
+        since: Option<Position>,
+    },
+    /// What was said at another time of the Deployment that is followed.
+    Moment {
+        /// The time.
+        at_millis: Millis,
+    },
+}
+
+/// What a viewer follows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Scope {
+    /// Nothing now.
+    Nothing,
+    /// Some lines of a list of Deployments.
+    List {
+        /// Which Deployments.
+        query: Query,
+        /// Which lines.
+        window: Window,
+    },
+    /// One Deployment.
+    Deployment {
+        /// Name of the cluster.
+        cluster: String,
+        /// Namespace.
+        namespace: String,
+        /// Name of the Deployment.
+        name: String,
+        /// Which one of that name; `None` for the one that bears it now, or bore it last.
+        uid: Option<Uid>,
+    },
+}
+
+/// A place in the sequence of changes of one cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Which life of the server's timeline.
+    pub epoch: u64,
+    /// Number of the last change in the copy.
+    pub seq: u64,
+}
+
+/// From the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ServerFrame {
+    /// The first frame.
+    Hello {
+        /// [`PROTOCOL`] of the server.
+        protocol: u16,
+        /// Build of the page that it serves.
+        build: String,
+    },
+    /// Everything the viewer follows, anew.
+    Snapshot(Box<Snapshot>),
+    /// What happened since.
+    Delta(Delta),
+    /// What changed in the lines that the viewer follows.
+    List(Box<list::News>),
+    /// How the server gets on with a cluster.
+    Connection {
+        /// Name of the cluster.
+        cluster: String,
+        /// How it gets on.
+        connection: Connection,
+    },
+    /// What was said at another time.
+    Moment(Box<Moment>),
+    /// Nothing to say, still here.
+    Heartbeat {
+        /// The server's clock.
+        now_millis: Millis,
+    },
+}
+
+/// One Deployment with all that belongs to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Which life of the server's timeline.
+    pub epoch: u64,
+    /// Number of the last change in it.
+    pub seq: u64,
+    /// The server's clock.
+    pub now_millis: Millis,
+    /// The Deployment; `None` when there is none of that name.
+    pub deployment: Option<Uid>,
+    /// Since when the server looks for it.
+    pub looking_since_millis: Millis,
+    /// The Deployment, its ReplicaSets and their Pods.
+    pub objects: Objects,
+    /// What is said of it.
+    pub said: Said,
+}
+
+/// Changes of one scope.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Delta {
+    /// The copy must stand here.
+    pub from: u64,
+    /// And stands here afterwards.
+    pub to: u64,
+    /// The server's clock.
+    pub now_millis: Millis,
+    /// What changed, in order.
+    pub changes: Vec<Change>,
+    /// What is said anew.
+    pub news: Option<News>,
+}

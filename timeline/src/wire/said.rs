@@ -1,0 +1,59 @@
+//! What the server says of a Deployment, now and at another time, and how viewers hear what is new of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+use crate::story::Line;
+use crate::view::View;
+
+/// What the server says of a Deployment: said where the cluster's time is known, once for all viewers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// The verdict and the figures; `None` when there is no such Deployment.
+    pub view: Option<View>,
+    /// The story, oldest first.
+    pub story: Vec<Line>,
+}
+
+impl Said {
+    /// Takes what is said anew.
+    pub fn hear(&mut self, news: News) {
+        if let Some(view) = news.view {
+            self.view = Some(*view);
+        }
+        if let Some((kept, lines)) = news.story {
+            self.story.truncate(kept as usize);
+            self.story.extend(lines);
+        }
+    }
+
+    /// What a viewer who knows `before` must hear; `None` when it is the same.
+    #[must_use]
+    pub fn news_since(&self, before: &Self) -> Option<News> {
+        let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();
+        let is_same = kept == self.story.len() && kept == before.story.len();
+        let news = News {
+            view: self.view.clone().filter(|_| self.view != before.view).map(Box::new),
+            story: (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec())),
+        };
+        (news != News::default()).then_some(news)
+    }
+}
+
+/// What is said anew.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct News {
+    /// The verdict and the figures.
+    pub view: Option<Box<View>>,
+    /// How many lines of the story stay, and the ones that follow them.
+    pub story: Option<(u32, Vec<Line>)>,
+}
+
+/// What was said at some time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The time.
+    pub at_millis: Millis,
+    /// What was said; `None` when it is not kept any more.
+    pub said: Option<Said>,
+}
