@@ -1,21 +1,48 @@
 //! Addresses of pages, and of what belongs to them.
 
 use timeline::list::{By, Group, Query};
+use timeline::{Millis, Uid, Workload};
 
-/// The page of a Deployment.
+/// The page of a workload: of whatever bears the name, or of the one that is meant.
 #[must_use]
-pub fn deployment(cluster: &str, namespace: &str, name: &str) -> String {
-    format!("/clusters/{}/namespaces/{}/deployments/{}", segment(cluster), segment(namespace), segment(name))
+pub fn workload(workload: &Workload) -> String {
+    match workload.uid {
+        Some(uid) => format!("{}?uid={uid}", whatever_bears_the_name(workload)),
+        None => whatever_bears_the_name(workload),
+    }
 }
 
-/// One Deployment of that name, whatever bears the name later; and, if said, one of its revisions.
+/// The page of a workload, whichever of those that bore the name is meant: of the one that bears it now.
 #[must_use]
-pub fn permanent(cluster: &str, namespace: &str, name: &str, uid: timeline::Uid, revision: Option<u64>) -> String {
-    let page = deployment(cluster, namespace, name);
-    match revision {
-        Some(revision) => format!("{page}?uid={uid}&revision={revision}"),
-        None => format!("{page}?uid={uid}"),
+pub fn whatever_bears_the_name(workload: &Workload) -> String {
+    let Workload { cluster, kind, namespace, name, uid: _ } = workload;
+    format!("{}/{}/{}", self::namespace(cluster, namespace), kind.resource(), segment(name))
+}
+
+/// The page of something below that of a workload, such as [`pod`].
+#[must_use]
+pub fn below(workload: &Workload, path: &str) -> String {
+    let page = whatever_bears_the_name(workload);
+    match workload.uid {
+        Some(uid) => format!("{page}/{path}?uid={uid}"),
+        None => format!("{page}/{path}"),
     }
+}
+
+/// A link to a workload and, if said, one of its revisions, whatever bears the name later.
+#[must_use]
+pub fn permanent(workload: &Workload, uid: Uid, revision: Option<u64>) -> String {
+    let page = format!("{}?uid={uid}", whatever_bears_the_name(workload));
+    match revision {
+        Some(revision) => format!("{page}&revision={revision}"),
+        None => page,
+    }
+}
+
+/// A link to a moment of a workload, whatever bears the name later.
+#[must_use]
+pub fn moment(workload: &Workload, uid: Uid, at_millis: Millis) -> String {
+    format!("{}&at={at_millis}", permanent(workload, uid, None))
 }
 
 /// A list.
@@ -77,7 +104,7 @@ pub fn namespace(cluster: &str, namespace: &str) -> String {
 
 /// Everything about a pod, below the page of its Deployment.
 #[must_use]
-pub fn pod(uid: timeline::Uid) -> String {
+pub fn pod(uid: Uid) -> String {
     format!("pods/{uid}")
 }
 
@@ -87,10 +114,10 @@ pub fn revision(revision: u64) -> String {
     format!("revisions/{revision}")
 }
 
-/// The timeline document of a Deployment, in the read API.
+/// The timeline document of a workload, in the read API.
 #[must_use]
-pub fn timeline(cluster: &str, namespace: &str, name: &str) -> String {
-    format!("/api/v1{}/timeline", deployment(cluster, namespace, name))
+pub fn timeline(workload: &Workload) -> String {
+    format!("/api/v1{}/timeline", whatever_bears_the_name(workload))
 }
 
 /// A name as a segment of a path: percent-encodes everything that is not unreserved in one.
@@ -132,5 +159,19 @@ mod tests {
     fn context_names_with_slashes_stay_one_segment() {
         let address = deployment("arn:aws:eks/prod eu", "shop", "web");
         assert_eq!(address, "/clusters/arn:aws:eks%2Fprod%20eu/namespaces/shop/deployments/web");
+    }
+
+    #[test]
+    fn what_is_below_a_page_keeps_which_workload_is_meant() {
+        let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+        let named = |uid| Workload::deployment("c", "n", "web").with_uid(uid);
+        let page = "/clusters/c/namespaces/n/deployments/web";
+        assert_eq!(below(&named(None), "revisions/2"), format!("{page}/revisions/2"));
+        assert_eq!(below(&named(Some(uid)), "revisions/2"), format!("{page}/revisions/2?uid={uid}"));
+        assert_eq!(moment(&named(None), uid, 7), format!("{page}?uid={uid}&at=7"));
+        assert_eq!(
+            (workload(&named(None)), workload(&named(Some(uid)))),
+            (page.to_owned(), format!("{page}?uid={uid}"))
+        );
     }
 }

@@ -55,11 +55,11 @@ pub fn App(
                 <Route path=path!("/wall") view=WallPage/>
                 <Route path=path!("/clusters/:cluster") view=DeploymentsPage/>
                 <Route path=path!("/clusters/:cluster/namespaces/:namespace") view=DeploymentsPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name") view=RolloutPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/pods/:uid") view=DetailPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/revisions/:revision") view=DetailPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/rollouts") view=DetailPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/deployments/:name/share") view=DetailPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name") view=RolloutPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/pods/:uid") view=DetailPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/revisions/:revision") view=DetailPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/rollouts") view=DetailPage/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/share") view=DetailPage/>
             </Routes>
         </Router>
     }

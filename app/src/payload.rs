@@ -1,16 +1,16 @@
 //! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
 
 use serde::{Deserialize, Serialize};
-use timeline::Uid;
-use timeline::list::{Copy, News, Query, Window};
+use timeline::Workload;
+use timeline::list::{ListCopy, ListDelta, Query, Window};
 use timeline::wire::{Connection, Moment, Snapshot};
 #[cfg(feature = "ssr")]
 use timeline::words::count;
 use timeline::words::safe;
 
-use crate::detail::{Detail, Home};
+use crate::address;
+use crate::detail::Detail;
 use crate::playground::Playground;
-use crate::rollout::board::Place;
 use crate::text;
 
 /// Id of the element that carries the payload.
@@ -44,7 +44,7 @@ pub enum Payload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DetailPayload {
     /// The Deployment.
-    pub home: Home,
+    pub workload: Workload,
     /// What of it.
     pub detail: Detail,
 }
@@ -57,7 +57,7 @@ pub struct ListPayload {
     /// Which lines are there from the start.
     pub window: Window,
     /// These lines.
-    pub news: News,
+    pub delta: ListDelta,
 }
 
 /// A wall.
@@ -76,14 +76,8 @@ pub struct WallPayload {
 /// One Deployment, for its page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentPayload {
-    /// Name of the cluster.
-    pub cluster: String,
-    /// Namespace.
-    pub namespace: String,
-    /// Name of the Deployment.
-    pub name: String,
-    /// The one of that name that the link names.
-    pub uid: Option<Uid>,
+    /// The Deployment, with a UID where the link names one.
+    pub workload: Workload,
     /// The revision that the link names.
     pub revision: Option<u64>,
     /// How the server gets on with the cluster.
@@ -101,24 +95,6 @@ pub fn title(said: &str, namespace: &str, name: &str) -> String {
 }
 
 impl DeploymentPayload {
-    /// Address of its page.
-    #[must_use]
-    pub fn path(&self) -> String {
-        crate::address::deployment(&self.cluster, &self.namespace, &self.name)
-    }
-
-    /// Which Deployment it is about.
-    #[must_use]
-    pub fn place(&self) -> Place {
-        Place {
-            cluster: self.cluster.clone(),
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-            uid: self.uid,
-            revision: self.revision,
-        }
-    }
-
     /// What is said at the moment that the link names.
     #[cfg(feature = "ssr")]
     fn view(&self) -> Option<&timeline::view::View> {
@@ -130,9 +106,9 @@ impl DeploymentPayload {
 impl ListPayload {
     /// The lines as a viewer knows them.
     #[must_use]
-    pub fn copy(&self) -> Copy {
-        let mut copy = Copy::default();
-        copy.hear(self.news.clone());
+    pub fn copy(&self) -> ListCopy {
+        let mut copy = ListCopy::default();
+        copy.take(self.delta.clone());
         copy
     }
 }
@@ -162,12 +138,12 @@ impl Payload {
     #[must_use]
     pub fn title(&self) -> String {
         match self {
-            Self::Detail(page) => page.detail.page_title(&page.home),
+            Self::Detail(page) => page.detail.page_title(&page.workload),
             Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
             Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
             Self::Deployment(page) => {
                 let badge = page.view().map_or("Not found", |view| view.verdict.badge.as_str());
-                title(badge, &page.namespace, &page.name)
+                title(badge, &page.workload.namespace, &page.workload.name)
             }
         }
     }
@@ -179,7 +155,7 @@ impl Payload {
         match self {
             Self::List(_) | Self::Wall(_) | Self::Detail(_) => None,
             Self::Deployment(page) => {
-                let path = page.path();
+                let path = address::whatever_bears_the_name(&page.workload);
                 page.snapshot.deployment.map(|_| format!("{path}/preview.png"))
             }
         }

@@ -182,7 +182,7 @@ fn main() {
         let applied = Instant::now();
         if !changes.is_empty() {
             let changes = changes.iter().filter_map(wire::Change::of).collect();
-            let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes, news: None };
+            let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes, said: None };
             bytes += wire::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
             frames += 1;
         }

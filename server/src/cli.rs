@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use timeline::Retention;
 
-use crate::config::Config;
+use crate::config::{Config, duration};
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
@@ -295,38 +295,5 @@ fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(speed) if speed.is_finite() && (0.01..=1000.0).contains(&speed) => Ok(speed),
         _ => Err("must be a number from 0.01 to 1000".to_owned()),
-    }
-}
-
-/// A number with a unit: s, m, h or d.
-///
-/// # Errors
-/// When it is something else; the sentence says what it must be.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
-    let split = text.char_indices().next_back().map_or(0, |(index, _)| index);
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_a_unit() {
-        assert_eq!(duration("90m"), Ok(Duration::from_secs(5_400)));
-        assert_eq!(duration("7d"), Ok(Duration::from_secs(604_800)));
-        for wrong in ["", "10", "m", "1.5h", "-3s", "10 m", "3µ", "99999999999999999999s", "18446744073709551615d"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -16,10 +16,10 @@ use crate::config::Config;
 use crate::hub::Handle;
 use crate::playground::Playground;
 use crate::source::kubeconfig::Target;
-use crate::source::{self, Counters, Health, Pace, SourceEvent, replay};
+use crate::source::{self, Counters, Health, Pace, SourceEvent};
 use crate::state::Rollcast;
 use crate::viewers::Viewers;
-use crate::{assets, clusters, http, terminal};
+use crate::{assets, clusters, http, replay, signals, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -207,23 +207,7 @@ async fn publish(
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
     tokio::select! {
         ended = server => Ok(ended?),
-        () = interrupted() => Ok(()),
-    }
-}
-
-pub(crate) async fn interrupted() {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
-    let terminated = async {
-        match &mut terminate {
-            Some(signal) => {
-                signal.recv().await;
-            }
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
+        () = signals::interrupted() => Ok(()),
     }
 }
 

@@ -16,7 +16,7 @@ use timeline::wire::{
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use crate::hub::{Address, First, Followed, Told};
+use crate::hub::{First, Followed, Told};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 
@@ -67,10 +67,10 @@ struct Listed {
 
 impl Listed {
     /// What the viewer must hear now, encoded.
-    fn news(&mut self) -> Option<Bytes> {
+    fn delta(&mut self) -> Option<Bytes> {
         let chosen = self.chosen.borrow_and_update().clone();
-        let news = self.sent.news(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
-        let bytes = Bytes::from(wire::encode(&ServerFrame::List(Box::new(news))).ok()?);
+        let delta = self.sent.delta(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
+        let bytes = Bytes::from(wire::encode(&ServerFrame::List(Box::new(delta))).ok()?);
         self.not_before = Instant::now() + Duration::from_secs_f64(bytes.len() as f64 / LIST_BYTES_PER_SECOND);
         Some(bytes)
     }
@@ -143,7 +143,7 @@ fn request(message: Message) -> Result<Option<Request>, End> {
 /// Tells what was said at another time.
 async fn moment(out: &mut (impl Sink<Message> + Unpin), following: &Following, at_millis: Millis) -> Result<(), End> {
     if let Following::Deployment(followed) = following {
-        let moment = followed.hub().moment(followed.address(), at_millis).await.map_err(|_| End::Broken)?;
+        let moment = followed.hub().moment(followed.workload(), at_millis).await.map_err(|_| End::Broken)?;
         send_frame(out, &ServerFrame::Moment(Box::new(moment))).await?;
     }
     Ok(())
@@ -168,19 +168,19 @@ async fn follow(
                     Box::new(Listed { query, window, chosen, sent: Sent::default(), not_before: Instant::now() })
                 }
             };
-            if let Some(bytes) = listed.news() {
+            if let Some(bytes) = listed.delta() {
                 send(out, bytes).await?;
             }
             Ok(Following::List(listed))
         }
-        Scope::Deployment { cluster, namespace, name, uid } => {
-            let Some(hub) = rollcast.clusters.get(&cluster) else {
+        Scope::Workload(workload) => {
+            let Some(hub) = rollcast.clusters.get(&workload.cluster) else {
+                let cluster = workload.cluster;
                 let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                 return Ok(Following::Nothing);
             };
-            let address = Address { namespace, name, uid };
-            let (first, followed) = hub.follow(address, since).await.map_err(|_| End::Broken)?;
+            let (first, followed) = hub.follow(workload, since).await.map_err(|_| End::Broken)?;
             begin(out, first).await?;
             Ok(Following::Deployment(Box::new(followed)))
         }
@@ -202,7 +202,7 @@ async fn next(following: &mut Following) -> Result<Told, End> {
             if listed.chosen.changed().await.is_err() {
                 return std::future::pending().await; // the program ends
             }
-            if let Some(bytes) = listed.news() {
+            if let Some(bytes) = listed.delta() {
                 return Ok(Told::Frame(bytes));
             }
         },

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::http::Drawn;
 use crate::hub::Handle;
 use crate::listing::{Clusters, Listings};
 use crate::playground::Playground;
+use crate::previews::Previews;
 use crate::viewers::Viewers;
 
 /// A running Rollcast.
@@ -25,7 +25,7 @@ pub struct Rollcast {
     /// Names under which this server may be addressed besides loopback ones.
     pub allowed_hosts: Vec<String>,
     /// Previews that were drawn lately.
-    pub drawn: Drawn,
+    pub previews: Previews,
     /// The simulated cluster, if that is what is watched.
     pub playground: Option<Arc<Playground>>,
 }
@@ -49,7 +49,7 @@ impl Rollcast {
             resyncs: AtomicU64::new(0),
             listings,
             allowed_hosts,
-            drawn: Drawn::default(),
+            previews: Previews::default(),
             playground,
         })
     }

@@ -38,6 +38,7 @@ pub mod view;
 pub mod viewer;
 pub mod wire;
 pub mod words;
+pub mod workload;
 
 pub use apply::{Retention, Timeline};
 pub use change::Change;
@@ -45,6 +46,7 @@ pub use fact::Fact;
 pub use history::History;
 pub use id::Uid;
 pub use model::Model;
+pub use workload::{Workload, WorkloadKind};
 
 /// Milliseconds since the epoch. Fields say whose clock it is: arrival here, or the object's own timestamp.
 pub type Millis = i64;

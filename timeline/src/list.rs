@@ -2,9 +2,9 @@
 //! Both sides of it are here: what was [`sent`] to a viewer, and the viewer's [`copy`].
 //!
 //! ```text
-//!   Query + Window ──► server: all that match, in order ──► Sent::news: only what this viewer does not know
-//!                                                              │ News
-//!   rows on the page ◄── Copy ◄─────────────────────────────────┘
+//!   Query + Window ──► server: all that match, in order ──► Sent::delta: only what this viewer does not know
+//!                                                              │ ListDelta
+//!   rows on the page ◄── ListCopy ◄─────────────────────────────────┘
 //! ```
 
 pub mod copy;
@@ -16,7 +16,7 @@ use crate::view::{Lately, Summary, Tone, Verdict};
 use crate::wire::Connection;
 use crate::{Millis, Uid};
 
-pub use copy::Copy;
+pub use copy::ListCopy;
 pub use sent::Sent;
 
 /// Most lines that one viewer may follow at once.
@@ -201,14 +201,14 @@ impl Overall {
 
 /// A line: a Deployment of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct Row {
     /// Number of the cluster.
     pub cluster: u16,
     /// The Deployment.
     pub summary: Summary,
 }
 
-impl Entry {
+impl Row {
     /// Tells it from all others.
     #[must_use]
     pub const fn key(&self) -> (u16, Uid) {
@@ -218,9 +218,9 @@ impl Entry {
 
 /// What of a line changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Line {
+pub enum RowDelta {
     /// All of it, or it is new.
-    Whole(Box<Entry>),
+    Whole(Box<Row>),
     /// What is said and counted.
     Part {
         /// The verdict.
@@ -238,7 +238,7 @@ pub enum Line {
 
 /// What a viewer of a list hears.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct News {
+pub struct ListDelta {
     /// Nothing that was told before is of use: another question, or another connection.
     pub is_anew: bool,
     /// The clusters' clocks.
@@ -248,7 +248,7 @@ pub struct News {
     /// Number of the first line in view, and the lines' short numbers: each was told before or is told now.
     pub order: Option<(u32, Vec<u32>)>,
     /// Lines by short number.
-    pub lines: Vec<(u32, Line)>,
+    pub lines: Vec<(u32, RowDelta)>,
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! A viewer's copy of one Deployment: what a snapshot and the deltas after it make of it. The page, the terminal and tests
-//! hold the same one. Of a list it is [`crate::list::Copy`].
+//! hold the same one. Of a list it is [`crate::list::ListCopy`].
 //!
 //! ```text
 //!              take_snapshot                     take_delta that fits
@@ -47,15 +47,15 @@ impl DeploymentCopy {
 
     /// Takes what happened since. One that is about what the copy knows already (after a subscription began anew) fits too.
     pub fn take_delta(&mut self, delta: Delta) -> Taken {
-        let Delta { from, to, changes, news, now_millis: _ } = delta;
+        let Delta { from, to, changes, said, now_millis: _ } = delta;
         let Some(position) = &mut self.position else { return Taken::BeforeSnapshot };
         if from > position.seq {
             return Taken::Missed;
         }
         position.seq = position.seq.max(to);
         changes.into_iter().map(Change::from).for_each(|change| self.model.apply_change(&change));
-        if let Some(news) = news {
-            self.said.hear(news);
+        if let Some(said) = said {
+            self.said.take(said);
         }
         Taken::Fits
     }

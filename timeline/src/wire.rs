@@ -34,7 +34,7 @@ pub use change::Change;
 pub use connection::{Connection, ConnectionState, Forbidden};
 pub use frame::{Delta, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
 pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
-pub use said::{Moment, News, Said};
+pub use said::{Moment, Said, SaidDelta};
 
 /// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.
 pub const PROTOCOL: u16 = 11;

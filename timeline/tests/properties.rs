@@ -215,7 +215,7 @@ fn existing(model: &Model) -> Vec<(Uid, PodState)> {
 /// A delta that has travelled.
 fn travelled(from: u64, to: u64, changes: &[Change]) -> Delta {
     let changes = changes.iter().filter_map(wire::Change::of).collect();
-    let delta = Delta { from, to, now_millis: 0, changes, news: None };
+    let delta = Delta { from, to, now_millis: 0, changes, said: None };
     wire::decode(&wire::encode(&delta).unwrap()).unwrap()
 }
 

@@ -8,16 +8,28 @@ use std::fmt::Write;
 
 use made::Web;
 use serde_reflection::{ContainerFormat, Named, Samples, Tracer, TracerConfig, VariantFormat};
+use timeline::list::{By, Common, Group, RowDelta};
+use timeline::model::{EndReason, RemovedBecause, ScaleCause};
+use timeline::phase::PodState;
+use timeline::story::LineKind;
+use timeline::verdict::KubectlVerdict;
+use timeline::view::{Hold, Tone};
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, Change, Delta, Objects, PROTOCOL, Said, ServerFrame, Snapshot, Unreadable, ViewerFrame};
+use timeline::wire::{
+    self, Change, ConnectionState, Delta, Objects, PROTOCOL, Said, Scope, ServerFrame, Snapshot, Unreadable,
+    ViewerFrame,
+};
 use timeline::{fact, story};
 
 /// The shapes of all types of both sides, a line for each field and variant.
 fn shapes() -> String {
     let mut tracer = Tracer::new(TracerConfig::default());
     let samples = Samples::new();
-    tracer.trace_type::<ServerFrame>(&samples).unwrap();
-    tracer.trace_type::<ViewerFrame>(&samples).unwrap();
+    macro_rules! trace {
+        ($($known:ty),*) => { $(tracer.trace_type::<$known>(&samples).unwrap();)* };
+    }
+    trace!(ServerFrame, ViewerFrame, Scope, ConnectionState, Change, PodState, EndReason, RemovedBecause, ScaleCause);
+    trace!(KubectlVerdict, LineKind, Hold, Tone, Common, Group, By, RowDelta);
     let mut out = format!("protocol {PROTOCOL}\n");
     let fields = |out: &mut String, fields: &[Named<_>], indent: &str| {
         fields.iter().for_each(|field| writeln!(out, "{indent}{}: {:?}", field.name, field.value).unwrap());
@@ -90,7 +102,7 @@ fn every_version_reads_the_hello_of_every_other() {
 fn a_delta_after_a_gap_alters_nothing() {
     let mut web = Web::made(3);
     let mut copy = DeploymentCopy::default();
-    let delta = |from, to| Delta { from, to, now_millis: 0, changes: Vec::new(), news: None };
+    let delta = |from, to| Delta { from, to, now_millis: 0, changes: Vec::new(), said: None };
     assert_eq!(copy.take_delta(delta(0, 1)), Taken::BeforeSnapshot);
     assert_eq!(copy, DeploymentCopy::default());
     let first = snapshot(&web);
@@ -98,8 +110,15 @@ fn a_delta_after_a_gap_alters_nothing() {
     assert!(!copy.take_snapshot(first), "there was no other life before");
     let before = copy.clone();
     web.pod(100, made::ready);
-    let known = web.timeline.model().pods.values().find(|pod| pod.name == "web-100").or_else(|| web.timeline.model().pods.values().next());
-    let changes: Vec<Change> = known.map(|pod| Change::of(&timeline::Change::Pod(Box::new(pod.clone())))).into_iter().flatten().collect();
+    let known = web
+        .timeline
+        .model()
+        .pods
+        .values()
+        .find(|pod| pod.name == "web-100")
+        .or_else(|| web.timeline.model().pods.values().next());
+    let changes: Vec<Change> =
+        known.map(|pod| Change::of(&timeline::Change::Pod(Box::new(pod.clone())))).into_iter().flatten().collect();
     assert_eq!(copy.take_delta(Delta { changes, ..delta(seq + 1, seq + 2) }), Taken::Missed);
     assert_eq!(copy, before);
     assert_eq!(copy.take_delta(delta(seq, seq + 2)), Taken::Fits);

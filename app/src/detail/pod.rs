@@ -11,7 +11,8 @@ use timeline::{Change, Millis, Model, Uid, chosen};
 
 use super::history::{self, Span};
 use super::lines::{Facts, joined};
-use super::{Fact, Home, Value};
+use super::{Fact, Value};
+use timeline::Workload;
 
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +85,14 @@ pub struct Condition {
 impl PodDetail {
     /// What is told of a pod of a Deployment. `past` is what happened to it, in order, as far as it is kept.
     #[must_use]
-    pub fn of(home: &Home, deployment: Uid, model: &Model, pod: &Pod, past: &[(Millis, Change)], now: Now) -> Self {
+    pub fn of(
+        workload: &Workload,
+        deployment: Uid,
+        model: &Model,
+        pod: &Pod,
+        past: &[(Millis, Change)],
+        now: Now,
+    ) -> Self {
         Self {
             uid: pod.uid,
             deployment,
@@ -98,7 +106,7 @@ impl PodDetail {
             containers: pod.now.containers.iter().map(container).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
             history: history::spans(past, now.millis),
-            commands: commands(home, pod),
+            commands: commands(workload, pod),
         }
     }
 
@@ -178,9 +186,9 @@ fn condition(of: &fact::PodCondition) -> Condition {
     Condition { kind: safe(&of.kind), status: status.to_owned(), why: joined(&[&of.reason, &of.message]) }
 }
 
-fn commands(home: &Home, pod: &Pod) -> Vec<Command> {
+fn commands(workload: &Workload, pod: &Pod) -> Vec<Command> {
     let name = word(&pod.name);
-    let kubectl = |what: &str, rest: String| Command::kubectl(what, &home.namespace, &rest);
+    let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
     let mut all = vec![
         kubectl("Everything about it", format!("describe pod {name}")),
         kubectl("Its logs", format!("logs {name} --all-containers")),

@@ -9,7 +9,8 @@ use timeline::{Model, rollout};
 
 use super::lines::Facts;
 use super::rollouts::{self, RolloutLine};
-use super::{Fact, Home, Value};
+use super::{Fact, Value};
+use timeline::Workload;
 
 /// A revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +52,7 @@ pub struct Difference {
 impl RevisionDetail {
     /// What is told of a revision; `None` when it was never seen.
     #[must_use]
-    pub fn of(home: &Home, model: &Model, deployment: &Deployment, revision: u64) -> Option<Self> {
+    pub fn of(workload: &Workload, model: &Model, deployment: &Deployment, revision: u64) -> Option<Self> {
         let set = set_of(model, deployment, revision);
         let rollouts: Vec<_> = rollouts::lines(deployment).filter(|line| line.revision == revision).collect();
         if set.is_none() && rollouts.is_empty() {
@@ -69,7 +70,7 @@ impl RevisionDetail {
             images: images.into_iter().flatten().map(image).collect(),
             difference: difference(model, deployment, revision),
             rollouts,
-            commands: commands(home, revision, is_current, set),
+            commands: commands(workload, revision, is_current, set),
         })
     }
 }
@@ -148,9 +149,9 @@ fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
     added.chain(removed).filter_map(line).collect()
 }
 
-fn commands(home: &Home, revision: u64, is_current: bool, set: Option<&ReplicaSet>) -> Vec<Command> {
-    let name = word(&home.name);
-    let kubectl = |what: &str, rest: String| Command::kubectl(what, &home.namespace, &rest);
+fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&ReplicaSet>) -> Vec<Command> {
+    let name = word(&workload.name);
+    let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
     let mut all =
         vec![kubectl("Full pod template", format!("rollout history deployment/{name} --revision={revision}"))];
     if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {

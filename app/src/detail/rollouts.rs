@@ -5,8 +5,8 @@ use timeline::model::{Deployment, Rollout};
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
 
-use super::Home;
 use crate::address;
+use timeline::Workload;
 
 /// A rollout of the next revision makes its ReplicaSet this long before it is told.
 const BEFORE_MILLIS: Millis = 250;
@@ -81,9 +81,8 @@ impl RolloutsDetail {
 
     /// The page of a rollout of this Deployment. A revision that is rolled back to has its number no more; its moment stays.
     #[must_use]
-    pub fn address(&self, home: &Home, line: &RolloutLine) -> String {
-        let Home { cluster, namespace, name, .. } = home;
-        let page = address::permanent(cluster, namespace, name, self.deployment, Some(line.revision));
+    pub fn address(&self, workload: &Workload, line: &RolloutLine) -> String {
+        let page = address::permanent(workload, self.deployment, Some(line.revision));
         line.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
     }
 }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use timeline::{Millis, Uid};
 
-use super::Home;
 use crate::address;
+use timeline::Workload;
 
 /// What is shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,19 +101,19 @@ impl ShareDetail {
 
     /// The path of the link that most people want: of the moment that is shown, or of the revision.
     #[must_use]
-    pub fn first_path(&self, home: &Home) -> String {
-        if self.is_past { self.moment(home) } else { self.permanent(home) }
+    pub fn first_path(&self, workload: &Workload) -> String {
+        if self.is_past { self.moment(workload) } else { self.permanent(workload) }
     }
 
     /// The links; the first one is what most people want.
     #[must_use]
-    pub fn links(&self, home: &Home) -> Vec<Link> {
+    pub fn links(&self, workload: &Workload) -> Vec<Link> {
         let origin = &self.origin;
-        let page = address::deployment(&home.cluster, &home.namespace, &home.name);
+        let page = address::whatever_bears_the_name(workload);
         let link = |meaning, path: &str| Link { meaning, text: format!("{origin}{path}") };
         let mut links = vec![
-            link(Meaning::Revision(self.revision), &self.permanent(home)),
-            link(Meaning::Moment(self.at_millis), &self.moment(home)),
+            link(Meaning::Revision(self.revision), &self.permanent(workload)),
+            link(Meaning::Moment(self.at_millis), &self.moment(workload)),
             link(Meaning::Current, &page),
             Link { meaning: Meaning::Badge, text: format!("[![rollout]({origin}{page}/badge.svg)]({origin}{page})") },
         ];
@@ -123,12 +123,12 @@ impl ShareDetail {
         links
     }
 
-    fn permanent(&self, home: &Home) -> String {
-        address::permanent(&home.cluster, &home.namespace, &home.name, self.deployment, self.revision)
+    fn permanent(&self, workload: &Workload) -> String {
+        address::permanent(workload, self.deployment, self.revision)
     }
 
-    fn moment(&self, home: &Home) -> String {
-        home.moment(self.deployment, self.at_millis)
+    fn moment(&self, workload: &Workload) -> String {
+        address::moment(workload, self.deployment, self.at_millis)
     }
 }
 
@@ -166,18 +166,18 @@ mod tests {
 
     #[test]
     fn the_first_link_is_of_what_is_shown() {
-        let home = Home { cluster: "c".into(), namespace: "n".into(), name: "web".into(), uid: None };
+        let workload = Workload::deployment("c", "n", "web");
         let share = |at| ShareDetail::of("https://a".into(), Uid::from_bits(1), Some(3), at, 9);
         let now = share(None);
-        let links = now.links(&home);
+        let links = now.links(&workload);
         assert_eq!(links.len(), 4);
         assert_eq!(links[0].meaning, Meaning::Revision(Some(3)));
-        assert_eq!(links[0].text, format!("https://a{}", now.first_path(&home)));
+        assert_eq!(links[0].text, format!("https://a{}", now.first_path(&workload)));
         assert!(links[1].text.ends_with("&at=9"));
         let then = share(Some(7));
         assert!(ShareDetail { at_millis: 10, ..now.clone() }.is_shared_by(&now));
         assert!(!then.is_shared_by(&now) && !ShareDetail { revision: None, ..now.clone() }.is_shared_by(&now));
-        assert_eq!(then.links(&home)[0].meaning, Meaning::Moment(7));
-        assert_eq!(then.links(&home)[0].text, format!("https://a{}", then.first_path(&home)));
+        assert_eq!(then.links(&workload)[0].meaning, Meaning::Moment(7));
+        assert_eq!(then.links(&workload)[0].text, format!("https://a{}", then.first_path(&workload)));
     }
 }

@@ -1,7 +1,7 @@
 //! The clusters' clocks, for "18 s ago".
 
 use timeline::Millis;
-use timeline::list::{Entry, Overall};
+use timeline::list::{Overall, Row};
 use timeline::words::age;
 
 /// The clusters' clocks, by the clusters' numbers.
@@ -17,13 +17,13 @@ impl Ages {
 
     /// How long ago that is which a line tells.
     #[must_use]
-    pub fn of(&self, entry: &Entry) -> String {
-        age(self.now(entry) - entry.summary.since_millis)
+    pub fn of(&self, row: &Row) -> String {
+        age(self.now(row) - row.summary.since_millis)
     }
 
     /// The time of a line's cluster.
     #[must_use]
-    pub fn now(&self, entry: &Entry) -> Millis {
-        self.0.get(usize::from(entry.cluster)).copied().unwrap_or_default()
+    pub fn now(&self, row: &Row) -> Millis {
+        self.0.get(usize::from(row.cluster)).copied().unwrap_or_default()
     }
 }

@@ -2,7 +2,7 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use timeline::list::{Copy, Overall, Query};
+use timeline::list::{ListCopy, Overall, Query};
 
 use super::Ages;
 use super::line::{Heading, Line};
@@ -72,7 +72,7 @@ impl ListBoard {
     }
 
     /// Makes the rows of a part; only what differs is touched.
-    pub fn show(&self, copy: &Copy, part: &Part, ages: &Ages) {
+    pub fn show(&self, copy: &ListCopy, part: &Part, ages: &Ages) {
         let mut slots = Vec::with_capacity(part.spots.len());
         let (mut heads, mut lines) = (Vec::new(), Vec::with_capacity(part.spots.len()));
         for spot in &part.spots {
@@ -84,9 +84,9 @@ impl ListBoard {
                     }
                 }
                 Spot::Line(number) => match copy.line(number) {
-                    Some(entry) => {
-                        let key = Line::key(entry);
-                        lines.push((key, Line::of(&copy.overall, entry, ages)));
+                    Some(row) => {
+                        let key = Line::key(row);
+                        lines.push((key, Line::of(&copy.overall, row, ages)));
                         slots.push(Slot::Line(key));
                     }
                     None => slots.push(Slot::Coming(number)),

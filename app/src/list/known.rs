@@ -1,7 +1,7 @@
 //! A list as the browser knows it: its lines, and the clocks of its clusters, carried on by the browser's own ticking. Pure: the
 //! browser's time is an argument.
 
-use timeline::list::{Copy, News};
+use timeline::list::{ListCopy, ListDelta};
 use timeline::wire::ServerFrame;
 
 use crate::list::Ages;
@@ -11,14 +11,14 @@ use crate::live::clock::Clock;
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// Its lines.
-    pub copy: Copy,
+    pub copy: ListCopy,
     clocks: Vec<Clock>,
 }
 
 impl Known {
     /// As the server rendered it.
     #[must_use]
-    pub fn of(copy: Copy, page_millis: f64) -> Self {
+    pub fn of(copy: ListCopy, page_millis: f64) -> Self {
         Self { clocks: clocks(&copy, page_millis), copy }
     }
 
@@ -27,10 +27,10 @@ impl Known {
     pub fn take(&mut self, frames: Vec<ServerFrame>, is_begun: &mut bool, page_millis: f64) -> bool {
         let mut is_news = false;
         for frame in frames {
-            if let ServerFrame::List(news) = frame {
-                *is_begun |= news.is_anew;
+            if let ServerFrame::List(delta) = frame {
+                *is_begun |= delta.is_anew;
                 if *is_begun {
-                    self.hear(*news, page_millis);
+                    self.take_delta(*delta, page_millis);
                     is_news = true;
                 }
             }
@@ -38,9 +38,9 @@ impl Known {
         is_news
     }
 
-    fn hear(&mut self, news: News, page_millis: f64) {
-        let is_anew = news.is_anew;
-        self.copy.hear(news);
+    fn take_delta(&mut self, delta: ListDelta, page_millis: f64) {
+        let is_anew = delta.is_anew;
+        self.copy.take(delta);
         if is_anew || self.clocks.len() != self.copy.overall.clusters.len() {
             self.clocks = clocks(&self.copy, page_millis);
         }
@@ -57,6 +57,6 @@ impl Known {
     }
 }
 
-fn clocks(copy: &Copy, page_millis: f64) -> Vec<Clock> {
+fn clocks(copy: &ListCopy, page_millis: f64) -> Vec<Clock> {
     copy.overall.clusters.iter().map(|cluster| Clock::new(cluster.now_millis, page_millis)).collect()
 }

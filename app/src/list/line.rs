@@ -1,7 +1,7 @@
 //! What a line and a heading say, as data.
 
 use timeline::Millis;
-use timeline::list::{Common, Entry, Head, Overall};
+use timeline::list::{Common, Head, Overall, Row};
 use timeline::view::Tone;
 use timeline::words::safe;
 
@@ -42,14 +42,14 @@ pub struct Line {
 }
 
 impl Line {
-    /// What a line's entry says.
+    /// What a line's row says.
     #[must_use]
-    pub fn of(overall: &Overall, entry: &Entry, ages: &Ages) -> Self {
-        let (summary, now_millis) = (&entry.summary, ages.now(entry));
-        let cluster = overall.clusters.get(usize::from(entry.cluster));
+    pub fn of(overall: &Overall, row: &Row, ages: &Ages) -> Self {
+        let (summary, now_millis) = (&row.summary, ages.now(row));
+        let cluster = overall.clusters.get(usize::from(row.cluster));
         let name = cluster.map_or("", |cluster| cluster.name.as_str());
         Self {
-            address: address::deployment(name, &summary.namespace, &summary.name),
+            address: address::whatever_bears_the_name(&summary.workload(name)),
             name: safe(&summary.name),
             place: format!("{} / {}", safe(name), safe(&summary.namespace)),
             accent: cluster.map_or(0, |cluster| cluster.accent),
@@ -64,15 +64,15 @@ impl Line {
                 _ => String::new(),
             },
             images: summary.images.clone(),
-            since: ages.of(entry),
+            since: ages.of(row),
             tiny: Tiny::of(summary, now_millis),
         }
     }
 
     /// Tells a line from all others: two clusters may show the same object.
     #[must_use]
-    pub fn key(entry: &Entry) -> u128 {
-        entry.summary.uid.bits() ^ (u128::from(entry.cluster) << 64)
+    pub fn key(row: &Row) -> u128 {
+        row.summary.uid.bits() ^ (u128::from(row.cluster) << 64)
     }
 }
 

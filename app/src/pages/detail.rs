@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 use timeline::words::safe;
 
+use crate::address;
 use crate::app::First;
 use crate::browser;
 use crate::components::brand::Brand;
@@ -22,9 +23,9 @@ pub fn DetailPage() -> impl IntoView {
         let url = use_url();
         Effect::new(move |_| url.with_untracked(browser::load));
     }
-    first.map(|DetailPayload { home, detail }| {
-        let title = detail.page_title(&home);
-        let (page, name) = (home.page(), safe(&home.name));
+    first.map(|DetailPayload { workload, detail }| {
+        let title = detail.page_title(&workload);
+        let (page, name) = (address::workload(&workload), safe(&workload.name));
         view! {
             <PageTitle text=Signal::stored(title.clone())/>
             <div class="page">
@@ -34,7 +35,7 @@ pub fn DetailPage() -> impl IntoView {
                 </header>
                 <main>
                     <h1 class="aside">{title}</h1>
-                    <div class="alone"><DetailView home detail=Signal::stored(detail)/></div>
+                    <div class="alone"><DetailView workload detail=Signal::stored(detail)/></div>
                 </main>
             </div>
         }

@@ -11,7 +11,7 @@ pub mod wall;
 mod tests {
     use leptos::prelude::*;
     use leptos_router::location::RequestUrl;
-    use timeline::list::{ClusterState, Common, Entry, Group, Head, Line, News, Overall, Query, Window};
+    use timeline::list::{ClusterState, Common, Group, Head, ListDelta, Overall, Query, Row, RowDelta, Window};
     use timeline::view::{Summary, Tone, Verdict};
     use timeline::wire::ConnectionState;
 
@@ -43,14 +43,14 @@ mod tests {
             heads: vec![Head { of: Common::Group(Group::Moving), lines: 1 }],
             trouble: String::new(),
         };
-        let news = News {
+        let delta = ListDelta {
             is_anew: true,
             now_millis: vec![62_000],
             overall: Some(overall),
             order: Some((0, vec![1])),
-            lines: vec![(1, Line::Whole(Box::new(Entry { cluster: 0, summary })))],
+            lines: vec![(1, RowDelta::Whole(Box::new(Row { cluster: 0, summary })))],
         };
-        ListPayload { query, window: Window { from: 0, to: 50 }, news }
+        ListPayload { query, window: Window { from: 0, to: 50 }, delta }
     }
 
     fn rendered(address: &str, payload: Payload) -> String {

@@ -7,8 +7,8 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
 use send_wrapper::SendWrapper;
-use timeline::Uid;
 use timeline::wire::Scope;
+use timeline::{Uid, Workload, WorkloadKind};
 
 use crate::app::First;
 use crate::browser;
@@ -25,11 +25,10 @@ use crate::components::rollout::story::Story;
 use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
-use crate::detail::Home;
 use crate::live::client::Live;
 use crate::motion::Motion;
 use crate::payload::{DeploymentPayload, Payload, title};
-use crate::rollout::board::{Board, Place, Rendered, Shown};
+use crate::rollout::board::{Board, Rendered, Shown};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
 use crate::rollout::screen::RolloutScreen;
@@ -44,25 +43,27 @@ pub fn RolloutPage() -> impl IntoView {
     // What only the server knows the meaning of: which moment a link to a revision leads to.
     let asked = Memo::new(move |_| {
         let (params, query) = (params.read(), query.read());
-        let place = Place {
-            cluster: params.get("cluster").unwrap_or_default(),
-            namespace: params.get("namespace").unwrap_or_default(),
-            name: params.get("name").unwrap_or_default(),
+        let part = |name| params.get(name).unwrap_or_default();
+        let workload = Workload {
+            cluster: part("cluster"),
+            kind: params.get("resource").and_then(|resource| WorkloadKind::of_resource(&resource)).unwrap_or_default(),
+            namespace: part("namespace"),
+            name: part("name"),
             uid: query.get("uid").and_then(|uid| uid.parse().ok()),
-            revision: query.get("revision").and_then(|revision| revision.parse().ok()),
         };
-        (place, query.get("at"))
+        let revision: Option<u64> = query.get("revision").and_then(|revision| revision.parse().ok());
+        (workload, revision, query.get("at"))
     });
     move || {
-        let (place, at) = asked.get();
+        let (workload, revision, at) = asked.get();
         let payload = First::take(|payload| match payload {
             Payload::Deployment(payload) => Some(*payload),
             Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
         });
-        if payload.is_none() && (place.revision.is_some() || at.is_some()) {
+        if payload.is_none() && (revision.is_some() || at.is_some()) {
             Effect::new(move |_| url.with_untracked(browser::load));
         }
-        view! { <Rollout place payload/> }
+        view! { <Rollout workload revision payload/> }
     }
 }
 
@@ -70,23 +71,20 @@ pub fn RolloutPage() -> impl IntoView {
 #[component]
 fn Rollout(
     /// Which one.
-    place: Place,
+    workload: Workload,
+    /// The revision that the link names.
+    revision: Option<u64>,
     /// What the document was rendered from, if it was for this page.
     payload: Option<DeploymentPayload>,
 ) -> impl IntoView {
-    let scope = Scope::Deployment {
-        cluster: place.cluster.clone(),
-        namespace: place.namespace.clone(),
-        name: place.name.clone(),
-        uid: place.uid,
-    };
+    let scope = Scope::Workload(workload.clone());
     let rendered = payload.as_ref().map(Rendered::from);
     let (board, drawn) = match payload.as_ref().zip(rendered.as_ref()) {
         Some((payload, rendered)) => {
             let shown = rendered.shown();
             (Board::rendered(payload, &shown), drawn(rendered.copy.deployment, shown))
         }
-        None => (Board::of(place.clone()), Drawn::nothing()),
+        None => (Board::of(workload.clone(), revision), Drawn::nothing()),
     };
     let Drawn { picture, moving, sheet } = drawn;
     let (controls, as_table, help) = (Controls::provide(), RwSignal::new(false), NodeRef::<html::Details>::new());
@@ -101,14 +99,8 @@ fn Rollout(
             true if badge.is_empty() => "Not found",
             true => &badge,
         };
-        board.place.with(|place| title(badge, &place.namespace, &place.name))
+        board.workload.with(|workload| title(badge, &workload.namespace, &workload.name))
     });
-    let home = Home {
-        cluster: place.cluster.clone(),
-        namespace: place.namespace.clone(),
-        name: place.name.clone(),
-        uid: place.uid,
-    };
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
     view! {
@@ -126,7 +118,7 @@ fn Rollout(
                     <aside class="rail" aria-label="Story">
                         <h2>"What the controllers did"</h2>
                         <Story picture/>
-                        <Panel home panel=controls.panel/>
+                        <Panel workload panel=controls.panel/>
                     </aside>
                     <PodTable board picture/>
                 </div>

@@ -68,7 +68,7 @@ pub fn WallPage() -> impl IntoView {
 }
 
 /// Follows what the wall shows until the page is left.
-fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Copy>) {
+fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
         let known = copy.map(|copy| Known::of(copy, browser::page_millis()));

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use timeline::view::{Tone, View};
 use timeline::viewer::DeploymentCopy;
 use timeline::wire::{Connection, Moment, Said};
-use timeline::{Millis, Model, Uid};
+use timeline::{Millis, Model, Workload};
 
 use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
@@ -27,26 +27,13 @@ pub struct Time {
     pub news: usize,
 }
 
-/// Which Deployment a page is about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Name of the cluster.
-    pub cluster: String,
-    /// Namespace.
-    pub namespace: String,
-    /// Name of the Deployment.
-    pub name: String,
-    /// The one of that name that the link names.
-    pub uid: Option<Uid>,
-    /// The revision that the link names.
-    pub revision: Option<u64>,
-}
-
 /// The state of the page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct Board {
-    /// Where this is.
-    pub place: RwSignal<Place>,
+    /// Which Deployment this is about.
+    pub workload: RwSignal<Workload>,
+    /// The revision that the link names.
+    pub linked_revision: Option<u64>,
     /// Whether anything was heard of it yet.
     pub is_known: RwSignal<bool>,
     /// The verdict line; `None` while there is no such Deployment.
@@ -70,11 +57,12 @@ pub struct Board {
 }
 
 impl Board {
-    /// The board of a place of which nothing is known yet.
+    /// The board of a Deployment of which nothing is known yet.
     #[must_use]
-    pub fn of(place: Place) -> Self {
+    pub fn of(workload: Workload, linked_revision: Option<u64>) -> Self {
         Self {
-            place: RwSignal::new(place),
+            workload: RwSignal::new(workload),
+            linked_revision,
             is_known: RwSignal::new(false),
             view: RwSignal::default(),
             current: RwSignal::default(),
@@ -97,7 +85,7 @@ impl Board {
     /// The board of a page that was just rendered.
     #[must_use]
     pub fn rendered(payload: &DeploymentPayload, shown: &Shown) -> Self {
-        let board = Self::of(payload.place());
+        let board = Self::of(payload.workload.clone(), payload.revision);
         board.is_known.set(true);
         board.view.set(shown.said.view.clone());
         board.current.set(payload.snapshot.said.view.as_ref().and_then(|view| view.revision));

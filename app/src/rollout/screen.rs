@@ -308,14 +308,14 @@ impl RolloutScreen {
 
     /// A frame is about what is followed: one that was on its way when the viewer went elsewhere is not.
     fn is_of(&self, snapshot: &Snapshot) -> bool {
-        self.0.board.place.with_untracked(|place| {
-            let is_it = |known: &wire::Deployment| known.name == place.name && known.namespace == place.namespace;
+        self.0.board.workload.with_untracked(|workload| {
+            let is_it = |known: &wire::Deployment| known.name == workload.name && known.namespace == workload.namespace;
             snapshot.objects.deployments.iter().all(is_it)
         })
     }
 
     fn connected(&self, cluster: &str, connection: Connection, page_millis: f64) {
-        if self.0.board.place.with_untracked(|place| place.cluster == cluster) {
+        if self.0.board.workload.with_untracked(|workload| workload.cluster == cluster) {
             set_if_new(&self.0.board.connection, connection);
             self.set_pace(page_millis);
         }

@@ -5,7 +5,7 @@ use timeline::Millis;
 use timeline::model::Deployment;
 use timeline::playback::{self, Playback};
 
-use super::board::{self, Place, Time};
+use super::board::{self, Time};
 use super::screen::RolloutScreen;
 use crate::address;
 use crate::browser::{iso, page_millis, readdress};
@@ -153,13 +153,12 @@ impl RolloutScreen {
     /// A link to what is shown.
     pub fn link(&self) -> String {
         let origin = window().location().origin().unwrap_or_default();
-        let Place { cluster, namespace, name, .. } = self.0.board.place.get_untracked();
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
         let uid = self.0.state.borrow().copy.deployment;
-        let mut link = match uid {
-            Some(uid) => address::permanent(&cluster, &namespace, &name, uid, revision),
-            None => address::deployment(&cluster, &namespace, &name),
-        };
+        let mut link = self.0.board.workload.with_untracked(|workload| match uid {
+            Some(uid) => address::permanent(workload, uid, revision),
+            None => address::whatever_bears_the_name(workload),
+        });
         if let Some(at) = self.moment().filter(|_| uid.is_some()) {
             link.push_str(&format!("&at={}", iso(at)));
         }

@@ -1,7 +1,7 @@
 //! How old the news of a tile is.
 
 use timeline::Millis;
-use timeline::list::{ClusterState, Entry};
+use timeline::list::{ClusterState, Row};
 use timeline::wire::ConnectionState;
 use timeline::words::age;
 
@@ -29,8 +29,8 @@ pub enum Age {
 impl Age {
     /// That of a line at a time of its cluster.
     #[must_use]
-    pub fn of(entry: &Entry, cluster: &ClusterState, now_millis: Millis) -> Self {
-        let summary = &entry.summary;
+    pub fn of(row: &Row, cluster: &ClusterState, now_millis: Millis) -> Self {
+        let summary = &row.summary;
         let lately = summary.lately.steps.last().map(|(after, _)| summary.lately.from_millis + Millis::from(*after));
         let changed_millis = lately.map_or(summary.since_millis, |lately| lately.max(summary.since_millis));
         let ago = age(now_millis - changed_millis);
@@ -67,7 +67,7 @@ mod tests {
     fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; 4])>) -> String {
         let lately = Lately { from_millis: 40_000, steps };
         let summary = Summary { desired: 3, lately, since_millis, ..made::summary(Tone::Busy) };
-        Age::of(&Entry { cluster: 0, summary }, &made::cluster("a", state), 100_000).told(clock)
+        Age::of(&Row { cluster: 0, summary }, &made::cluster("a", state), 100_000).told(clock)
     }
 
     #[test]

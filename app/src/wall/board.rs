@@ -3,16 +3,17 @@
 
 use leptos::prelude::*;
 use timeline::Millis;
-use timeline::list::{Copy, Overall};
+use timeline::list::{ListCopy, Overall};
 use timeline::view::{Hold, Tone, View};
 
 use super::age::Age;
 use super::stage::SEATS;
 use super::{Look, is_calm, last, strip};
 use crate::list::Ages;
-use crate::rollout::board::{Board, Place};
+use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
+use timeline::Workload;
 
 /// Before the ids of what is on each seat.
 const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];
@@ -56,10 +57,10 @@ pub struct Seat {
 impl WallBoard {
     /// A wall of those lines, or one of which nothing is known yet.
     #[must_use]
-    pub fn new(copy: Option<&Copy>) -> Self {
+    pub fn new(copy: Option<&ListCopy>) -> Self {
         let seat = |prefix| Seat {
             prefix,
-            board: Board::of(Place::default()),
+            board: Board::of(Workload::default(), None),
             picture: Picture::new(prefix),
             look: RwSignal::default(),
             age: RwSignal::default(),
@@ -100,9 +101,9 @@ impl WallBoard {
 
 impl Seat {
     /// Somebody else sits there from here on.
-    pub fn take(&self, place: Place) {
+    pub fn take(&self, workload: Workload) {
         self.board.view.set(None);
-        set_if_new(&self.board.place, place);
+        set_if_new(&self.board.workload, workload);
     }
 
     /// How it stands with who sits there, as a class name. Follows it.

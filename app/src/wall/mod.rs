@@ -11,7 +11,7 @@ pub mod stage;
 pub mod tones;
 
 use timeline::Millis;
-use timeline::list::{ClusterState, Copy, Entry, Group, Overall};
+use timeline::list::{ClusterState, Group, ListCopy, Overall, Row};
 use timeline::wire::ConnectionState;
 use timeline::words::{list, safe};
 
@@ -38,7 +38,7 @@ pub enum Look {
 }
 
 /// Lines of a group, with their numbers' order kept.
-pub fn of_group(copy: &Copy, group: Group) -> impl Iterator<Item = &Entry> {
+pub fn of_group(copy: &ListCopy, group: Group) -> impl Iterator<Item = &Row> {
     let number = |wanted: Group| copy.overall.counts.get(wanted as usize).copied().unwrap_or_default();
     let from: u32 = Group::ALL.into_iter().take_while(|known| *known != group).map(number).sum();
     (from..from + number(group)).map_while(|line| copy.line(line))
@@ -52,11 +52,11 @@ pub fn is_calm(overall: &Overall) -> bool {
 
 /// What is done or waits, a few at a time: "nginx: Revision 3 is live, 4 min ago".
 #[must_use]
-pub fn strip(copy: &Copy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
+pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
     let active = [Group::Stuck, Group::Moving].into_iter().flat_map(|group| of_group(copy, group));
-    let waiting = active.filter(|entry| !on_stage.contains(&entry.key()));
-    let done = of_group(copy, Group::Finished).filter(|entry| !on_stage.contains(&entry.key()));
-    let all: Vec<String> = waiting.map(told).chain(done.map(|entry| done_words(entry, ages))).collect();
+    let waiting = active.filter(|row| !on_stage.contains(&row.key()));
+    let done = of_group(copy, Group::Finished).filter(|row| !on_stage.contains(&row.key()));
+    let all: Vec<String> = waiting.map(told).chain(done.map(|row| done_words(row, ages))).collect();
     if all.is_empty() {
         return all;
     }
@@ -64,20 +64,20 @@ pub fn strip(copy: &Copy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Ve
     all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
 }
 
-fn told(entry: &Entry) -> String {
-    format!("{}: {}", safe(&entry.summary.name), entry.summary.verdict.sentence)
+fn told(row: &Row) -> String {
+    format!("{}: {}", safe(&row.summary.name), row.summary.verdict.sentence)
 }
 
-fn done_words(entry: &Entry, ages: &Ages) -> String {
-    format!("{}, {} ago", told(entry).trim_end_matches('.'), ages.of(entry))
+fn done_words(row: &Row, ages: &Ages) -> String {
+    format!("{}, {} ago", told(row).trim_end_matches('.'), ages.of(row))
 }
 
 /// What was done last: "Last: nginx revision 3, 20 s ago."; empty when nothing was within the hour.
 #[must_use]
-pub fn last(copy: &Copy, ages: &Ages) -> String {
-    let last = of_group(copy, Group::Finished).next().map(|entry| {
-        let revision = entry.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
-        format!("Last: {}{revision}, {} ago.", safe(&entry.summary.name), ages.of(entry))
+pub fn last(copy: &ListCopy, ages: &Ages) -> String {
+    let last = of_group(copy, Group::Finished).next().map(|row| {
+        let revision = row.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
+        format!("Last: {}{revision}, {} ago.", safe(&row.summary.name), ages.of(row))
     });
     last.unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use timeline::list::{Copy, Entry, Group, Window};
+use timeline::list::{Group, ListCopy, Row, Window};
 use timeline::wire::{Position, Scope, ServerFrame};
 
 use super::age::Age;
@@ -16,7 +16,6 @@ use crate::browser::now_millis;
 use crate::list::{Ages, Known};
 use crate::live::client::{Ask, Client, Live, Screen};
 use crate::live::link::LinkState;
-use crate::rollout::board::Place;
 use crate::rollout::screen::RolloutScreen;
 use crate::rows::set_if_new;
 
@@ -114,18 +113,18 @@ impl Screen for WallScreen {
     }
 }
 
-fn names(copy: &Copy) -> Vec<String> {
+fn names(copy: &ListCopy) -> Vec<String> {
     copy.overall.clusters.iter().map(|cluster| cluster.name.clone()).collect()
 }
 
 impl WallScreen {
     fn direct(&self, state: &mut State, page_millis: f64) {
         let copy = &state.known.copy;
-        let active = |group| of_group(copy, group).map(move |entry: &Entry| (entry.key(), group));
+        let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
         let all: Vec<(Key, Group)> = active(Group::Stuck).chain(active(Group::Moving)).collect();
         let on_stage = state.seats.direct(&all, page_millis);
         let is_calm = on_stage.iter().all(Option::is_none);
-        let past: Vec<Key> = of_group(copy, Group::Finished).map(Entry::key).take(PAST).collect();
+        let past: Vec<Key> = of_group(copy, Group::Finished).map(Row::key).take(PAST).collect();
         let wanted: Vec<(Option<Key>, Look)> = if is_calm {
             let past = past.into_iter().map(|key| (Some(key), Look::Past));
             past.chain(std::iter::repeat((None, Look::Free))).take(stage::SEATS).collect()
@@ -136,12 +135,12 @@ impl WallScreen {
         let ages = state.known.ages(page_millis);
         let seats = wanted.iter().enumerate().zip(&self.board.seats).zip(&self.followed);
         for (((number, (key, look)), seat), (screen, _)) in seats {
-            let entry = key.and_then(|key| copy.lines().find(|entry| entry.key() == key));
+            let row = key.and_then(|key| copy.lines().find(|row| row.key() == key));
             if state.seats.aim(number, *key) {
-                aim(screen, seat, copy, entry);
+                aim(screen, seat, copy, row);
             }
             set_if_new(&seat.look, *look);
-            self.tell_age(seat, copy, entry, &ages, state.is_linked);
+            self.tell_age(seat, copy, row, &ages, state.is_linked);
         }
         let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
@@ -154,38 +153,26 @@ impl WallScreen {
     }
 
     /// What is not in view of the list any more is as old as it was.
-    fn tell_age(&self, seat: &Seat, copy: &Copy, entry: Option<&Entry>, ages: &Ages, is_linked: bool) {
+    fn tell_age(&self, seat: &Seat, copy: &ListCopy, row: Option<&Row>, ages: &Ages, is_linked: bool) {
         if !is_linked {
             set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
             return;
         }
-        let cluster = entry.and_then(|entry| copy.overall.clusters.get(usize::from(entry.cluster)));
-        if let Some((entry, cluster)) = entry.zip(cluster) {
-            set_if_new(&seat.age, Age::of(entry, cluster, ages.now(entry)));
+        let cluster = row.and_then(|row| copy.overall.clusters.get(usize::from(row.cluster)));
+        if let Some((row, cluster)) = row.zip(cluster) {
+            set_if_new(&seat.age, Age::of(row, cluster, ages.now(row)));
         }
     }
 }
 
 /// Lets a seat follow who sits there now.
-fn aim(screen: &RolloutScreen, seat: &Seat, copy: &Copy, entry: Option<&Entry>) {
-    let cluster = entry.and_then(|entry| copy.overall.clusters.get(usize::from(entry.cluster)));
-    let Some((entry, cluster)) = entry.zip(cluster) else {
+fn aim(screen: &RolloutScreen, seat: &Seat, copy: &ListCopy, row: Option<&Row>) {
+    let cluster = row.and_then(|row| copy.overall.clusters.get(usize::from(row.cluster)));
+    let Some((row, cluster)) = row.zip(cluster) else {
         screen.aim(Scope::Nothing);
         return;
     };
-    let (summary, cluster) = (&entry.summary, cluster.name.clone());
-    let place = Place {
-        cluster: cluster.clone(),
-        namespace: summary.namespace.clone(),
-        name: summary.name.clone(),
-        uid: Some(summary.uid),
-        revision: None,
-    };
-    seat.take(place);
-    screen.aim(Scope::Deployment {
-        cluster,
-        namespace: summary.namespace.clone(),
-        name: summary.name.clone(),
-        uid: Some(summary.uid),
-    });
+    let workload = row.summary.workload(&cluster.name);
+    seat.take(workload.clone());
+    screen.aim(Scope::Workload(workload));
 }

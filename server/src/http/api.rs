@@ -5,18 +5,20 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use timeline::Workload;
 
+use super::extract::Named;
 use crate::state::Rollcast;
 
 /// The list of all Deployments.
 pub const DEPLOYMENTS: &str = "/api/v1/deployments";
 /// The timeline document of one.
-pub const TIMELINE: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline";
+pub const TIMELINE: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/timeline";
 /// The description of this API.
 pub const DESCRIPTION: &str = "/api/v1/openapi.json";
 
@@ -50,15 +52,14 @@ pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Respon
     Json(json!({ "clusters": clusters })).into_response()
 }
 
-pub(super) async fn timeline(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path((cluster, namespace, name)): Path<(String, String, String)>,
-) -> Response {
-    let Some(hub) = rollcast.clusters.get(&cluster) else {
+pub(super) async fn timeline(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+    let Workload { cluster, kind, namespace, name, .. } = &workload;
+    let Some(hub) = rollcast.clusters.get(cluster) else {
         return error(StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here."));
     };
-    let missing = format!("There is no Deployment {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
-    let document = hub.read(move |reader| serde_json::to_vec(&reader.document(&namespace, &name)?).ok()).await;
+    let kind = kind.name();
+    let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
+    let document = hub.read(move |reader| serde_json::to_vec(&reader.document(&workload)?).ok()).await;
     match document {
         Ok(Some(bytes)) => ([(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
         Ok(None) => error(StatusCode::NOT_FOUND, missing),

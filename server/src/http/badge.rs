@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use app::preview::escaped;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timeline::view::{self, Now, Tone};
 use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
+use super::extract::Named;
 use crate::state::Rollcast;
 
 /// Caches may keep a badge for this long, in seconds.
@@ -21,12 +22,9 @@ const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
 
-pub(super) async fn badge(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path((cluster, namespace, name)): Path<(String, String, String)>,
-) -> Response {
-    let label = name.clone();
-    let hub = rollcast.clusters.get(&cluster);
+pub(super) async fn badge(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+    let label = workload.name.clone();
+    let hub = rollcast.clusters.get(&workload.cluster);
     // What was said last is not how it is while nobody hears of the cluster.
     let state = hub.map(|hub| hub.connection().borrow().state.clone());
     let said = match (hub, state) {
@@ -38,7 +36,7 @@ pub(super) async fn badge(
         (Some(hub), _) => {
             let verdict = hub.read(move |reader| {
                 let model = reader.timeline.model();
-                let uid = model.find(&namespace, &name)?.uid;
+                let uid = workload.find(model)?.uid;
                 let now = Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() };
                 let verdict = view::view(model, uid, now)?.verdict;
                 Some((verdict.badge, verdict.tone, verdict.sentence))

@@ -1,7 +1,8 @@
 //! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only the bytes of what stands
 //! beside the picture.
 
-use app::detail::{Detail, Home, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
+use app::address;
+use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
 use app::payload::{DetailPayload, Payload};
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -10,32 +11,24 @@ use axum::response::{IntoResponse, Response};
 use timeline::change::Subject;
 use timeline::view::Now;
 use timeline::words::safe;
-use timeline::{Change, Millis, Model, Uid, wire};
+use timeline::{Change, Millis, Model, Uid, Workload, wire};
 
-use super::pages::{self, Malformed, Parameters};
-use crate::hub::{Address, Reader};
+use super::extract::{Malformed, Parameters, origin};
+use super::pages;
+use crate::hub::Reader;
 use crate::state::Rollcast;
-
-/// Cluster, namespace and name of a Deployment.
-type Place = (String, String, String);
 
 /// Which detail is asked for.
 struct Asked {
-    home: Home,
+    workload: Workload,
     /// As it was then.
     at_millis: Option<Millis>,
 }
 
 impl Asked {
-    fn read((cluster, namespace, name): Place, parameters: &Parameters) -> Result<Self, Malformed> {
-        let uid = parameters.read("uid", |text| text.parse().ok())?;
-        let home = Home { cluster, namespace, name, uid };
-        Ok(Self { home, at_millis: parameters.read("at", pages::millis)? })
-    }
-
-    fn address(&self) -> Address {
-        let Home { namespace, name, uid, .. } = &self.home;
-        Address { namespace: namespace.clone(), name: name.clone(), uid: *uid }
+    fn read(workload: Workload, parameters: &Parameters) -> Result<Self, Malformed> {
+        let workload = workload.with_uid(parameters.parse("uid")?);
+        Ok(Self { workload, at_millis: parameters.moment()? })
     }
 
     /// The moment asked for, where that is not the present.
@@ -46,7 +39,7 @@ impl Asked {
     /// The Deployment with what belonged to it at the moment asked for, and that moment.
     fn then(&self, reader: &Reader<'_>) -> Option<(Model, Uid, Millis)> {
         let model = reader.timeline.model();
-        let deployment = self.address().find(model)?.uid;
+        let deployment = self.workload.find(model)?.uid;
         let at_millis = self.past_millis(reader);
         let then = at_millis.and_then(|at| Some((reader.history.at(model, deployment, at)?, deployment, at)));
         Some(then.unwrap_or_else(|| (model.only(deployment), deployment, reader.now_millis)))
@@ -55,12 +48,12 @@ impl Asked {
 
 pub(super) async fn pod(
     rollcast: &Rollcast,
-    place: Place,
+    workload: Workload,
     uid: String,
     parameters: &Parameters,
     request: Request,
 ) -> Response {
-    let why = format!("{} has no pod with the UID {:?}, or none that is kept.", safe(&place.2), safe(&uid));
+    let why = format!("{} has no pod with the UID {:?}, or none that is kept.", safe(&workload.name), safe(&uid));
     let look = move |asked: &Asked, reader: &Reader<'_>| {
         let uid: Uid = uid.parse().ok()?;
         let (model, deployment, now_millis) = asked.then(reader)?;
@@ -68,60 +61,70 @@ pub(super) async fn pod(
         let past = reader.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= now_millis);
         let past: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
         let now = Now { millis: now_millis, skew_millis: reader.timeline.skew_millis() };
-        Some(Detail::Pod(Box::new(PodDetail::of(&asked.home, deployment, &model, pod, &past, now))))
+        Some(Detail::Pod(Box::new(PodDetail::of(&asked.workload, deployment, &model, pod, &past, now))))
     };
-    answer(rollcast, place, parameters, look, why, request).await
+    answer(rollcast, workload, parameters, look, why, request).await
 }
 
 pub(super) async fn revision(
     rollcast: &Rollcast,
-    place: Place,
+    workload: Workload,
     revision: String,
     parameters: &Parameters,
     request: Request,
 ) -> Response {
-    let why = format!("{} never had a revision {:?}, or none that is kept.", safe(&place.2), safe(&revision));
+    let why = format!("{} never had a revision {:?}, or none that is kept.", safe(&workload.name), safe(&revision));
     let look = move |asked: &Asked, reader: &Reader<'_>| {
         let (model, deployment, _) = asked.then(reader)?;
         let deployment = model.deployments.get(&deployment)?;
-        let detail = RevisionDetail::of(&asked.home, &model, deployment, revision.parse().ok()?)?;
+        let detail = RevisionDetail::of(&asked.workload, &model, deployment, revision.parse().ok()?)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(rollcast, place, parameters, look, why, request).await
+    answer(rollcast, workload, parameters, look, why, request).await
 }
 
-pub(super) async fn rollouts(rollcast: &Rollcast, place: Place, parameters: &Parameters, request: Request) -> Response {
-    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&place.2));
+pub(super) async fn rollouts(
+    rollcast: &Rollcast,
+    workload: Workload,
+    parameters: &Parameters,
+    request: Request,
+) -> Response {
+    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let look = |asked: &Asked, reader: &Reader<'_>| {
         // All of them, whichever moment is shown.
-        let deployment = asked.address().find(reader.timeline.model())?;
+        let deployment = asked.workload.find(reader.timeline.model())?;
         Some(Detail::Rollouts(RolloutsDetail::of(deployment)))
     };
-    answer(rollcast, place, parameters, look, why, request).await
+    answer(rollcast, workload, parameters, look, why, request).await
 }
 
-pub(super) async fn share(rollcast: &Rollcast, place: Place, parameters: &Parameters, request: Request) -> Response {
-    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&place.2));
-    let origin = pages::origin(&request);
+pub(super) async fn share(
+    rollcast: &Rollcast,
+    workload: Workload,
+    parameters: &Parameters,
+    request: Request,
+) -> Response {
+    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
+    let origin = origin(&request);
     let look = move |asked: &Asked, reader: &Reader<'_>| {
         let (model, uid, _) = asked.then(reader)?;
         let revision = timeline::rollout::current_revision(&model, model.deployments.get(&uid)?);
         let past = asked.past_millis(reader);
         Some(Detail::Share(ShareDetail::of(origin, uid, revision, past, reader.now_millis)))
     };
-    answer(rollcast, place, parameters, look, why, request).await
+    answer(rollcast, workload, parameters, look, why, request).await
 }
 
 async fn answer(
     rollcast: &Rollcast,
-    place: Place,
+    workload: Workload,
     parameters: &Parameters,
     look: impl FnOnce(&Asked, &Reader<'_>) -> Option<Detail> + Send + 'static,
     why: String,
     request: Request,
 ) -> Response {
     let is_part = parameters.has("part");
-    let asked = match Asked::read(place, parameters) {
+    let asked = match Asked::read(workload, parameters) {
         Ok(asked) => asked,
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.why()),
         Err(wrong) => {
@@ -129,20 +132,20 @@ async fn answer(
             return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
-    let home = asked.home.clone();
-    let found = match rollcast.clusters.get(&home.cluster) {
+    let workload = asked.workload.clone();
+    let found = match rollcast.clusters.get(&workload.cluster) {
         Some(hub) => hub.read(move |reader| look(&asked, reader)).await.ok().flatten(),
         None => None,
     };
     match found {
         None if is_part => plain(StatusCode::NOT_FOUND, &why),
         None => {
-            let instead = vec![(home.page(), format!("The page of {}", safe(&home.name)))];
+            let instead = vec![(address::workload(&workload), format!("The page of {}", safe(&workload.name)))];
             pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await
         }
         Some(detail) if is_part => part(&detail),
         Some(detail) => {
-            let payload = Payload::Detail(Box::new(DetailPayload { home, detail }));
+            let payload = Payload::Detail(Box::new(DetailPayload { workload, detail }));
             pages::render(rollcast, payload, StatusCode::OK, request).await
         }
     }

@@ -19,10 +19,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use timeline::model::{Deployment, ReplicaSet};
 use timeline::words::{clock, safe};
-use timeline::{Millis, Model, Uid};
+use timeline::{Millis, Model, Uid, Workload};
 
-use super::pages::{self, Malformed, Parameters};
-use crate::hub::{Address, Handle};
+use super::extract::{Malformed, Parameters};
+use super::pages;
+use crate::hub::Handle;
 use crate::state::Rollcast;
 
 /// A new ReplicaSet is there this long before its Deployment tells of the new revision.
@@ -41,9 +42,9 @@ struct Named {
 impl Named {
     fn read(parameters: &Parameters) -> Result<Self, Malformed> {
         Ok(Self {
-            uid: parameters.read("uid", |text| text.parse().ok())?,
+            uid: parameters.parse("uid")?,
             revision: parameters.read("revision", |text| text.parse().ok().filter(|revision| *revision > 0))?,
-            at_millis: parameters.read("at", pages::millis)?,
+            at_millis: parameters.moment()?,
         })
     }
 }
@@ -60,29 +61,29 @@ enum Meaning {
     Nothing(String, Vec<(String, String)>),
 }
 
-/// The page of a Deployment, or of a moment of it.
-pub(super) async fn deployment(
+/// The page of a workload, or of a moment of it.
+pub(super) async fn workload(
     rollcast: &Rollcast,
-    (cluster, namespace, name): (String, String, String),
+    workload: Workload,
     parameters: &Parameters,
     request: Request,
 ) -> Response {
-    let Some(hub) = rollcast.clusters.get(&cluster) else {
-        let instead = elsewhere(rollcast, &namespace, &name);
-        return pages::refuse(rollcast, StatusCode::NOT_FOUND, pages::no_cluster(rollcast, &cluster), instead, request)
-            .await;
+    let Some(hub) = rollcast.clusters.get(&workload.cluster) else {
+        let (why, instead) = (pages::no_cluster(rollcast, &workload.cluster), elsewhere(rollcast, &workload));
+        return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
     };
-    let page = address::deployment(&cluster, &namespace, &name);
-    let now = |page: &str| vec![(page.to_owned(), format!("{} as it is now", safe(&name)))];
+    let page = address::whatever_bears_the_name(&workload);
+    let name = safe(&workload.name);
+    let now = |page: &str| vec![(page.to_owned(), format!("{name} as it is now"))];
     let named = match Named::read(parameters) {
         Ok(named) => named,
         Err(wrong) => {
             return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
         }
     };
-    let address = Address { namespace: namespace.clone(), name: name.clone(), uid: named.uid };
+    let workload = workload.with_uid(named.uid);
     let connection = hub.connection().borrow().clone();
-    let Ok(snapshot) = hub.page(&address).await else {
+    let Ok(snapshot) = hub.page(&workload).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
     let model = Model::from(snapshot.objects.clone());
@@ -92,16 +93,15 @@ pub(super) async fn deployment(
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
             let why = format!(
-                "Rollcast has not seen a Deployment {} in {} with that UID: it was deleted longer ago than history is kept, or never existed.",
-                safe(&name),
-                safe(&namespace)
+                "Rollcast has not seen a Deployment {name} in {} with that UID: it was deleted longer ago than history is kept, or never existed.",
+                safe(&workload.namespace)
             );
             Meaning::Nothing(why, now(&page))
         }
     };
     let moment = match meaning {
         Meaning::Live => None,
-        Meaning::Then(at_millis) => hub.moment(&address, at_millis).await.ok(),
+        Meaning::Then(at_millis) => hub.moment(&workload, at_millis).await.ok(),
         Meaning::Elsewhere(link) => return Redirect::temporary(&link).into_response(),
         Meaning::Nothing(why, instead) => {
             return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
@@ -109,11 +109,8 @@ pub(super) async fn deployment(
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
     let page = DeploymentPayload {
-        uid: named.uid,
         revision: named.revision.filter(|_| snapshot.deployment.is_some()),
-        cluster,
-        namespace,
-        name,
+        workload,
         connection,
         snapshot,
         moment,
@@ -187,13 +184,15 @@ fn last_moment(deployment: &Deployment, revision: u64) -> Option<Option<Millis>>
 }
 
 /// Where a Deployment of that name is, in the clusters that are watched.
-fn elsewhere(rollcast: &Rollcast, namespace: &str, name: &str) -> Vec<(String, String)> {
+fn elsewhere(rollcast: &Rollcast, workload: &Workload) -> Vec<(String, String)> {
+    let Workload { namespace, name, .. } = workload;
     let has_it = |hub: &&Handle| {
-        hub.list().borrow().iter().any(|known| known.summary.namespace == namespace && known.summary.name == name)
+        hub.list().borrow().iter().any(|known| known.summary.namespace == *namespace && known.summary.name == *name)
     };
     let link = |hub: &Handle| {
         let words = format!("{} / {} in cluster {}", safe(namespace), safe(name), safe(hub.name()));
-        (address::deployment(hub.name(), namespace, name), words)
+        let there = Workload { cluster: hub.name().to_owned(), uid: None, ..workload.clone() };
+        (address::whatever_bears_the_name(&there), words)
     };
     let found = rollcast.clusters.values().filter(has_it).map(link);
     found.chain([("/".to_owned(), "All Deployments".to_owned())]).collect()
@@ -216,7 +215,7 @@ pub(super) async fn by_uid(
             Some((found.namespace.clone(), found.name.clone()))
         });
         if let Ok(Some((namespace, name))) = place.await {
-            let link = address::permanent(hub.name(), &namespace, &name, wanted, None);
+            let link = address::permanent(&Workload::deployment(hub.name(), namespace, name), wanted, None);
             let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
             return Redirect::temporary(&format!("{link}{rest}")).into_response();
         }

@@ -3,12 +3,14 @@
 pub mod api;
 mod badge;
 mod details;
+mod extract;
 mod files;
 mod guard;
 mod health;
 mod links;
 mod metrics;
 mod pages;
+mod playground;
 mod preview;
 mod qr;
 mod stream;
@@ -21,8 +23,6 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
-pub(crate) use self::guard::is_same_origin;
-pub use self::preview::Drawn;
 use crate::state::Rollcast;
 
 /// How hard answers are compressed (brotli's and gzip's scale): pages are made while somebody waits.
@@ -39,9 +39,9 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     pages
         .route("/deployments/{uid}", get(links::by_uid))
         .route("/qr.svg", get(qr::code))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/badge.svg", get(badge::badge))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.svg", get(preview::svg))
-        .route("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/preview.png", get(preview::png))
+        .route("/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg", get(badge::badge))
+        .route("/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg", get(preview::svg))
+        .route("/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png", get(preview::png))
         .route(api::DEPLOYMENTS, get(api::deployments))
         .route(api::TIMELINE, get(api::timeline))
         .route(api::DESCRIPTION, get(api::description))
@@ -49,7 +49,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::metrics))
-        .merge(crate::playground::routes())
+        .merge(playground::routes())
         .route("/{*path}", get(files::file_or_not_found))
         .layer(compression)
         .layer(axum::middleware::from_fn_with_state(rollcast.clone(), guard::guard))

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use app::payload::{ListPayload, Page, Payload, WallPayload};
 use app::zone;
-use axum::extract::{FromRequestParts, MatchedPath, Query, RawPathParams, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use leptos::prelude::use_context;
@@ -14,88 +13,25 @@ use leptos_axum::ResponseOptions;
 use timeline::list::{self, By, Group, Sent, Window};
 use timeline::words::safe;
 
+use super::extract::{Malformed, Parameters, Segments, origin};
 use super::{details, guard, links};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 
+/// Where in a path the part stands that is below the page of a workload.
+const BELOW: usize = 7;
 /// Lines of a list that are in its page from the start.
 const LINES: u32 = 50;
-
-/// The parameters of an address; of two with the same name the last one counts.
-pub(super) struct Parameters(Vec<(String, String)>);
-
-impl Parameters {
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// It is there, whatever it says.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
-    /// What is written, or nothing.
-    fn text(&self, name: &str) -> String {
-        self.get(name).unwrap_or_default().to_owned()
-    }
-
-    /// A value that must be understood where there is one.
-    pub(super) fn read<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Malformed> {
-        let said = self.get(name).filter(|text| !text.is_empty());
-        let wrong = |text: &str| Malformed { name: name.to_owned(), text: text.to_owned() };
-        said.map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Parameters {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let query = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-        Ok(Self(query.map(|Query(all)| all).unwrap_or_default()))
-    }
-}
-
-/// A parameter that makes no sense.
-#[derive(Debug)]
-pub(super) struct Malformed {
-    name: String,
-    text: String,
-}
-
-impl Malformed {
-    /// What it should be.
-    pub(super) fn why(&self) -> String {
-        let should = match self.name.as_str() {
-            "at" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
-            "uid" => "the UID of a Deployment",
-            "revision" => "the number of a revision, 1 or more",
-            "show" => "stuck, moving, finished or stable",
-            "by" => "namespace or verdict",
-            "rotate" => "seconds, 2 to 3600",
-            "columns" => "1 to 4",
-            "sound" => "on or off",
-            "theme" => "dark, light or auto",
-            "zone" => "utc, own, or the name of a time zone such as Europe/Berlin",
-            _ => "a number",
-        };
-        format!("{}={} makes no sense: it should be {should}.", self.name, timeline::words::safe(&self.text))
-    }
-}
 
 /// Whichever page of the application an address leads to.
 pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
     matched: MatchedPath,
-    params: RawPathParams,
+    segments: Segments,
     parameters: Parameters,
     request: Request,
 ) -> Response {
-    let part = |name: &str| {
-        let part = params.iter().find(|(known, _)| *known == name);
-        part.map(|(_, value)| value.to_owned()).unwrap_or_default()
-    };
-    let place = || (part("cluster"), part("namespace"), part("name"));
+    let part = |name: &str| segments.get(name);
     let asked = |name| Some(parameters.text(name)).filter(|text| !text.is_empty());
     let (rollcast, parameters) = (&*rollcast, &parameters);
     match matched.as_str() {
@@ -105,14 +41,14 @@ pub(super) async fn page(
         "/clusters/{cluster}/namespaces/{namespace}" => {
             list(rollcast, parameters, Some(part("cluster")), Some(part("namespace")), request).await
         }
-        "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}" => {
-            links::deployment(rollcast, place(), parameters, request).await
-        }
-        below => match below.split('/').nth(7) {
-            Some("pods") => details::pod(rollcast, place(), part("uid"), parameters, request).await,
-            Some("revisions") => details::revision(rollcast, place(), part("revision"), parameters, request).await,
-            Some("rollouts") => details::rollouts(rollcast, place(), parameters, request).await,
-            Some("share") => details::share(rollcast, place(), parameters, request).await,
+        path => match (segments.workload(), path.split('/').nth(BELOW)) {
+            (Some(workload), None) => links::workload(rollcast, workload, parameters, request).await,
+            (Some(workload), Some("pods")) => details::pod(rollcast, workload, part("uid"), parameters, request).await,
+            (Some(workload), Some("revisions")) => {
+                details::revision(rollcast, workload, part("revision"), parameters, request).await
+            }
+            (Some(workload), Some("rollouts")) => details::rollouts(rollcast, workload, parameters, request).await,
+            (Some(workload), Some("share")) => details::share(rollcast, workload, parameters, request).await,
             _ => not_found(rollcast, request).await,
         },
     }
@@ -165,9 +101,9 @@ async fn list(
 /// Some lines of a list as they are now.
 fn lines(rollcast: &Rollcast, query: list::Query, window: Window) -> (ListPayload, StatusCode) {
     let chosen = rollcast.listings.now(&query);
-    let news = Sent::default().news(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
+    let delta = Sent::default().delta(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
     let status = if chosen.overall.trouble.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    (ListPayload { query, window, news }, status)
+    (ListPayload { query, window, delta }, status)
 }
 
 /// The wall of a list.
@@ -213,12 +149,6 @@ pub(super) fn no_cluster(rollcast: &Rollcast, cluster: &str) -> String {
     format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster))
 }
 
-/// A moment as people and programs write it.
-pub(super) fn millis(text: &str) -> Option<i64> {
-    let time = || text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
-    text.parse().ok().or_else(time)
-}
-
 pub(super) async fn not_found(rollcast: &Rollcast, request: Request) -> Response {
     let why = "Pages are the list of all Deployments, and one page per Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
@@ -257,13 +187,6 @@ pub(super) async fn render(rollcast: &Rollcast, payload: Payload, status: Status
         app::shell::shell(page.clone(), &origin)
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
-}
-
-/// How this server was addressed: previews need whole addresses. A proxy in front says how it was asked.
-pub(super) fn origin(request: &Request) -> String {
-    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
-    format!("{scheme}://{}", header("host").unwrap_or_default())
 }
 
 /// Sends the page's content security policy: what its markup may run carries the nonce of this answer.

@@ -1,76 +1,47 @@
 //! `…/preview.svg` and `…/preview.png`: the score as one picture. Drawn at most once in a while per Deployment, whoever asks.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, LazyLock};
 
 use app::preview;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use resvg::{tiny_skia, usvg};
+use timeline::Workload;
 use timeline::viewer::DeploymentCopy;
 
+use super::extract::Named;
 use crate::assets;
-use crate::hub::Address;
 use crate::state::Rollcast;
 
-/// A picture is used again for this long.
-const FRESH: Duration = Duration::from_secs(10);
-/// Pictures that are kept.
-const MOST: usize = 64;
-
-type Place = (String, String, String);
-
-/// Pictures that were drawn lately.
-#[derive(Default)]
-pub struct Drawn(Mutex<BTreeMap<Place, (Instant, Bytes)>>);
-
-impl Drawn {
-    fn get(&self, place: &Place) -> Option<Bytes> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, (at, _)| at.elapsed() < FRESH);
-        known.get(place).map(|(_, png)| png.clone())
-    }
-
-    fn keep(&self, place: Place, png: Bytes) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.insert(place, (Instant::now(), png));
-    }
-}
-
-pub(super) async fn svg(State(rollcast): State<Arc<Rollcast>>, Path(place): Path<Place>) -> Response {
-    match drawing(&rollcast, &place).await {
+pub(super) async fn svg(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+    match drawing(&rollcast, &workload).await {
         Some(svg) => image("image/svg+xml", svg.into()),
         None => nothing(),
     }
 }
 
-pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, Path(place): Path<Place>) -> Response {
-    if let Some(png) = rollcast.drawn.get(&place) {
+pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+    if let Some(png) = rollcast.previews.get(&workload) {
         return image("image/png", png);
     }
-    let Some(svg) = drawing(&rollcast, &place).await else {
+    let Some(svg) = drawing(&rollcast, &workload).await else {
         return nothing();
     };
     match tokio::task::spawn_blocking(move || pixels(&svg)).await.ok().flatten() {
         Some(png) => {
             let png = Bytes::from(png);
-            rollcast.drawn.keep(place, png.clone());
+            rollcast.previews.keep(workload, png.clone());
             image("image/png", png)
         }
         None => (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response(),
     }
 }
 
-async fn drawing(rollcast: &Rollcast, (cluster, namespace, name): &Place) -> Option<String> {
-    let address = Address { namespace: namespace.clone(), name: name.clone(), uid: None };
-    let snapshot = rollcast.clusters.get(cluster)?.page(&address).await.ok()?;
-    let place = format!("{namespace} / {name}");
+async fn drawing(rollcast: &Rollcast, workload: &Workload) -> Option<String> {
+    let snapshot = rollcast.clusters.get(&workload.cluster)?.page(workload).await.ok()?;
+    let place = format!("{} / {}", workload.namespace, workload.name);
     let now_millis = snapshot.now_millis;
     preview::svg(&DeploymentCopy::from(snapshot), now_millis, &place)
 }

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use qrcode::QrCode;
 use qrcode::render::svg::Color;
 
-use super::pages::{self, Parameters};
+use super::extract::{Parameters, origin};
 
 /// Longest path that becomes a code: more is a picture that no camera reads.
 const LONGEST: usize = 700;
@@ -20,7 +20,7 @@ pub(super) async fn code(parameters: Parameters, request: axum::extract::Request
     let Ok(Some(path)) = parameters.read("path", is_path) else {
         return (StatusCode::BAD_REQUEST, "path must be the path of a page of this server.\n").into_response();
     };
-    match QrCode::new(format!("{}{path}", pages::origin(&request))) {
+    match QrCode::new(format!("{}{path}", origin(&request))) {
         Ok(code) => {
             let svg = code.render::<Color<'_>>().min_dimensions(180, 180).build();
             ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, "public, max-age=3600")], svg).into_response()

@@ -7,12 +7,13 @@ use timeline::wire::{Connection, Position};
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::watch as signal;
 
-use super::{Address, Handle, HubEnded};
+use super::{Handle, HubEnded};
+use timeline::Workload;
 
 /// A Deployment that is followed, and the connection of its cluster.
 pub struct Followed {
     hub: Handle,
-    address: Address,
+    workload: Workload,
     frames: broadcast::Receiver<Bytes>,
     connection: signal::Receiver<Connection>,
     /// Told as soon as everything that was published before it has been passed on.
@@ -43,13 +44,13 @@ impl Handle {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn follow(&self, address: Address, since: Option<Position>) -> Result<(First, Followed), HubEnded> {
+    pub async fn follow(&self, workload: Workload, since: Option<Position>) -> Result<(First, Followed), HubEnded> {
         let mut connection = self.connection();
         // Read before the data is: what is told after the data is never newer than the data.
         let held = Some(connection.borrow_and_update().clone());
-        let subscription = self.subscribe(&address, since).await?;
+        let subscription = self.subscribe(&workload, since).await?;
         let first = First { frame: subscription.first, now_millis: subscription.now_millis };
-        Ok((first, Followed { hub: self.clone(), address, frames: subscription.frames, connection, held }))
+        Ok((first, Followed { hub: self.clone(), workload, frames: subscription.frames, connection, held }))
     }
 }
 
@@ -62,8 +63,8 @@ impl Followed {
 
     /// Which Deployment it is.
     #[must_use]
-    pub const fn address(&self) -> &Address {
-        &self.address
+    pub const fn workload(&self) -> &Workload {
+        &self.workload
     }
 
     /// What comes next. Nothing is lost when it is not waited for to its end.
@@ -103,7 +104,7 @@ impl Followed {
     /// # Errors
     /// When the hub has ended.
     pub async fn anew(&mut self) -> Result<First, HubEnded> {
-        let subscription = self.hub.subscribe(&self.address, None).await?;
+        let subscription = self.hub.subscribe(&self.workload, None).await?;
         self.frames = subscription.frames;
         Ok(First { frame: subscription.first, now_millis: subscription.now_millis })
     }

@@ -20,10 +20,9 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use timeline::document::{self, Document};
-use timeline::model::Deployment;
 use timeline::view::Summary;
 use timeline::wire::{Connection, ConnectionState, Moment, Position, Snapshot};
-use timeline::{Fact, History, Millis, Model, Retention, Timeline, Uid};
+use timeline::{Fact, History, Millis, Retention, Timeline, Workload};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Told};
@@ -78,36 +77,12 @@ pub struct Listed {
 /// The Deployments of a cluster by namespace and name; read without asking the hub.
 pub type List = Arc<Vec<Arc<Listed>>>;
 
-/// Which Deployment is meant.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Which one of that name; `None` for the one that bears it now, or bore it last.
-    pub uid: Option<Uid>,
-}
-
-impl Address {
-    /// The Deployment that it means.
-    #[must_use]
-    pub fn find<'m>(&self, model: &'m Model) -> Option<&'m Deployment> {
-        match self.uid {
-            None => model.find(&self.namespace, &self.name),
-            Some(uid) => {
-                model.deployments.get(&uid).filter(|found| found.name == self.name && found.namespace == self.namespace)
-            }
-        }
-    }
-}
-
 type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 
 enum Command {
-    Subscribe { address: Address, since: Option<Position>, reply: oneshot::Sender<Subscription> },
-    Page { address: Address, reply: oneshot::Sender<Snapshot> },
-    Moment { address: Address, at_millis: Millis, reply: oneshot::Sender<Moment> },
+    Subscribe { workload: Workload, since: Option<Position>, reply: oneshot::Sender<Subscription> },
+    Page { workload: Workload, reply: oneshot::Sender<Snapshot> },
+    Moment { workload: Workload, at_millis: Millis, reply: oneshot::Sender<Moment> },
     Read(Job),
     Observe { at_millis: Millis, fact: Option<Box<Fact>> },
     Restart { clock: OwnClock, state: ConnectionState },
@@ -129,9 +104,9 @@ pub struct Reader<'h> {
 impl Reader<'_> {
     /// The timeline document of a Deployment; `None` when there is none of that name.
     #[must_use]
-    pub fn document(&self, namespace: &str, name: &str) -> Option<Document> {
+    pub fn document(&self, workload: &Workload) -> Option<Document> {
         let model = self.timeline.model();
-        let uid = model.find(namespace, name)?.uid;
+        let uid = workload.find(model)?.uid;
         let (from, to) = self.observed.unzip();
         Some(document::document(&model.only(uid), from, to))
     }
@@ -162,7 +137,7 @@ impl Handle {
         let (clock, clock_out) = signal::channel(Clock::Real);
         let counters = Arc::new(HubCounters::default());
         let signals = task::Signals { connection, list, clock };
-        let hub = task::Hub::new(retention, signals, counters.clone());
+        let hub = task::Hub::new(name.clone(), retention, signals, counters.clone());
         let running = tokio::spawn(hub.run(event_inbox, command_inbox));
         let cluster = name.clone();
         tokio::spawn(async move {
@@ -243,27 +218,27 @@ impl Handle {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn subscribe(&self, address: &Address, since: Option<Position>) -> Result<Subscription, HubEnded> {
-        let address = address.clone();
-        self.ask(|reply| Command::Subscribe { address, since, reply }).await
+    pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<Subscription, HubEnded> {
+        let workload = workload.clone();
+        self.ask(|reply| Command::Subscribe { workload, since, reply }).await
     }
 
     /// Everything about a Deployment, for one page.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn page(&self, address: &Address) -> Result<Snapshot, HubEnded> {
-        let address = address.clone();
-        self.ask(|reply| Command::Page { address, reply }).await
+    pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
+        let workload = workload.clone();
+        self.ask(|reply| Command::Page { workload, reply }).await
     }
 
     /// What was said of a Deployment at some time.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn moment(&self, address: &Address, at_millis: Millis) -> Result<Moment, HubEnded> {
-        let address = address.clone();
-        self.ask(|reply| Command::Moment { address, at_millis, reply }).await
+    pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
+        let workload = workload.clone();
+        self.ask(|reply| Command::Moment { workload, at_millis, reply }).await
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.

@@ -9,13 +9,13 @@ use timeline::change::Subject;
 use timeline::fact::Seen;
 use timeline::view::{self, Now, Tone};
 use timeline::wire::{Connection, ConnectionState, Moment, Objects, Position, Said, Snapshot};
-use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, story};
+use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload, story};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
 
 use super::connection::Watches;
-use super::topic::{Haste, Scene, Topic};
-use super::{Address, Command, HubCounters, List, Listed, Reader, Subscription};
+use super::topic::{Haste, Publication, Topic};
+use super::{Command, HubCounters, List, Listed, Reader, Subscription};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
 use crate::source::SourceEvent;
@@ -41,6 +41,8 @@ pub(super) struct Signals {
 }
 
 pub(super) struct Hub {
+    /// Name of the cluster.
+    name: Arc<str>,
     epoch: u64,
     timeline: Timeline,
     history: History,
@@ -50,7 +52,7 @@ pub(super) struct Hub {
     observed: Option<(Millis, Millis)>,
     watches: Watches,
     replay: Option<ConnectionState>,
-    topics: BTreeMap<Address, Topic>,
+    topics: BTreeMap<Workload, Topic>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
     listed: BTreeMap<Uid, Arc<Listed>>,
@@ -65,9 +67,10 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    pub(super) fn new(retention: Retention, signals: Signals, counters: Arc<HubCounters>) -> Self {
+    pub(super) fn new(name: Arc<str>, retention: Retention, signals: Signals, counters: Arc<HubCounters>) -> Self {
         let now = Instant::now();
         Self {
+            name,
             epoch: fastrand::u64(..),
             timeline: Timeline::new(),
             history: History::default(),
@@ -206,14 +209,14 @@ impl Hub {
                 let Some(deployment) = model.deployments.get(&uid) else {
                     continue;
                 };
-                let (namespace, name) = (deployment.namespace.clone(), deployment.name.clone());
+                let (cluster, namespace, name) = (&*self.name, &*deployment.namespace, &*deployment.name);
                 for uid_asked in [None, Some(uid)] {
-                    let address = Address { namespace: namespace.clone(), name: name.clone(), uid: uid_asked };
-                    let Some(topic) = self.topics.get_mut(&address) else {
+                    let workload = Workload::deployment(cluster, namespace, name).with_uid(uid_asked);
+                    let Some(topic) = self.topics.get_mut(&workload) else {
                         continue;
                     };
                     if renames || (ties && has_pods(model, &change)) {
-                        topic.renew(address.find(model).map(|d| d.uid));
+                        topic.renew(workload.find(model).map(|d| d.uid));
                     } else if topic.deployment == Some(uid) {
                         topic.push(&change);
                     }
@@ -233,20 +236,20 @@ impl Hub {
         self.published = Instant::now();
         let mut topics = std::mem::take(&mut self.topics);
         topics.retain(|_, topic| !topic.is_deserted());
-        for (address, topic) in &mut topics {
-            self.publish_topic(topic, address, haste);
+        for (workload, topic) in &mut topics {
+            self.publish_topic(topic, workload, haste);
         }
         self.topics = topics;
     }
 
-    fn publish_topic(&self, topic: &mut Topic, address: &Address, haste: Haste) {
-        let encoded = topic.publish(Scene {
+    fn publish_topic(&self, topic: &mut Topic, workload: &Workload, haste: Haste) {
+        let encoded = topic.publish(Publication {
             seq: self.timeline.seq(),
             haste,
             now_millis: self.clock.now_millis(),
             is_ticking: !self.is_stale(),
-            snapshot: || self.snapshot(address),
-            said: || self.said(address.find(self.timeline.model()).map(|d| d.uid)),
+            snapshot: || self.snapshot(workload),
+            said: || self.said(workload.find(self.timeline.model()).map(|d| d.uid)),
         });
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
     }
@@ -272,10 +275,10 @@ impl Hub {
     }
 
     /// What was said of a Deployment at some time.
-    fn moment(&self, address: &Address, at_millis: Millis) -> Moment {
+    fn moment(&self, workload: &Workload, at_millis: Millis) -> Moment {
         let at_millis = at_millis.min(self.clock.now_millis());
         let model = self.timeline.model();
-        let uid = address.find(model).map(|d| d.uid);
+        let uid = workload.find(model).map(|d| d.uid);
         let then = uid.and_then(|uid| Some((uid, self.history.at(model, uid, at_millis)?)));
         let said = then.map(|(uid, then)| {
             let now = Now { millis: at_millis, skew_millis: self.timeline.skew_millis() };
@@ -340,15 +343,15 @@ impl Hub {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Subscribe { address, since, reply } => {
-                let subscription = self.subscribe(address, since);
+            Command::Subscribe { workload, since, reply } => {
+                let subscription = self.subscribe(workload, since);
                 let _ = reply.send(subscription); // the asker may have left
             }
-            Command::Page { address, reply } => {
-                let _ = reply.send(self.snapshot(&address));
+            Command::Page { workload, reply } => {
+                let _ = reply.send(self.snapshot(&workload));
             }
-            Command::Moment { address, at_millis, reply } => {
-                let _ = reply.send(self.moment(&address, at_millis));
+            Command::Moment { workload, at_millis, reply } => {
+                let _ = reply.send(self.moment(&workload, at_millis));
             }
             Command::Read(job) => {
                 job(&Reader {
@@ -400,14 +403,14 @@ impl Hub {
         self.tell_connection();
     }
 
-    fn subscribe(&mut self, address: Address, since: Option<Position>) -> Subscription {
+    fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> Subscription {
         self.publish(Haste::None); // so that what the topic sent and what the snapshot holds is the same
-        let deployment = address.find(self.timeline.model()).map(|d| d.uid);
+        let deployment = workload.find(self.timeline.model()).map(|d| d.uid);
         let seq = self.timeline.seq();
-        let mut topic = match self.topics.remove(&address) {
+        let mut topic = match self.topics.remove(&workload) {
             Some(mut topic) => {
                 // Who comes now is not told what was said a moment ago.
-                self.publish_topic(&mut topic, &address, Haste::Now);
+                self.publish_topic(&mut topic, &workload, Haste::Now);
                 topic
             }
             None => Topic::new(deployment, seq),
@@ -418,17 +421,17 @@ impl Hub {
         let now_millis = self.clock.now_millis();
         let (first, encoded) = match since.filter(|_| fits) {
             Some(at) => (topic.resume(at.seq, now_millis, || self.said(deployment)).unwrap_or_default(), 1),
-            None => topic.snapshot(|| self.snapshot(&address)),
+            None => topic.snapshot(|| self.snapshot(&workload)),
         };
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
-        self.topics.insert(address, topic);
+        self.topics.insert(workload, topic);
         Subscription { first, frames, now_millis }
     }
 
-    fn snapshot(&self, address: &Address) -> Snapshot {
+    fn snapshot(&self, workload: &Workload) -> Snapshot {
         let model = self.timeline.model();
-        let deployment = address.find(model).map(|d| d.uid);
+        let deployment = workload.find(model).map(|d| d.uid);
         Snapshot {
             epoch: self.epoch,
             seq: self.timeline.seq(),

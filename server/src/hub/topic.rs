@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use timeline::wire::{self, Delta, News, Said, ServerFrame, Snapshot};
+use timeline::wire::{self, Delta, Said, SaidDelta, ServerFrame, Snapshot};
 use timeline::{Change, Millis, Uid};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
@@ -44,7 +44,7 @@ pub(super) enum Haste {
 }
 
 /// What a topic needs of the hub to send.
-pub(super) struct Scene<S, T> {
+pub(super) struct Publication<S, T> {
     /// Number of the last change.
     pub seq: u64,
     /// Whether what is said may wait.
@@ -96,8 +96,11 @@ impl Topic {
     }
 
     /// Sends what has gathered. Returns the frames encoded.
-    pub(super) fn publish(&mut self, scene: Scene<impl FnOnce() -> Snapshot, impl FnOnce() -> Said>) -> u64 {
-        let Scene { seq, haste, now_millis, is_ticking, snapshot, said } = scene;
+    pub(super) fn publish(
+        &mut self,
+        publication: Publication<impl FnOnce() -> Snapshot, impl FnOnce() -> Said>,
+    ) -> u64 {
+        let Publication { seq, haste, now_millis, is_ticking, snapshot, said } = publication;
         let frame = if self.anew {
             self.pending.clear();
             let snapshot = snapshot();
@@ -105,12 +108,12 @@ impl Topic {
             ServerFrame::Snapshot(Box::new(snapshot))
         } else {
             self.is_said_old |= !self.pending.is_empty();
-            let news = if self.is_due(haste, is_ticking) { self.tell(said()) } else { None };
-            if self.pending.is_empty() && news.is_none() {
+            let delta = if self.is_due(haste, is_ticking) { self.tell(said()) } else { None };
+            if self.pending.is_empty() && delta.is_none() {
                 return 0;
             }
             let changes = std::mem::take(&mut self.pending);
-            ServerFrame::Delta(Delta { from: self.sent, to: seq, now_millis, changes, news })
+            ServerFrame::Delta(Delta { from: self.sent, to: seq, now_millis, changes, said: delta })
         };
         self.anew = false;
         self.sent = seq;
@@ -145,8 +148,14 @@ impl Topic {
             self.tell(said());
         }
         let said = self.said.clone();
-        let news = Some(News { view: said.view.map(Box::new), story: Some((0, said.story)) });
-        encode(&ServerFrame::Delta(Delta { from, to: self.sent.max(from), now_millis, changes: Vec::new(), news }))
+        let delta = Some(SaidDelta { view: said.view.map(Box::new), story: Some((0, said.story)) });
+        encode(&ServerFrame::Delta(Delta {
+            from,
+            to: self.sent.max(from),
+            now_millis,
+            changes: Vec::new(),
+            said: delta,
+        }))
     }
 
     fn is_due(&self, haste: Haste, is_ticking: bool) -> bool {
@@ -155,12 +164,12 @@ impl Topic {
         (self.is_said_old && may_not_wait) || (is_ticking && elapsed >= SAY_AGAIN)
     }
 
-    fn tell(&mut self, said: Said) -> Option<News> {
-        let news = said.news_since(&self.said);
+    fn tell(&mut self, said: Said) -> Option<SaidDelta> {
+        let delta = said.delta_since(&self.said);
         self.said = said;
         self.said_at = Some(Instant::now());
         (self.is_said_old, self.is_verdict_new) = (false, false);
-        news
+        delta
     }
 }
 

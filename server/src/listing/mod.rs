@@ -2,7 +2,7 @@
 //! hears only what changed in the lines it has in view.
 //!
 //! ```text
-//!   hubs ──watch "list", "connection"──► task per question ──watch "chosen"──► sessions ──► News of the lines in view
+//!   hubs ──watch "list", "connection"──► task per question ──watch "chosen"──► sessions ──► ListDelta of the lines in view
 //! ```
 
 mod choose;

@@ -3,8 +3,8 @@
 //! Owns the cluster and the autopilot. What the pages show of the cluster comes through the watch loop alone; this module only
 //! acts on it, as kubectl would.
 
-mod controls;
-mod http;
+pub mod controls;
+mod requests;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -20,10 +20,10 @@ use simcluster::action::{self, Choice, PLENTY};
 use simcluster::api::{self, Cluster};
 use simcluster::story::{self, Player, STORIES};
 use simcluster::{Key, Object, Resource, Settings, World};
+use timeline::{Uid, Workload};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use self::http::routes;
 use crate::clock::OwnClock;
 use crate::hub::Handle;
 use crate::viewers::Viewers;
@@ -118,7 +118,19 @@ impl Playground {
     /// Address of the page of the Deployment that stories are about.
     #[must_use]
     pub fn page(&self) -> String {
-        app::address::deployment(NAME, &self.of.namespace, &self.of.name)
+        app::address::whatever_bears_the_name(&Workload::deployment(NAME, &*self.of.namespace, &*self.of.name))
+    }
+
+    /// UID of the Deployment that stories are about; `None` while there is none.
+    #[must_use]
+    pub fn uid(&self) -> Option<Uid> {
+        self.cluster.with(|world| world.store().get(Resource::Deployment, &self.of)?.object.uid().parse().ok())
+    }
+
+    /// What is told from now on.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<Arc<str>> {
+        self.told.subscribe()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -151,7 +163,7 @@ impl Playground {
     }
 
     /// Tells those who listen, if anything is another.
-    fn tell(&self) {
+    pub fn tell(&self) {
         let told: Arc<str> = self.strip().to_text().into();
         self.told.send_if_modified(|known| {
             let is_news = *known != told;

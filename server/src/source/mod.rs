@@ -18,7 +18,6 @@ pub mod kubeconfig;
 mod list;
 mod liveness;
 mod plugin;
-pub mod replay;
 mod request;
 mod stream;
 mod watch;

@@ -112,7 +112,6 @@ mod tests {
     use std::time::Duration;
 
     use timeline::Timeline;
-    use timeline::model::Model;
     use timeline::view::{self, Now};
     use timeline::wire::{Connection, Forbidden, Objects, Said, ServerFrame, Snapshot};
 

@@ -7,6 +7,8 @@ use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 
+use timeline::Workload;
+
 use super::Origin;
 
 /// Largest document that is taken, in bytes.
@@ -25,13 +27,12 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
 async fn ask(origin: &Origin, name: &str) -> anyhow::Result<String> {
     match origin {
         Origin::Cluster { hub, namespace } => {
-            let (namespace, name) = (namespace.clone(), name.to_owned());
-            let document =
-                hub.read(move |reader| serde_json::to_string_pretty(&reader.document(&namespace, &name)?).ok());
+            let workload = Workload::deployment(hub.name(), namespace, name);
+            let document = hub.read(move |reader| serde_json::to_string_pretty(&reader.document(&workload)?).ok());
             document.await?.ok_or_else(|| anyhow::anyhow!("there is no such Deployment"))
         }
         Origin::Server { address, cluster, namespace, .. } => {
-            let path = app::address::timeline(cluster, namespace, name);
+            let path = app::address::timeline(&Workload::deployment(cluster, namespace, name));
             let connector =
                 hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
             let client: Client<_, Empty<bytes::Bytes>> = Client::builder(TokioExecutor::new()).build(connector);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
+use timeline::Workload;
 use timeline::list::{self, MOST_LINES, Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::net::TcpStream;
@@ -11,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::Origin;
-use crate::hub::{Address, Handle, HubEnded, Told};
+use crate::hub::{Handle, HubEnded, Told};
 use crate::source::backoff::Backoff;
 
 /// A connection that says nothing for this long is dead: two heartbeats and some.
@@ -83,8 +84,8 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
             });
         }
         Origin::Server { address, cluster, namespace, .. } => {
-            let (cluster, namespace, name) = (cluster.clone(), namespace.clone(), name.to_owned());
-            let (address, scope) = (address.clone(), Scope::Deployment { cluster, namespace, name, uid: None });
+            let scope = Scope::Workload(Workload::deployment(cluster, namespace, name));
+            let address = address.clone();
             tokio::spawn(async move {
                 if let Err(error) = follow_server(address, scope, &out).await {
                     let _ = out.send(Err(error)).await;
@@ -99,8 +100,7 @@ type Out = mpsc::Sender<Result<Heard, FeedError>>;
 
 /// Passes frames on until the follower has left.
 async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
-    let address = Address { namespace: namespace.to_owned(), name: name.to_owned(), uid: None };
-    let (first, mut followed) = hub.follow(address, None).await?;
+    let (first, mut followed) = hub.follow(Workload::deployment(hub.name(), namespace, name), None).await?;
     let mut frame = wire::decode(&first.frame)?;
     loop {
         if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
@@ -189,13 +189,13 @@ async fn asked_cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result
     let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
     let scope = Scope::List { query, window: Window { from: 0, to: MOST_LINES } };
     let mut socket = subscribe(address, scope).await.map_err(unreachable)?;
-    let mut list = list::Copy::default();
+    let mut list = list::ListCopy::default();
     while list.overall.clusters.is_empty() {
         match receive(&mut socket).await.map_err(unreachable)? {
             ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
                 return Err(FeedError::Version { address: address.to_owned(), theirs: protocol }.into());
             }
-            ServerFrame::List(news) => list.hear(*news),
+            ServerFrame::List(delta) => list.take(*delta),
             _ => {}
         }
     }

@@ -68,7 +68,7 @@ async fn draw(
                 })?;
             }
             _ = keys.recv() => return Ok(follower),
-            () = crate::run::interrupted() => return Ok(follower),
+            () = crate::signals::interrupted() => return Ok(follower),
         }
     }
 }
@@ -104,7 +104,7 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
                 }
                 tell(&mut told, &follower, &mut out)?;
             }
-            () = crate::run::interrupted() => return Ok(()),
+            () = crate::signals::interrupted() => return Ok(()),
         }
     }
 }

@@ -88,8 +88,8 @@ impl Copy {
                 (self.said, self.is_there) = (snapshot.said.clone(), snapshot.deployment.is_some());
             }
             ServerFrame::Delta(delta) => {
-                if let Some(news) = &delta.news {
-                    self.said.hear(news.clone());
+                if let Some(said) = &delta.said {
+                    self.said.take(said.clone());
                 }
             }
             _ => {}
@@ -166,7 +166,7 @@ async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = 
     let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Vec::new(), None);
     tokio::spawn(async move { axum::serve(listener, server::http::router(rollcast)).await });
     let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-    let scope = Scope::Deployment { cluster: cluster.into(), namespace: "shop".into(), name: "web".into(), uid: None };
+    let scope = Scope::Workload(Workload::deployment(cluster, "shop", "web"));
     for frame in [
         ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
         ViewerFrame::Subscribe { scope, since: None },

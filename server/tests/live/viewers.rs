@@ -6,9 +6,9 @@ use futures::{SinkExt, StreamExt};
 use serde_json::json;
 use server::hub::Address;
 use server::state::Rollcast;
-use timeline::Model;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::{Model, Workload};
 use tokio_tungstenite::tungstenite::Message;
 
 struct Site {
@@ -44,8 +44,7 @@ struct Viewer {
 impl Viewer {
     async fn open(address: std::net::SocketAddr) -> Self {
         let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-        let scope =
-            Scope::Deployment { cluster: "fake".into(), namespace: "shop".into(), name: "web".into(), uid: None };
+        let scope = Scope::Workload(web());
         for frame in [
             ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
             ViewerFrame::Subscribe { scope, since: None },
@@ -82,8 +81,8 @@ fn has(name: &'static str) -> impl Fn(&Model) -> bool {
 }
 
 /// The Deployment that the tests follow.
-pub fn web() -> Address {
-    Address { namespace: "shop".into(), name: "web".into(), uid: None }
+pub fn web() -> Workload {
+    Workload::deployment("fake", "shop", "web")
 }
 
 #[tokio::test]

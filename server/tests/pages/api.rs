@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use server::http::api;
 use server::state::Rollcast;
+use timeline::Workload;
 
 use crate::site::{fetch, site};
 
@@ -47,15 +48,17 @@ async fn every_answer_is_as_described() {
     for cluster in &clusters {
         for deployment in deployments(&rollcast, cluster).await {
             let (namespace, name) = deployment;
-            let (status, document) = get(&rollcast, &app::address::timeline(cluster, &namespace, &name)).await;
+            let path = app::address::timeline(&Workload::deployment(cluster.as_str(), namespace, name));
+            let (status, document) = get(&rollcast, &path).await;
             assert_eq!(status, StatusCode::OK);
             assert_described(&description, api::TIMELINE, status, &document);
             documents += 1;
         }
     }
     assert!(documents >= 23);
-    for path in [app::address::timeline("nowhere", "shop", "web"), app::address::timeline("rollout", "shop", "web")] {
-        let (status, answer) = get(&rollcast, &path).await;
+    for cluster in ["nowhere", "rollout"] {
+        let (status, answer) =
+            get(&rollcast, &app::address::timeline(&Workload::deployment(cluster, "shop", "web"))).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
         assert_described(&description, api::TIMELINE, status, &answer);
     }

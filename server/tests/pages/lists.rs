@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use server::listing::{Chosen, choose};
-use timeline::list::{By, Common, Copy, Group, Query, Sent, Window};
+use timeline::list::{By, Common, Group, ListCopy, Query, Sent, Window};
 
 use crate::site::{fetch, site};
 
@@ -116,16 +116,16 @@ proptest! {
     /// Whatever changes and wherever a viewer looks, its copy is what it would see if it had just come.
     #[test]
     fn a_copy_is_what_is_there(steps in prop::collection::vec((0_u64..40, 0_u32..35, 0_u32..20), 1..25)) {
-        let (mut sent, mut copy) = (Sent::default(), Copy::default());
+        let (mut sent, mut copy) = (Sent::default(), ListCopy::default());
         for (seed, from, length) in steps {
             let now = chosen(seed);
             let window = Window { from, to: from + length };
-            let news = sent.news(&now.overall, &now.lines, window, Chosen::line);
-            if let Some(news) = news {
-                let bytes = timeline::wire::encode(&news).unwrap();
-                copy.hear(timeline::wire::decode(&bytes).unwrap());
+            let delta = sent.delta(&now.overall, &now.lines, window, Chosen::line);
+            if let Some(delta) = delta {
+                let bytes = timeline::wire::encode(&delta).unwrap();
+                copy.take(timeline::wire::decode(&bytes).unwrap());
             }
-            prop_assert!(sent.news(&now.overall, &now.lines, window, Chosen::line).is_none(), "said once");
+            prop_assert!(sent.delta(&now.overall, &now.lines, window, Chosen::line).is_none(), "said once");
             for number in 0..40 {
                 let there = now.lines.get(number as usize).filter(|_| (window.from..window.to).contains(&number));
                 let known = copy.line(number).map(|entry| (entry.cluster, &entry.summary));

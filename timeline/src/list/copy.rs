@@ -2,61 +2,61 @@
 
 use std::collections::BTreeMap;
 
-use super::{Entry, Line, News, Overall};
+use super::{ListDelta, Overall, Row, RowDelta};
 
 /// The lines in view as a viewer knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Copy {
+pub struct ListCopy {
     /// What is true of the whole list.
     pub overall: Overall,
     from: u32,
     order: Vec<u32>,
-    entries: BTreeMap<u32, Entry>,
+    rows: BTreeMap<u32, Row>,
 }
 
-impl Copy {
+impl ListCopy {
     /// Takes what is new.
-    pub fn hear(&mut self, news: News) {
-        if news.is_anew {
+    pub fn take(&mut self, delta: ListDelta) {
+        if delta.is_anew {
             *self = Self::default();
         }
-        if let Some(overall) = news.overall {
+        if let Some(overall) = delta.overall {
             self.overall = overall;
         }
-        for (cluster, now_millis) in self.overall.clusters.iter_mut().zip(news.now_millis) {
+        for (cluster, now_millis) in self.overall.clusters.iter_mut().zip(delta.now_millis) {
             cluster.now_millis = now_millis;
         }
-        for (id, line) in news.lines {
-            match (line, self.entries.get_mut(&id)) {
-                (Line::Whole(entry), _) => {
-                    self.entries.insert(id, *entry);
+        for (id, line) in delta.lines {
+            match (line, self.rows.get_mut(&id)) {
+                (RowDelta::Whole(row), _) => {
+                    self.rows.insert(id, *row);
                 }
-                (Line::Part { verdict, next, pods, lately, since_millis }, Some(Entry { summary, .. })) => {
+                (RowDelta::Part { verdict, next, pods, lately, since_millis }, Some(Row { summary, .. })) => {
                     summary.lately = lately.unwrap_or_else(|| std::mem::take(&mut summary.lately));
                     summary.verdict = verdict.unwrap_or_else(|| summary.verdict.clone());
                     summary.next = next.unwrap_or_else(|| std::mem::take(&mut summary.next));
                     summary.pods = pods.unwrap_or(summary.pods);
                     summary.since_millis = since_millis.unwrap_or(summary.since_millis);
                 }
-                (Line::Part { .. }, None) => {} // a part of nothing
+                (RowDelta::Part { .. }, None) => {} // a part of nothing
             }
         }
-        if let Some((from, order)) = news.order {
+        if let Some((from, order)) = delta.order {
             (self.from, self.order) = (from, order);
             let order = &self.order;
-            self.entries.retain(|id, _| order.contains(id));
+            self.rows.retain(|id, _| order.contains(id));
         }
     }
 
     /// A line by its number in the whole list; `None` where it is not known (yet).
     #[must_use]
-    pub fn line(&self, number: u32) -> Option<&Entry> {
+    pub fn line(&self, number: u32) -> Option<&Row> {
         let id = self.order.get(number.checked_sub(self.from)? as usize)?;
-        self.entries.get(id)
+        self.rows.get(id)
     }
 
     /// All lines that are known, in order.
-    pub fn lines(&self) -> impl Iterator<Item = &Entry> {
-        self.order.iter().filter_map(|id| self.entries.get(id))
+    pub fn lines(&self) -> impl Iterator<Item = &Row> {
+        self.order.iter().filter_map(|id| self.rows.get(id))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Entry, Line, News, Overall, Window};
+use super::{ListDelta, Overall, Row, RowDelta, Window};
 use crate::Uid;
 use crate::view::Summary;
 
@@ -18,17 +18,17 @@ pub struct Sent {
 
 impl Sent {
     /// What a viewer must hear so that it knows these lines, `all` of them in order; `None` when it knows them.
-    pub fn news<'a, L>(
+    pub fn delta<'a, L>(
         &mut self,
         overall: &Overall,
         all: &'a [L],
         window: Window,
         line: impl Fn(&'a L) -> (u16, &'a Summary),
-    ) -> Option<News> {
+    ) -> Option<ListDelta> {
         let in_view: Vec<(u16, &Summary)> = window.of(all).iter().map(line).collect();
-        let mut news = News { is_anew: self.overall.is_none(), ..News::default() };
+        let mut delta = ListDelta { is_anew: self.overall.is_none(), ..ListDelta::default() };
         if !self.overall.as_ref().is_some_and(|known| known.is_like(overall)) {
-            news.overall = Some(overall.clone());
+            delta.overall = Some(overall.clone());
             self.overall = Some(overall.clone());
         }
         let mut order = Vec::with_capacity(in_view.len());
@@ -44,8 +44,8 @@ impl Sent {
                 Some(known) => part(known, summary),
                 None => None,
             };
-            let whole = || Line::Whole(Box::new(Entry { cluster, summary: summary.clone() }));
-            news.lines.push((id, line.unwrap_or_else(whole)));
+            let whole = || RowDelta::Whole(Box::new(Row { cluster, summary: summary.clone() }));
+            delta.lines.push((id, line.unwrap_or_else(whole)));
             self.known.insert(id, summary.clone());
         }
         let order = (window.from, order);
@@ -54,21 +54,21 @@ impl Sent {
             self.known.retain(|id, _| kept.contains(id));
             self.ids.retain(|_, id| kept.contains(id));
             self.order = Some(order.clone());
-            news.order = Some(order);
+            delta.order = Some(order);
         }
-        (news != News::default()).then(|| {
-            news.now_millis = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
-            news
+        (delta != ListDelta::default()).then(|| {
+            delta.now_millis = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
+            delta
         })
     }
 }
 
 /// What changed of a line that is known; `None` when more did than what is said and counted: a new revision, another image.
-fn part(known: &Summary, now: &Summary) -> Option<Line> {
+fn part(known: &Summary, now: &Summary) -> Option<RowDelta> {
     let (verdict, pods, since_millis) = (now.verdict.clone(), now.pods, now.since_millis);
     let (lately, next) = (now.lately.clone(), now.next.clone());
     let is_part = Summary { verdict, next, pods, lately, since_millis, ..known.clone() } == *now;
-    is_part.then(|| Line::Part {
+    is_part.then(|| RowDelta::Part {
         verdict: (known.verdict != now.verdict).then(|| now.verdict.clone()),
         next: (known.next != now.next).then(|| now.next.clone()),
         pods: (known.pods != now.pods).then_some(pods),

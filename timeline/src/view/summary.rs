@@ -6,7 +6,7 @@ use super::{Now, Tone, Verdict, view};
 use crate::model::{Deployment, Pod};
 use crate::phase::PodState;
 use crate::words::images;
-use crate::{Millis, Model, Uid, rollout, steps};
+use crate::{Millis, Model, Uid, Workload, rollout, steps};
 
 /// A Deployment as a line of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +85,12 @@ impl Lately {
 }
 
 impl Summary {
+    /// The workload that it is of: this one, whatever bears the name later.
+    #[must_use]
+    pub fn workload(&self, cluster: &str) -> Workload {
+        Workload::deployment(cluster, &*self.namespace, &*self.name).with_uid(Some(self.uid))
+    }
+
     /// Why it is so and what comes next, one after the other: for places that have one text for both.
     #[must_use]
     pub fn explanation(&self) -> String {

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Connection, Moment, News, Objects, Said};
+use super::{Change, Connection, Moment, Objects, Said, SaidDelta};
 use crate::list::{self, Query, Window};
-use crate::{Millis, Uid};
+use crate::{Millis, Uid, Workload};
 
 /// From the viewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,17 +42,8 @@ pub enum Scope {
         /// Which lines.
         window: Window,
     },
-    /// One Deployment.
-    Deployment {
-        /// Name of the cluster.
-        cluster: String,
-        /// Namespace.
-        namespace: String,
-        /// Name of the Deployment.
-        name: String,
-        /// Which one of that name; `None` for the one that bears it now, or bore it last.
-        uid: Option<Uid>,
-    },
+    /// One workload.
+    Workload(Workload),
 }
 
 /// A place in the sequence of changes of one cluster.
@@ -79,7 +70,7 @@ pub enum ServerFrame {
     /// What happened since.
     Delta(Delta),
     /// What changed in the lines that the viewer follows.
-    List(Box<list::News>),
+    List(Box<list::ListDelta>),
     /// How the server gets on with a cluster.
     Connection {
         /// Name of the cluster.
@@ -127,5 +118,5 @@ pub struct Delta {
     /// What changed, in order.
     pub changes: Vec<Change>,
     /// What is said anew.
-    pub news: Option<News>,
+    pub said: Option<SaidDelta>,
 }

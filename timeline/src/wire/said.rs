@@ -17,11 +17,11 @@ pub struct Said {
 
 impl Said {
     /// Takes what is said anew.
-    pub fn hear(&mut self, news: News) {
-        if let Some(view) = news.view {
+    pub fn take(&mut self, delta: SaidDelta) {
+        if let Some(view) = delta.view {
             self.view = Some(*view);
         }
-        if let Some((kept, lines)) = news.story {
+        if let Some((kept, lines)) = delta.story {
             self.story.truncate(kept as usize);
             self.story.extend(lines);
         }
@@ -29,20 +29,20 @@ impl Said {
 
     /// What a viewer who knows `before` must hear; `None` when it is the same.
     #[must_use]
-    pub fn news_since(&self, before: &Self) -> Option<News> {
+    pub fn delta_since(&self, before: &Self) -> Option<SaidDelta> {
         let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();
         let is_same = kept == self.story.len() && kept == before.story.len();
-        let news = News {
+        let delta = SaidDelta {
             view: self.view.clone().filter(|_| self.view != before.view).map(Box::new),
             story: (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec())),
         };
-        (news != News::default()).then_some(news)
+        (delta != SaidDelta::default()).then_some(delta)
     }
 }
 
 /// What is said anew.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct News {
+pub struct SaidDelta {
     /// The verdict and the figures.
     pub view: Option<Box<View>>,
     /// How many lines of the story stay, and the ones that follow them.

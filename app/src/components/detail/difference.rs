@@ -4,14 +4,15 @@ use leptos::prelude::*;
 
 use super::link::DetailLink;
 use crate::address;
+use crate::detail::RevisionDetail;
 use crate::detail::revision::Difference as Told;
-use crate::detail::{Home, RevisionDetail};
+use timeline::Workload;
 
 /// The difference; nothing where none is known.
 #[component]
 pub fn Difference(
     /// Where the revision belongs.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// The revision.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
@@ -19,7 +20,7 @@ pub fn Difference(
     let each = move || revision.read().difference.clone();
     let told = move |Told { from, lines }: Told| {
         view! {
-            <h3>"Changes from revision "<DetailLink home path=address::revision(from)>{from}</DetailLink></h3>
+            <h3>"Changes from revision "<DetailLink workload path=address::revision(from)>{from}</DetailLink></h3>
             <ul class="lines">{lines.into_iter().map(|line| view! { <li>{line}</li> }).collect_view()}</ul>
         }
     };

@@ -5,26 +5,27 @@ use timeline::words::safe;
 
 use super::link::DetailLink;
 use crate::address;
-use crate::detail::{Fact, Home, Value};
+use crate::detail::{Fact, Value};
 use crate::zone::Zone;
+use timeline::Workload;
 
 /// The facts.
 #[component]
 pub fn Facts(
     /// Where what they are about belongs.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// The facts, each with a name of its own.
     #[prop(into)]
     facts: Signal<Vec<Fact>>,
 ) -> impl IntoView {
     view! {
         <dl class="facts">
-            <For each=move || facts.get() key=Clone::clone children=move |Fact { name, value }| view! { <dt>{name}</dt><dd>{said(home, value)}</dd> }/>
+            <For each=move || facts.get() key=Clone::clone children=move |Fact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value)}</dd> }/>
         </dl>
     }
 }
 
-fn said(home: StoredValue<Home>, value: Value) -> AnyView {
+fn said(workload: StoredValue<Workload>, value: Value) -> AnyView {
     match value {
         Value::Text(text) => text.into_any(),
         Value::Time(at_millis) => {
@@ -32,7 +33,7 @@ fn said(home: StoredValue<Home>, value: Value) -> AnyView {
             (move || zone.stamp(at_millis)).into_any()
         }
         Value::Revision(revision) => {
-            view! { <DetailLink home path=address::revision(revision)>{revision}</DetailLink> }.into_any()
+            view! { <DetailLink workload path=address::revision(revision)>{revision}</DetailLink> }.into_any()
         }
         Value::Link(address) => {
             let text = safe(&address);

@@ -3,15 +3,16 @@
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 
+use crate::address;
 use crate::browser::is_plain;
-use crate::detail::Home;
 use crate::rollout::controls::Controls;
+use timeline::Workload;
 
 /// The frame.
 #[component]
 pub fn Frame(
     /// Where the detail belongs.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// How tests find it.
     test_id: &'static str,
     /// Its title.
@@ -29,7 +30,7 @@ pub fn Frame(
     };
     view! {
         <article class="detail" data-testid=test_id>
-            <a class="close" href=home.with_value(Home::page) aria-label="Close" title="Close (Esc)" on:click=close>"\u{d7}"</a>
+            <a class="close" href=workload.with_value(address::workload) aria-label="Close" title="Close (Esc)" on:click=close>"\u{d7}"</a>
             <h2>{title}</h2>
             {children()}
         </article>

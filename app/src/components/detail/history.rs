@@ -5,15 +5,16 @@ use timeline::words::duration;
 
 use super::following::numbered;
 use super::moment::Moment;
+use crate::detail::PodDetail;
 use crate::detail::history::Span;
-use crate::detail::{Home, PodDetail};
 use crate::zone::Zone;
+use timeline::Workload;
 
 /// The history.
 #[component]
 pub fn History(
     /// Where the pod belongs.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// The pod.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
@@ -22,7 +23,7 @@ pub fn History(
     let line = move |(_, Span { at_millis, text, lasted_millis }): (usize, Span)| {
         view! {
             <tr>
-                <td><Moment home deployment at_millis/></td>
+                <td><Moment workload deployment at_millis/></td>
                 <td>{text}</td>
                 <td>{format!("for {}", duration(lasted_millis))}</td>
             </tr>

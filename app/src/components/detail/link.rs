@@ -3,21 +3,22 @@
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 
-use crate::detail::Home;
+use crate::address;
 use crate::rollout::controls::Controls;
+use timeline::Workload;
 
 /// The link. Beside the picture it opens there; as a page of its own the server is asked for it.
 #[component]
 pub fn DetailLink(
     /// Where the detail belongs.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// Its path below the page of the Deployment.
     path: String,
     /// What the link says.
     children: Children,
 ) -> impl IntoView {
     let controls = Controls::of_page();
-    let address = home.with_value(|home| home.below(&path));
+    let address = workload.with_value(|workload| address::below(workload, &path));
     let open = move |event: MouseEvent| {
         if let Some(controls) = controls {
             controls.open_link(&event, path.clone());

@@ -4,15 +4,16 @@ use leptos::either::Either;
 use leptos::prelude::*;
 use timeline::{Millis, Uid};
 
-use crate::detail::Home;
+use crate::address;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;
+use timeline::Workload;
 
 /// The time of day. Beside the picture it shows the moment there; as a page of its own it is a link to it.
 #[component]
 pub fn Moment(
     /// Where the Deployment is.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// Which Deployment it is.
     deployment: Uid,
     /// The moment.
@@ -25,7 +26,7 @@ pub fn Moment(
             <button type="button" class="moment" title="Show this moment" on:click=move |_| controls.seek(at_millis)>{clock}</button>
         }),
         None => {
-            let address = home.with_value(|home| home.moment(deployment, at_millis));
+            let address = workload.with_value(|workload| address::moment(workload, deployment, at_millis));
             Either::Right(view! { <a class="moment" href=address rel="external" title="Show this moment">{clock}</a> })
         }
     }

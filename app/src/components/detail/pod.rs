@@ -12,14 +12,15 @@ use super::frame::Frame;
 use super::history::History;
 use super::start::Start;
 use crate::components::tokens::Token;
-use crate::detail::{Home, PodDetail};
+use crate::detail::PodDetail;
 use crate::zone::Zone;
+use timeline::Workload;
 
 /// The pod.
 #[component]
 pub fn PodView(
     /// Where it belongs.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// What is told of it.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
@@ -32,17 +33,17 @@ pub fn PodView(
         }
     };
     view! {
-        <Frame home test_id="pod-detail" title=Signal::derive(move || pod.read().name.clone())>
+        <Frame workload test_id="pod-detail" title=Signal::derive(move || pod.read().name.clone())>
             <p class="state">
                 <svg viewBox="-10 -10 20 20" width="16" height="16" aria-hidden="true"><Token state=Signal::derive(move || pod.read().state)/></svg>
                 " "{state}
             </p>
             <p class="why">{move || pod.read().why.clone()}</p>
-            <Facts home facts=Signal::derive(move || pod.read().facts.clone())/>
+            <Facts workload facts=Signal::derive(move || pod.read().facts.clone())/>
             <Start pod/>
             <Containers pod/>
             <Conditions pod/>
-            <History home pod/>
+            <History workload pod/>
             <Commands commands=Signal::derive(move || pod.read().commands.clone())/>
         </Frame>
     }

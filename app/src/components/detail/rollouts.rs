@@ -5,20 +5,22 @@ use leptos::prelude::*;
 use super::following::numbered;
 use super::frame::Frame;
 use crate::detail::rollouts::RolloutLine;
-use crate::detail::{Detail, Home, RolloutsDetail};
+use crate::detail::{Detail, RolloutsDetail};
 use crate::zone::Zone;
+use timeline::Workload;
 
 /// All rollouts, the last one first.
 #[component]
 pub fn RolloutsView(
     /// Where they belong.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// What is told of them.
     rollouts: Memo<RolloutsDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let line = move |(_, line): (usize, RolloutLine)| {
-        let address = home.with_value(|home| rollouts.with_untracked(|rollouts| rollouts.address(home, &line)));
+        let address =
+            workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (format!("Revision {}", line.revision), line.took(), line.images.clone());
         let began = move || format!("Began {}. {} ", line.began(|at| zone.stamp(at)), line.extremes());
         view! {
@@ -31,7 +33,7 @@ pub fn RolloutsView(
     };
     let forgotten = move || rollouts.read().forgotten_said();
     view! {
-        <Frame home test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
+        <Frame workload test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
             <Show when=move || rollouts.read().forgotten != 0><p class="muted">{forgotten}</p></Show>
         </Frame>

@@ -6,8 +6,9 @@ use super::following::numbered;
 use super::frame::Frame;
 use super::shared_link::SharedLink;
 use crate::address;
+use crate::detail::ShareDetail;
 use crate::detail::share::Link;
-use crate::detail::{Home, ShareDetail};
+use timeline::Workload;
 
 /// What is said where the links lead nowhere for anybody else.
 const LOCAL: &str =
@@ -17,19 +18,19 @@ const LOCAL: &str =
 #[component]
 pub fn ShareView(
     /// Where they lead.
-    home: StoredValue<Home>,
+    workload: StoredValue<Workload>,
     /// What is shared.
     share: Memo<ShareDetail>,
 ) -> impl IntoView {
-    let links = Memo::new(move |_| home.with_value(|home| share.read().links(home)));
+    let links = Memo::new(move |_| workload.with_value(|workload| share.read().links(workload)));
     let first = move || links.read().iter().take(1).cloned().collect::<Vec<Link>>();
     let others = move || numbered(links.read().get(1..).unwrap_or_default());
     let code = move || {
-        let path = home.with_value(|home| share.read().first_path(home));
+        let path = workload.with_value(|workload| share.read().first_path(workload));
         format!("/qr.svg?path={}", address::segment(&path))
     };
     view! {
-        <Frame home test_id="share-detail" title="Share">
+        <Frame workload test_id="share-detail" title="Share">
             <div data-testid="links">
                 <ul class="commands first-link"><For each=first key=Clone::clone children=|link| view! { <SharedLink link copy="Copy link"/> }/></ul>
                 <Show when=move || share.read().is_local><p class="local" role="note" data-testid="local">{LOCAL}</p></Show>

@@ -7,18 +7,19 @@ use super::pod::PodView;
 use super::revision::RevisionView;
 use super::rollouts::RolloutsView;
 use super::share::ShareView;
-use crate::detail::{Detail, Home};
+use crate::detail::Detail;
+use timeline::Workload;
 
 /// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
 #[component]
 pub fn DetailView(
     /// Where it belongs.
-    home: Home,
+    workload: Workload,
     /// What it tells.
     #[prop(into)]
     detail: Signal<Detail>,
 ) -> impl IntoView {
-    let home = StoredValue::new(home);
+    let workload = StoredValue::new(workload);
     let subject = Memo::new(move |_| detail.with(Detail::subject));
     move || {
         let _ = subject.get(); // what is shown of another subject is another view
@@ -28,28 +29,28 @@ pub fn DetailView(
                     Detail::Pod(pod) => Some((**pod).clone()),
                     _ => None,
                 });
-                view! { <PodView home pod/> }.into_any()
+                view! { <PodView workload pod/> }.into_any()
             }
             Detail::Revision(first) => {
                 let revision = following(detail, *first, |detail| match detail {
                     Detail::Revision(revision) => Some((**revision).clone()),
                     _ => None,
                 });
-                view! { <RevisionView home revision/> }.into_any()
+                view! { <RevisionView workload revision/> }.into_any()
             }
             Detail::Rollouts(first) => {
                 let rollouts = following(detail, first, |detail| match detail {
                     Detail::Rollouts(rollouts) => Some(rollouts.clone()),
                     _ => None,
                 });
-                view! { <RolloutsView home rollouts/> }.into_any()
+                view! { <RolloutsView workload rollouts/> }.into_any()
             }
             Detail::Share(first) => {
                 let share = following(detail, first, |detail| match detail {
                     Detail::Share(share) => Some(share.clone()),
                     _ => None,
                 });
-                view! { <ShareView home share/> }.into_any()
+                view! { <ShareView workload share/> }.into_any()
             }
         }
     }

@@ -79,7 +79,7 @@ fn RevisionLink(
 ) -> impl IntoView {
     let controls = Controls::of_page();
     let href = crate::rollout::board::Board::of_page().map(|board| {
-        let name = board.place.with_untracked(|place| address::segment(&place.name));
+        let name = board.workload.with_untracked(|workload| address::segment(&workload.name));
         format!("{name}/{path}")
     });
     let open = move |event: web_sys::MouseEvent| {

@@ -47,7 +47,7 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
         let since = shown();
         return Some(format!("No word from Rollcast since {since}. Trying again. What you see is from then."));
     }
-    let cluster = board.place.with(|place| place.cluster.clone());
+    let cluster = board.workload.with(|workload| workload.cluster.clone());
     match &board.connection.read().state {
         ConnectionState::Stale { since_millis, why, .. } => Some(format!(
             "No word from {cluster} since {}: {}. Trying again. What you see is from then.",

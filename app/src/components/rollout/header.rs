@@ -20,8 +20,8 @@ pub fn Header(
     /// Title of the page.
     title: Signal<String>,
 ) -> impl IntoView {
-    let place = board.place.get_untracked();
-    let page = address::deployment(&place.cluster, &place.namespace, &place.name);
+    let workload = board.workload.get_untracked();
+    let page = address::whatever_bears_the_name(&workload);
     let controls = Controls::of_page();
     let open = move |path: &'static str| {
         move |event: web_sys::MouseEvent| {
@@ -37,11 +37,11 @@ pub fn Header(
         <header class="top">
             <Brand/>
             <nav class="crumb" aria-label="Where this is">
-                <a class="above" href=address::cluster(&place.cluster)>{safe(&place.cluster)}</a>
+                <a class="above" href=address::cluster(&workload.cluster)>{safe(&workload.cluster)}</a>
                 <span class="above">" / "</span>
-                <a class="above" href=address::namespace(&place.cluster, &place.namespace)>{safe(&place.namespace)}</a>
+                <a class="above" href=address::namespace(&workload.cluster, &workload.namespace)>{safe(&workload.namespace)}</a>
                 <span class="above">" / "</span>
-                <b>{safe(&place.name)}</b>
+                <b>{safe(&workload.name)}</b>
             </nav>
             <span class="spread"></span>
             <a class="choice" href=format!("{page}/rollouts") on:click=open("rollouts")>"Rollouts"</a>

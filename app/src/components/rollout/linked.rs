@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::address;
 use crate::components::banner::Banner;
-use crate::rollout::board::{Board, Place};
+use crate::rollout::board::Board;
 use crate::zone::Zone;
 
 /// The bars.
@@ -16,7 +16,7 @@ pub fn LinkBars(
     let zone = Zone::of_page();
     let words = move || words(board, zone);
     let class = move || if words().is_some() { "banner quiet" } else { "unused" };
-    let now = board.place.with_untracked(|place| address::deployment(&place.cluster, &place.namespace, &place.name));
+    let now = board.workload.with_untracked(address::whatever_bears_the_name);
     let successor = move || if board.said(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
     view! {
         <div class=class role="status" data-testid="linked">
@@ -32,7 +32,7 @@ pub fn LinkBars(
 
 /// What a link to a revision says once that is not the current one any more.
 fn words(board: Board, zone: Zone) -> Option<String> {
-    let (wanted, current) = (board.place.read().revision?, board.current.get()?);
+    let (wanted, current) = (board.linked_revision?, board.current.get()?);
     if wanted == current {
         return None;
     }
@@ -48,7 +48,7 @@ fn words(board: Board, zone: Zone) -> Option<String> {
 
 fn invitation(board: Board) -> String {
     let is_past = board.time.get().tenths.is_some();
-    match (is_past, board.place.read().revision, board.current.get()) {
+    match (is_past, board.linked_revision, board.current.get()) {
         (true, _, Some(current)) => format!("Look at revision {current}"),
         (false, Some(wanted), _) => format!("Look at revision {wanted}"),
         _ => String::new(),
@@ -56,11 +56,9 @@ fn invitation(board: Board) -> String {
 }
 
 fn target(board: Board) -> String {
-    let Place { cluster, namespace, name, uid, revision } = board.place.get();
-    let page = address::deployment(&cluster, &namespace, &name);
-    let uid = uid.map(|uid| format!("uid={uid}&")).unwrap_or_default();
-    match (board.time.get().tenths, revision) {
-        (None, Some(revision)) => format!("{page}?{uid}revision={revision}"),
-        _ => format!("{page}?{}", uid.trim_end_matches('&')),
+    let page = board.workload.with(address::workload);
+    match (board.time.get().tenths, board.linked_revision) {
+        (None, Some(revision)) => format!("{page}{}revision={revision}", if page.contains('?') { '&' } else { '?' }),
+        _ => page,
     }
 }

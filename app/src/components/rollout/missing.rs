@@ -1,6 +1,8 @@
 //! There is no Deployment of that name, or none yet; or nothing was heard of it so far.
 
 use leptos::prelude::*;
+use timeline::Workload;
+use timeline::words::{safe, shell_word};
 
 use crate::rollout::board::Board;
 use crate::zone::Zone;
@@ -12,16 +14,15 @@ pub fn MissingDeployment(
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let place = board.place.get_untracked();
-    let cluster = place.cluster.clone();
+    let Workload { cluster, namespace, name, .. } = board.workload.get_untracked();
     let looking = move || {
         let since = zone.stamp(board.looking_since_millis.get());
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
-    let command = format!("kubectl --namespace {} get deployments", place.namespace);
+    let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));
     view! {
         <main class="message" data-testid="missing">
-            <h1>{format!("No Deployment {} in namespace {}", place.name, place.namespace)}</h1>
+            <h1>{format!("No Deployment {} in namespace {}", safe(&name), safe(&namespace))}</h1>
             <p>{looking}</p>
             <p>"What there is: " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
         </main>

@@ -14,8 +14,9 @@ use crate::components::detail::following::following;
 use crate::components::detail::frame::Frame;
 use crate::components::detail::view::DetailView;
 use crate::components::opened::Opened;
-use crate::detail::{Detail, Home};
+use crate::detail::Detail;
 use crate::rows::set_if_new;
+use timeline::Workload;
 
 /// What is open is asked for again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
@@ -177,11 +178,11 @@ async fn answer(path: &str) -> Option<Shown> {
 #[component]
 pub fn Panel(
     /// The Deployment of the page.
-    home: Home,
+    workload: Workload,
     /// What is open.
     panel: PanelState,
 ) -> impl IntoView {
-    let home = StoredValue::new(home);
+    let workload = StoredValue::new(workload);
     let kind = Memo::new(move |_| panel.kind());
     let opened = panel.opened;
     on_cleanup(move || {
@@ -193,7 +194,7 @@ pub fn Panel(
                 Shown::Detail(detail) => Some(detail.clone()),
                 _ => None,
             });
-            Some(view! { <DetailView home=home.get_value() detail/> }.into_any())
+            Some(view! { <DetailView workload=workload.get_value() detail/> }.into_any())
         }
         (Kind::Trouble, Shown::Trouble(first)) => {
             let why = following(panel.shown, first, |shown| match shown {
@@ -201,7 +202,7 @@ pub fn Panel(
                 _ => None,
             });
             Some(
-                view! { <Frame home test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
+                view! { <Frame workload test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
                     .into_any(),
             )
         }

@@ -19,7 +19,7 @@ pub fn PodTable(
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let base = board.place.with_untracked(|place| address::segment(&place.name));
+    let base = board.workload.with_untracked(|workload| address::segment(&workload.name));
     let row = move |key: u128| {
         let base = base.clone();
         picture.table.row(key).map(|row| view! { <PodRow row base/> })

@@ -40,5 +40,5 @@ pub fn Sound(
 fn heard(seat: Seat) -> Heard {
     let is_on_stage = seat.look.get() == Look::OnStage;
     let tone = seat.board.view.with(|view| view.as_ref().map(|view| view.verdict.tone));
-    Heard { name: seat.board.place.with(|place| place.name.clone()), tone: tone.filter(|_| is_on_stage) }
+    Heard { name: seat.board.workload.with(|workload| workload.name.clone()), tone: tone.filter(|_| is_on_stage) }
 }

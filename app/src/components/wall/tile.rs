@@ -27,12 +27,13 @@ pub fn Tile(
             |view: &View| [&view.verdict.sentence, &view.verdict.why, &view.next].map(|text| text.chars().count());
         wall::size(board.said(texts).iter().sum())
     };
-    let place = move || board.place.with(|place| format!("{} / {}", safe(&place.cluster), safe(&place.namespace)));
+    let place =
+        move || board.workload.with(|workload| format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace)));
     let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
     view! {
         <section id=format!("{prefix}tile") class=move || seat.class() data-testid="tile">
             <div class="who">
-                <h2>{move || board.place.with(|place| safe(&place.name))}</h2>
+                <h2>{move || board.workload.with(|workload| safe(&workload.name))}</h2>
                 <b>{figure}" "<small>"new available"</small></b>
             </div>
             <p class="where"><span>{place}</span>" "<span class="age" data-testid="age">{move || age.read().words(zone)}</span></p>

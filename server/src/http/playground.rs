@@ -11,23 +11,16 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use futures::stream::Stream;
-use simcluster::action::Choice;
-use simcluster::api::Cluster;
 use timeline::wire;
-use timeline::words::safe;
 
-use super::{Playground, controls};
-use crate::http::is_same_origin;
+use super::guard::is_same_origin;
+use crate::playground::{self, Playground, controls};
 use crate::state::Rollcast;
 
-/// The fastest that time passes, and the slowest.
-const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
 /// How long a new cluster may take to be seen.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How the page's program takes answers; without it a form leads to the page again.
 const BYTES: &str = "application/octet-stream";
-/// The most pods of one Deployment that the page's button asks for.
-const MOST: i32 = 50;
 
 /// The routes of the playground; without one they are not found.
 pub fn routes() -> Router<Arc<Rollcast>> {
@@ -60,7 +53,7 @@ async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
 
 /// What the strip tells, from now on.
 fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
-    let mut told = playground.told.subscribe();
+    let mut told = playground.subscribe();
     told.mark_changed();
     let playground = playground.clone();
     futures::stream::unfold((told, playground), |(mut told, playground)| async move {
@@ -94,61 +87,10 @@ async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(for
 
 /// Waits until the new Deployment was seen as every other one is: then its page can be shown.
 async fn follow(rollcast: &Rollcast, playground: &Playground) {
-    let uid = playground.cluster.with(|world| {
-        world.store().get(simcluster::Resource::Deployment, &playground.of).map(|stored| stored.object.uid().to_owned())
-    });
-    let uid = uid.and_then(|uid| uid.parse::<timeline::Uid>().ok());
-    let (Some(hub), Some(uid)) = (rollcast.clusters.get(super::NAME), uid) else { return };
+    let uid = playground.uid();
+    let (Some(hub), Some(uid)) = (rollcast.clusters.get(playground::NAME), uid) else { return };
     let mut list = hub.list();
     let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
     // A page that comes too early says that the old one is gone.
     let _ = tokio::time::timeout(PATIENCE, is_there).await;
-}
-
-impl Playground {
-    /// Does what a form asks for; what is refused is told.
-    fn ask(&self, form: &controls::Form) {
-        let said = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
-        let mut state = self.lock();
-        state.refused.clear();
-        state.is_waiting = false;
-        let is_playing = state.player.told().is_playing;
-        match said("action") {
-            "pause-story" => state.player.set_playing(!is_playing),
-            "next-story" => state.player.next_story(),
-            "story" => {
-                if !state.player.choose(said("story")) {
-                    state.refused = format!("There is no story {:?}.", safe(said("story")));
-                }
-            }
-            "speed" => match said("speed").parse::<f64>() {
-                Ok(speed) if SPEEDS.contains(&speed) => self.set_speed(speed),
-                _ => state.refused = format!("A speed is a number from {} to {}.", SPEEDS.start(), SPEEDS.end()),
-            },
-            "reset" => match said("seed").parse() {
-                Ok(seed) => self.reset(&mut state, seed),
-                Err(_) => "A seed is a whole number.".clone_into(&mut state.refused),
-            },
-            name => {
-                // Whoever does something has taken over.
-                state.player.set_playing(false);
-                state.refused = perform(&self.cluster, &self.of, name, form).err().unwrap_or_default();
-            }
-        }
-    }
-}
-
-/// Does what a button means.
-fn perform(cluster: &Cluster, of: &simcluster::Key, name: &str, form: &controls::Form) -> Result<(), String> {
-    cluster.with(|world| {
-        let choice = Choice::of(world, of)
-            .ok_or_else(|| format!("There is no Deployment {} any more: begin again.", of.name))?;
-        let action = controls::action(name, &choice, form).ok_or("That makes no sense now.")?;
-        if let simcluster::action::Action::Scale(replicas) = action
-            && replicas > MOST
-        {
-            return Err(format!("At most {MOST} pods here; kubectl has no such limit."));
-        }
-        action.perform(world, of).map_err(|error| safe(&error.message))
-    })
 }

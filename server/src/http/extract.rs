@@ -1,0 +1,135 @@
+//! What requests ask for: parameters, the workload that a path names, how this server was addressed. Each is read here, and what
+//! makes no sense is told here.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, Query, RawPathParams, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use timeline::words::safe;
+use timeline::{Millis, Workload, WorkloadKind};
+
+/// Parts of a path by their names.
+pub(super) struct Segments(Vec<(String, String)>);
+
+impl Segments {
+    /// The part of that name; empty where the path has none.
+    pub(super) fn get(&self, name: &str) -> String {
+        let part = self.0.iter().find(|(known, _)| known == name);
+        part.map(|(_, value)| value.clone()).unwrap_or_default()
+    }
+
+    /// The workload that the path names; `None` where it names a resource that rolls out nothing, or nothing that is shown here.
+    pub(super) fn workload(&self) -> Option<Workload> {
+        let kind = WorkloadKind::of_resource(&self.get("resource"))?;
+        let (cluster, namespace, name) = (self.get("cluster"), self.get("namespace"), self.get("name"));
+        Some(Workload { cluster, kind, namespace, name, uid: None })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Segments {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let all = RawPathParams::from_request_parts(parts, state).await.map_err(IntoResponse::into_response)?;
+        Ok(Self(all.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
+    }
+}
+
+/// The workload that a path names. Another resource is not found.
+pub(super) struct Named(pub(super) Workload);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let segments = Segments::from_request_parts(parts, state).await?;
+        segments.workload().map(Self).ok_or_else(|| StatusCode::NOT_FOUND.into_response())
+    }
+}
+
+/// The parameters of an address; of two with the same name the last one counts.
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// It is there, whatever it says.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// What is written, or nothing.
+    pub(super) fn text(&self, name: &str) -> String {
+        self.get(name).unwrap_or_default().to_owned()
+    }
+
+    /// A value that must be understood where there is one.
+    pub(super) fn read<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Malformed> {
+        let said = self.get(name).filter(|text| !text.is_empty());
+        let wrong = |text: &str| Malformed { name: name.to_owned(), text: text.to_owned() };
+        said.map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
+    }
+
+    /// The same, of what has one way to be written.
+    pub(super) fn parse<T: FromStr>(&self, name: &str) -> Result<Option<T>, Malformed> {
+        self.read(name, |text| text.parse().ok())
+    }
+
+    /// The moment `at`.
+    pub(super) fn moment(&self) -> Result<Option<Millis>, Malformed> {
+        self.read("at", millis)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Parameters {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let query = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        Ok(Self(query.map(|Query(all)| all).unwrap_or_default()))
+    }
+}
+
+/// A parameter that makes no sense.
+#[derive(Debug)]
+pub(super) struct Malformed {
+    name: String,
+    text: String,
+}
+
+impl Malformed {
+    /// What it should be.
+    pub(super) fn why(&self) -> String {
+        let should = match self.name.as_str() {
+            "at" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
+            "uid" => "the UID of a Deployment",
+            "revision" => "the number of a revision, 1 or more",
+            "show" => "stuck, moving, finished or stable",
+            "by" => "namespace or verdict",
+            "rotate" => "seconds, 2 to 3600",
+            "columns" => "1 to 4",
+            "sound" => "on or off",
+            "theme" => "dark, light or auto",
+            "zone" => "utc, own, or the name of a time zone such as Europe/Berlin",
+            _ => "a number",
+        };
+        format!("{}={} makes no sense: it should be {should}.", self.name, safe(&self.text))
+    }
+}
+
+/// A moment as people and programs write it.
+fn millis(text: &str) -> Option<Millis> {
+    let time = || text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
+    text.parse().ok().or_else(time)
+}
+
+/// How this server was addressed: previews need whole addresses. A proxy in front says how it was asked.
+pub(super) fn origin(request: &Request) -> String {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    format!("{scheme}://{}", header("host").unwrap_or_default())
+}
