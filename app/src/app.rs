@@ -9,7 +9,6 @@ use leptos_router::path;
 
 use crate::components::elsewhere::Elsewhere;
 use crate::components::notices::Notices;
-use crate::components::opened::Opened;
 use crate::components::playground::strip::Strip;
 use crate::live::client::Live;
 use crate::pages::deployments::DeploymentsPage;
@@ -17,6 +16,7 @@ use crate::pages::detail::DetailPage;
 use crate::pages::rollout::RolloutPage;
 use crate::pages::wall::WallPage;
 use crate::payload::{Page, Payload};
+use crate::rollout::opened::Opened;
 use crate::zone::Zone;
 
 /// What the document was rendered for: the first page takes it, later ones begin with what the server tells them live.

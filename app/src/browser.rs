@@ -66,6 +66,12 @@ pub fn remember_here(name: &str, value: Option<&str>) -> bool {
     }
 }
 
+/// What a button says after it was used.
+#[must_use]
+pub const fn copied_words(is_copied: bool) -> &'static str {
+    if is_copied { "copied" } else { "not allowed here" }
+}
+
 /// Copies a text; false where the browser has no clipboard for this page.
 #[must_use]
 pub fn copy(text: &str) -> bool {

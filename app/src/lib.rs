@@ -23,7 +23,6 @@ pub mod connection;
 pub mod detail;
 pub mod list;
 pub mod live;
-pub mod motion;
 pub mod numbers;
 pub mod pages;
 pub mod payload;

@@ -8,10 +8,10 @@ use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
 use timeline::words::safe;
 
-use crate::motion::Motion;
 use crate::numbers::fixed;
 use crate::score::frame::Frame;
 use crate::score::ink::{Colour, DOT, Edge, Fill, Look, Pattern, Tile};
+use crate::score::motion::Motion;
 use crate::score::paint::{Area, Painter, paint};
 use crate::score::places::Density;
 use crate::score::{scale, scene};

@@ -15,12 +15,6 @@ pub fn CopyButton(
     label: &'static str,
 ) -> impl IntoView {
     let copied = RwSignal::new(None);
-    let copy = move |_| copied.set(Some(copied_words(browser::copy(&text))));
+    let copy = move |_| copied.set(Some(browser::copied_words(browser::copy(&text))));
     view! { <button type="button" data-copied=copied on:click=copy>{label}</button> }
-}
-
-/// What a button says after it was used.
-#[must_use]
-pub const fn copied_words(is_copied: bool) -> &'static str {
-    if is_copied { "copied" } else { "not allowed here" }
 }

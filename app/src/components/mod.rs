@@ -7,7 +7,6 @@ pub mod detail;
 pub mod elsewhere;
 pub mod list;
 pub mod notices;
-pub mod opened;
 pub mod playground;
 pub mod rollout;
 pub mod state_marks;

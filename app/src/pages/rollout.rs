@@ -26,13 +26,13 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::live::client::Live;
-use crate::motion::Motion;
 use crate::payload::{DeploymentPayload, Payload, title};
 use crate::rollout::board::{Board, Rendered, Shown};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
 use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
+use crate::score::motion::Motion;
 use crate::score::{placed, scale, scene};
 use crate::zone::Zone;
 

@@ -6,8 +6,7 @@ use timeline::Millis;
 
 use super::screen::RolloutScreen;
 use crate::browser;
-use crate::components::copy::copied_words;
-use crate::components::rollout::panel::PanelState;
+use crate::rollout::panel::PanelState;
 
 /// The controls. Copies are handles of the same ones; they do nothing until the page is alive.
 #[derive(Clone, Copy)]
@@ -68,6 +67,6 @@ impl Controls {
 
     /// Copies a link to what is shown.
     pub fn copy_link(self) {
-        self.act(|screen| self.copied.set(Some(copied_words(browser::copy(&screen.link())))));
+        self.act(|screen| self.copied.set(Some(browser::copied_words(browser::copy(&screen.link())))));
     }
 }

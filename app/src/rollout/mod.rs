@@ -2,6 +2,8 @@
 
 pub mod board;
 pub mod controls;
+pub mod opened;
+pub mod panel;
 pub mod picture;
 pub mod screen;
 mod scroll;

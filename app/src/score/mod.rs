@@ -12,6 +12,7 @@ pub mod budget;
 pub mod frame;
 pub mod ink;
 pub mod lanes;
+pub mod motion;
 pub mod paint;
 pub mod placed;
 pub mod places;

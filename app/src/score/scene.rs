@@ -18,7 +18,7 @@ use super::lanes::{self, Band, Heading};
 use super::paint::Mark;
 use super::places::{self, Place};
 use super::{ribbon, scale};
-use crate::motion::Motion;
+use crate::score::motion::Motion;
 
 /// Rows of the table for each band of a ribbon: pods that are not available.
 const MOST_ROWS: usize = 100;

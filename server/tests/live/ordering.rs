@@ -10,6 +10,7 @@ use server::source::{Health, SourceEvent};
 use server::state::Rollcast;
 use server::translate::Object;
 use server::viewers::Viewers;
+use timeline::Workload;
 use timeline::fact::{Kind, Seen};
 use timeline::verdict::KubectlVerdict;
 use timeline::wire::{self, ConnectionState, PROTOCOL, Said, Scope, ServerFrame, ViewerFrame};

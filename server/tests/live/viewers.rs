@@ -4,7 +4,6 @@ use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set};
 use crate::until::until;
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
-use server::hub::Address;
 use server::state::Rollcast;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};

@@ -13,8 +13,8 @@ use web_sys::{
     UrlSearchParams,
 };
 
-use crate::components::opened::Opened;
 use crate::playground::{Answer, Playground, meant};
+use crate::rollout::opened::Opened;
 use crate::rows::set_if_new;
 
 /// Where forms are sent, and the page that leads to the Deployment that there is now.

@@ -1,6 +1,6 @@
 //! Motion: bands move to their new places once, within a moment. Pure: the browser's clock is an argument.
 
-use crate::score::places::Place;
+use super::places::Place;
 
 /// How long a move takes, in milliseconds.
 const MOVE_MILLIS: f64 = 280.0;

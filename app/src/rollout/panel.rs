@@ -1,0 +1,181 @@
+//! What is open beside the picture: a detail that the server tells, asked for when it is opened and again when something changed.
+
+use leptos::html;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use send_wrapper::SendWrapper;
+use timeline::wire;
+use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Element, Response};
+
+use super::opened::Opened;
+use crate::browser;
+use crate::detail::Detail;
+use crate::rows::set_if_new;
+
+/// What is open is asked for again at most this often.
+const AGAIN_MILLIS: f64 = 1_000.0;
+/// What is said when no answer comes.
+const NO_ANSWER: &str = "Rollcast does not answer.";
+
+/// What the panel shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shown {
+    /// Nothing.
+    Nothing,
+    /// A detail.
+    Detail(Detail),
+    /// Why there is nothing to show.
+    Trouble(String),
+}
+
+/// What the kind of that is: while it stays, only what is in it changes.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Nothing.
+    Nothing,
+    /// A detail.
+    Detail,
+    /// Why there is nothing to show.
+    Trouble,
+}
+
+/// What is open beside the picture. Copies are handles of the same panel.
+#[derive(Clone, Copy)]
+pub struct PanelState {
+    /// What is open, as a path below the page of the Deployment.
+    path: RwSignal<Option<String>>,
+    /// What the server told of it.
+    pub shown: RwSignal<Shown>,
+    /// What opened it: where the focus goes back.
+    opener: StoredValue<Option<SendWrapper<Element>>>,
+    is_old: StoredValue<bool>,
+    asked_millis: StoredValue<f64>,
+    /// Which pod that is, for the picture.
+    pub opened: Opened,
+    /// The element that shows it.
+    pub section: NodeRef<html::Section>,
+}
+
+impl PanelState {
+    /// A panel in which nothing is open.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            path: RwSignal::new(None),
+            shown: RwSignal::new(Shown::Nothing),
+            opener: StoredValue::new(None),
+            is_old: StoredValue::new(false),
+            asked_millis: StoredValue::new(0.0),
+            opened: Opened::of_app(),
+            section: NodeRef::new(),
+        }
+    }
+
+    /// What is open, as a path below the page of the Deployment; follows it.
+    #[must_use]
+    pub fn path(self) -> Option<String> {
+        self.path.get()
+    }
+
+    /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
+    /// where that is not said, to what has it now.
+    pub fn open(self, path: String, opener: Option<Element>) {
+        if self.path.with_untracked(Option::is_none) {
+            let opener = opener.or_else(|| document().active_element());
+            self.opener.set_value(opener.map(SendWrapper::new));
+        }
+        self.path.set(Some(path));
+        self.ask(true);
+    }
+
+    /// Closes it.
+    pub fn close(self) {
+        self.path.set(None);
+        self.show(Shown::Nothing);
+        if let Some(opener) = self.opener.try_update_value(Option::take).flatten() {
+            browser::focus(&opener);
+        }
+    }
+
+    /// Something changed (`is_news`), or time passed. Called with every animation frame.
+    pub fn look_again(self, is_news: bool, page_millis: f64) {
+        if is_news {
+            self.is_old.set_value(true);
+        }
+        let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
+        if is_due && self.path.with_untracked(Option::is_some) {
+            self.ask(false);
+        }
+    }
+
+    fn ask(self, is_new: bool) {
+        let Some(path) = self.path.get_untracked() else { return };
+        self.is_old.set_value(false);
+        self.asked_millis.set_value(browser::page_millis());
+        spawn_local(async move {
+            let answer = answer(&path).await;
+            let shown = answer.unwrap_or_else(|| Shown::Trouble(NO_ANSWER.to_owned()));
+            // Meanwhile something else may be open, or the page may be another one.
+            if self.path.try_get_untracked().flatten().as_ref() != Some(&path) {
+                return;
+            }
+            self.show(shown);
+            if is_new {
+                request_animation_frame(move || self.focus());
+            }
+        });
+    }
+
+    fn show(self, shown: Shown) {
+        let pod = match &shown {
+            Shown::Detail(Detail::Pod(pod)) => pod.name.clone(),
+            _ => String::new(),
+        };
+        set_if_new(&self.opened.0, pod);
+        let is_known = self.shown.try_with_untracked(|known| match (known, &shown) {
+            (Shown::Detail(Detail::Share(known)), Shown::Detail(Detail::Share(share))) => share.is_shared_by(known),
+            (known, shown) => known == shown,
+        });
+        if is_known == Some(false) {
+            self.shown.set(shown);
+        }
+    }
+
+    fn focus(self) {
+        if let Some(section) = self.section.try_get_untracked().flatten() {
+            browser::focus(&section);
+        }
+    }
+
+    /// What kind of thing that is; follows it.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        self.shown.with(|shown| match shown {
+            Shown::Nothing => Kind::Nothing,
+            Shown::Detail(_) => Kind::Detail,
+            Shown::Trouble(_) => Kind::Trouble,
+        })
+    }
+}
+
+impl Default for PanelState {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What the server tells of something below this page, at the moment that the address of the page names.
+async fn answer(path: &str) -> Option<Shown> {
+    let place = window().location();
+    let search = place.search().ok()?;
+    let address = format!("{}/{path}?part&{}", place.pathname().ok()?, search.trim_start_matches('?'));
+    let answer: Response = JsFuture::from(window().fetch_with_str(&address)).await.ok()?.dyn_into().ok()?;
+    if !answer.ok() {
+        let why = JsFuture::from(answer.text().ok()?).await.ok()?.as_string()?;
+        return Some(why.trim().to_owned()).filter(|why| !why.is_empty()).map(Shown::Trouble);
+    }
+    let bytes = JsFuture::from(answer.array_buffer().ok()?).await.ok()?;
+    wire::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok().map(Shown::Detail)
+}
