@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn context_names_with_slashes_stay_one_segment() {
-        let address = deployment("arn:aws:eks/prod eu", "shop", "web");
+        let address = whatever_bears_the_name(&Workload::deployment("arn:aws:eks/prod eu", "shop", "web"));
         assert_eq!(address, "/clusters/arn:aws:eks%2Fprod%20eu/namespaces/shop/deployments/web");
     }
 

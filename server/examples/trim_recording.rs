@@ -5,7 +5,7 @@
 use std::io::{BufRead, Write};
 
 use serde_json::value::RawValue;
-use server::recording::Line;
+use server::recording::RecordedLine;
 use server::translate::Object;
 use timeline::fact::Kind;
 
@@ -13,7 +13,7 @@ fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let line = line?;
-        let Ok(mut parsed) = serde_json::from_str::<Line<'_>>(&line) else {
+        let Ok(mut parsed) = serde_json::from_str::<RecordedLine<'_>>(&line) else {
             continue;
         };
         // Of other kinds only the moment is kept: it belongs to the span that was observed.

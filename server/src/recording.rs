@@ -16,7 +16,7 @@ use crate::translate::{Object, Unusable};
 /// One line as it is written.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Line<'a> {
+pub struct RecordedLine<'a> {
     /// Arrival, our clock.
     pub observed_at_millis: Millis,
     /// Kind as Kubernetes spells it.
@@ -118,7 +118,7 @@ impl Recording {
 pub fn lines(event: SourceEvent) -> Vec<String> {
     let line = |at_millis: Millis, kind: Kind, r#type: LineType, gap_since_millis: Option<Millis>, object: String| {
         let object = RawValue::from_string(object).ok()?;
-        serde_json::to_string(&Line {
+        serde_json::to_string(&RecordedLine {
             observed_at_millis: at_millis,
             kind: kind.name().into(),
             r#type,
@@ -173,7 +173,7 @@ impl Listing {
 }
 
 fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
-    let line: Line<'_> = serde_json::from_str(line)?;
+    let line: RecordedLine<'_> = serde_json::from_str(line)?;
     let at_millis = line.observed_at_millis;
     let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind) else {
         return Ok(Observed { at_millis, fact: None });

@@ -16,7 +16,7 @@ use timeline::wire::{
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use crate::hub::{First, Followed, Told};
+use crate::hub::{First, Followed, Update};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 
@@ -51,12 +51,12 @@ async fn close(out: &mut (impl Sink<Message> + Unpin)) {
 /// What a session listens to besides the viewer.
 enum Following {
     Nothing,
-    List(Box<Listed>),
+    List(Box<FollowedList>),
     Deployment(Box<Followed>),
 }
 
 /// A list that is followed.
-struct Listed {
+struct FollowedList {
     query: Query,
     window: Window,
     chosen: signal::Receiver<Arc<Chosen>>,
@@ -65,7 +65,7 @@ struct Listed {
     not_before: Instant,
 }
 
-impl Listed {
+impl FollowedList {
     /// What the viewer must hear now, encoded.
     fn delta(&mut self) -> Option<Bytes> {
         let chosen = self.chosen.borrow_and_update().clone();
@@ -99,17 +99,17 @@ async fn talk(
                 }
             }
             told = next(&mut following) => match (told?, &mut following) {
-                (Told::Frame(bytes), _) => send(out, bytes).await?,
-                (Told::Connection(connection), Following::Deployment(followed)) => {
+                (Update::Frame(bytes), _) => send(out, bytes).await?,
+                (Update::Connection(connection), Following::Deployment(followed)) => {
                     let cluster = followed.hub().name().to_owned();
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                 }
-                (Told::Missed, Following::Deployment(followed)) => {
+                (Update::Missed, Following::Deployment(followed)) => {
                     rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
                     let anew = followed.anew().await.map_err(|_| End::Broken)?;
                     begin(out, anew).await?;
                 }
-                (Told::Connection(_) | Told::Missed, _) => {}
+                (Update::Connection(_) | Update::Missed, _) => {}
             },
             _ = heartbeat.tick() => {
                 let now_millis = now(&following);
@@ -162,10 +162,10 @@ async fn follow(
             let window = window.limited();
             let mut listed = match before {
                 // The same list, other lines: what the viewer knows of it stays known.
-                Following::List(listed) if listed.query == query => Box::new(Listed { window, ..*listed }),
+                Following::List(listed) if listed.query == query => Box::new(FollowedList { window, ..*listed }),
                 _ => {
                     let chosen = rollcast.listings.follow(&query);
-                    Box::new(Listed { query, window, chosen, sent: Sent::default(), not_before: Instant::now() })
+                    Box::new(FollowedList { query, window, chosen, sent: Sent::default(), not_before: Instant::now() })
                 }
             };
             if let Some(bytes) = listed.delta() {
@@ -194,7 +194,7 @@ async fn begin(out: &mut (impl Sink<Message> + Unpin), first: First) -> Result<(
 }
 
 /// What to pass on next.
-async fn next(following: &mut Following) -> Result<Told, End> {
+async fn next(following: &mut Following) -> Result<Update, End> {
     match following {
         Following::Nothing => std::future::pending().await,
         Following::List(listed) => loop {
@@ -203,7 +203,7 @@ async fn next(following: &mut Following) -> Result<Told, End> {
                 return std::future::pending().await; // the program ends
             }
             if let Some(bytes) = listed.delta() {
-                return Ok(Told::Frame(bytes));
+                return Ok(Update::Frame(bytes));
             }
         },
         Following::Deployment(followed) => followed.next().await.map_err(|_| End::Broken),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::events::Note;
+use crate::events::NewEvent;
 use crate::object::{Key, Resource};
 
 /// Something that will happen.
@@ -35,7 +35,7 @@ pub enum Task {
     /// A pod is deleted because its node is tainted.
     TaintEviction(Key, String),
     /// An Event is written.
-    Event(Box<Note>),
+    Event(Box<NewEvent>),
 }
 
 /// What will happen, in order.

@@ -21,7 +21,7 @@ pub const LIFE_MILLIS: i64 = 3_600_000;
 
 /// What is to be said.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Note {
+pub struct NewEvent {
     /// Kind of the object.
     pub resource: Resource,
     /// Where it is.
@@ -40,7 +40,7 @@ pub struct Note {
     pub message: String,
 }
 
-impl Note {
+impl NewEvent {
     /// Something about an object.
     #[must_use]
     pub fn about<K: Kind>(meta: &ObjectMeta, component: &'static str, reason: &'static str, message: String) -> Self {
@@ -101,7 +101,7 @@ pub struct Recorder {
     alike: BTreeMap<(&'static str, String, Option<String>, &'static str), Alike>,
     tokens: BTreeMap<(&'static str, String), Tokens>,
     /// Where the Event with this content is: it is counted up.
-    known: BTreeMap<Note, Key>,
+    known: BTreeMap<NewEvent, Key>,
     ends: VecDeque<(i64, Key)>,
     count: u64,
 }
@@ -118,7 +118,7 @@ pub enum Outcome {
 
 impl Recorder {
     /// Decides what becomes of a note.
-    pub fn record(&mut self, mut note: Note, now_millis: i64) -> Outcome {
+    pub fn record(&mut self, mut note: NewEvent, now_millis: i64) -> Outcome {
         // Nodes and Namespaces have no namespace; their Events are in "default".
         let namespace = if note.key.namespace.is_empty() { "default".to_owned() } else { note.key.namespace.clone() };
         let group = (note.component, note.uid.clone(), note.field_path.clone(), note.reason);
@@ -174,7 +174,7 @@ impl Recorder {
     }
 }
 
-fn event(note: &Note, key: &Key, now_millis: i64) -> Event {
+fn event(note: &NewEvent, key: &Key, now_millis: i64) -> Event {
     let is_scheduler = note.component == "default-scheduler";
     let mut event = Event {
         metadata: ObjectMeta {
@@ -209,9 +209,14 @@ fn event(note: &Note, key: &Key, now_millis: i64) -> Event {
 mod tests {
     use super::*;
 
-    fn note(message: String) -> Note {
+    fn note(message: String) -> NewEvent {
         let meta = ObjectMeta { uid: Some("u".to_owned()), name: Some("web".to_owned()), ..ObjectMeta::default() };
-        Note::about::<k8s_openapi::api::apps::v1::ReplicaSet>(&meta, "replicaset-controller", "FailedCreate", message)
+        NewEvent::about::<k8s_openapi::api::apps::v1::ReplicaSet>(
+            &meta,
+            "replicaset-controller",
+            "FailedCreate",
+            message,
+        )
     }
 
     #[test]

@@ -20,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::agenda::Task;
 use crate::controller::node;
-use crate::events::Note;
+use crate::events::NewEvent;
 use crate::object::{Key, Resource};
 use crate::world::Write;
 use crate::{World, meta, time};
@@ -430,7 +430,7 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
         None => return,
     };
     let about =
-        |reason, message: String| Note::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
+        |reason, message: String| NewEvent::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
     match step {
         Step::Create => world.note(about("Pulling", format!("Pulling image \"{image}\""))),
         Step::Run if waiting(pod) == "ContainerCreating" => {
@@ -479,7 +479,8 @@ pub fn killing(world: &mut World, pod: &Pod) {
         let names: Vec<String> =
             pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
         for name in names {
-            let note = Note::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
+            let note =
+                NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
             world.note(note.of_container(&name));
         }
     }

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::agenda::Task;
 use crate::controller::node;
-use crate::events::Note;
+use crate::events::NewEvent;
 use crate::object::Key;
 use crate::world::Write;
 use crate::{World, meta, time};
@@ -42,7 +42,7 @@ fn bind(world: &mut World, key: &Key, pod: &Pod, node: &str) {
         meta::set_condition(pod.status.get_or_insert_default(), condition);
     });
     let message = format!("Successfully assigned {}/{} to {node}", key.namespace, key.name);
-    world.note(Note::about::<Pod>(&pod.metadata, COMPONENT, "Scheduled", message));
+    world.note(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Scheduled", message));
 }
 
 fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
@@ -59,7 +59,7 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
         };
         meta::set_condition(pod.status.get_or_insert_default(), condition);
     });
-    world.note(Note::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
+    world.note(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
     // Kubernetes tries again after five minutes even when nothing changes.
     world.agenda.add(world.now_millis + 300_000, Task::Schedule(key.clone()));
 }

@@ -98,7 +98,7 @@ const fn step(say: &'static str, does: Act, until: Until) -> Step {
 
 /// Where the autopilot is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct StoryProgress {
     /// Name of the story.
     pub story: &'static str,
     /// Its title.
@@ -143,9 +143,9 @@ impl Player {
 
     /// What is told now.
     #[must_use]
-    pub fn told(&self) -> Told {
+    pub fn told(&self) -> StoryProgress {
         let (story, step) = self.current();
-        Told {
+        StoryProgress {
             story: story.name,
             title: story.title,
             sentence: step.say,

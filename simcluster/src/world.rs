@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::{Agenda, Task};
 use crate::change::Stored;
-use crate::events::{LIFE_MILLIS, Note, Outcome, Recorder};
+use crate::events::{LIFE_MILLIS, NewEvent, Outcome, Recorder};
 use crate::kubelet::Plan;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::store::{self, Store};
@@ -208,11 +208,11 @@ impl World {
     }
 
     /// Something to be written as an Event, a little later as components do.
-    pub(crate) fn note(&mut self, note: Note) {
+    pub(crate) fn note(&mut self, note: NewEvent) {
         self.later(2, 12, Task::Event(Box::new(note)));
     }
 
-    fn write_event(&mut self, note: Note) {
+    fn write_event(&mut self, note: NewEvent) {
         while let Some(key) = self.recorder.ended(self.now_millis) {
             let last = self
                 .store

@@ -53,7 +53,7 @@ pub struct Timeline {
     /// Events about objects that are not known yet.
     early_events: event::Early,
     /// Events that were told.
-    told_events: event::Told,
+    told_events: event::ToldEvents,
     /// The cluster's time against that of the network, in percent, where it is faster.
     speed_percent: u32,
     skew: Skew,

@@ -71,7 +71,7 @@ pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Cri
 pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Pair> {
     let Some(set) = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown)) else { return Vec::new() };
     let Some(round) = Round::of(model, set, pod) else { return Vec::new() };
-    let moment = Moment::new(model, set, (round.from, pod.ended_millis().unwrap_or(round.from)), skew_millis);
+    let moment = ControllerView::new(model, set, (round.from, pod.ended_millis().unwrap_or(round.from)), skew_millis);
     let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !round.has(other));
     let stayed = stayed.filter(|other| other.is_active_at(moment.at));
     stayed.map(|other| moment.compare(pod, other)).collect()
@@ -99,7 +99,7 @@ impl Round {
 }
 
 /// The cluster as the controller saw it.
-struct Moment<'m> {
+struct ControllerView<'m> {
     at: Millis,
     /// The moments between which it chose.
     perhaps: [Millis; 3],
@@ -108,7 +108,7 @@ struct Moment<'m> {
     on_node: BTreeMap<&'m str, (u32, u32)>,
 }
 
-impl<'m> Moment<'m> {
+impl<'m> ControllerView<'m> {
     fn new(model: &'m Model, set: Uid, (from, to): (Millis, Millis), skew_millis: Millis) -> Self {
         // Rounds that follow each other closely look like one.
         let perhaps = [from - 1, from - ARRIVAL_MILLIS, to - 1];

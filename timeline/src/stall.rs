@@ -143,7 +143,7 @@ impl CauseKind {
 }
 
 /// What causes are looked for in.
-pub struct Scene<'m> {
+pub struct Situation<'m> {
     /// The model.
     pub model: &'m Model,
     /// The Deployment.
@@ -160,7 +160,7 @@ pub struct Scene<'m> {
     pub now: Now,
 }
 
-impl Scene<'_> {
+impl Situation<'_> {
     /// The causes that hold now, most decisive first.
     #[must_use]
     pub fn causes(&self) -> Vec<Cause> {

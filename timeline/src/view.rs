@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{self, Limits, Next, Sums};
 use crate::model::{Deployment, ReplicaSet};
 use crate::say;
-use crate::stall::{Cause, CauseKind, Evidence, Scene};
+use crate::stall::{Cause, CauseKind, Evidence, Situation};
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Millis, Model, Uid, rollout};
 
@@ -193,11 +193,11 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
 
 /// Everything that is said of a Deployment, before it is put into words; `None` when the model does not hold it.
 #[must_use]
-pub fn look(model: &Model, uid: Uid, now: Now) -> Option<Looked<'_>> {
-    Looked::at(model, uid, now)
+pub fn look(model: &Model, uid: Uid, now: Now) -> Option<Assessment<'_>> {
+    Assessment::at(model, uid, now)
 }
 
-fn reason(cause: &Cause, looked: &Looked<'_>) -> Reason {
+fn reason(cause: &Cause, looked: &Assessment<'_>) -> Reason {
     Reason {
         sentence: say::cause(cause, looked),
         is_fault: cause.is_fault,
@@ -211,7 +211,7 @@ fn reason(cause: &Cause, looked: &Looked<'_>) -> Reason {
 }
 
 /// Everything that a verdict is made of.
-pub struct Looked<'m> {
+pub struct Assessment<'m> {
     /// The model.
     pub model: &'m Model,
     /// The Deployment.
@@ -240,7 +240,7 @@ pub struct Looked<'m> {
     pub now_millis: Millis,
 }
 
-impl<'m> Looked<'m> {
+impl<'m> Assessment<'m> {
     fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&uid)?;
         let current = rollout::current_set(model, deployment);
@@ -248,7 +248,7 @@ impl<'m> Looked<'m> {
         let sums = if sees_pods { Sums::of_pods(model, deployment) } else { Sums::of(model, deployment) };
         let limits = budget::limits(&deployment.now.spec);
         let next = budget::next(&deployment.now.spec, &sums);
-        let scene = Scene { model, deployment, sums: &sums, next, limits, sees_pods, now };
+        let scene = Situation { model, deployment, sums: &sums, next, limits, sees_pods, now };
         let causes = if deployment.is_over() { Vec::new() } else { scene.causes() };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall, Query};
 
 use super::Ages;
-use super::line::{Heading, Line};
+use super::line::{Heading, RowText};
 use super::part::{Part, Spot};
 use crate::rows::{Rows, set_if_new};
 
@@ -36,7 +36,7 @@ pub struct ListBoard {
     /// The headings.
     pub heads: Rows<Heading>,
     /// The lines.
-    pub lines: Rows<Line>,
+    pub lines: Rows<RowText>,
     /// Height of what is not made before, in pixels.
     pub before_px: RwSignal<f64>,
     /// Height of what is not made after, in pixels.
@@ -85,8 +85,8 @@ impl ListBoard {
                 }
                 Spot::Line(number) => match copy.line(number) {
                     Some(row) => {
-                        let key = Line::key(row);
-                        lines.push((key, Line::of(&copy.overall, row, ages)));
+                        let key = RowText::key(row);
+                        lines.push((key, RowText::of(&copy.overall, row, ages)));
                         slots.push(Slot::Line(key));
                     }
                     None => slots.push(Slot::Coming(number)),

@@ -14,7 +14,7 @@ const HOUR_MILLIS: Millis = 3_600_000;
 
 /// A Deployment's line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct RowText {
     /// Address of its page.
     pub address: String,
     /// Name of the Deployment.
@@ -41,7 +41,7 @@ pub struct Line {
     pub tiny: Tiny,
 }
 
-impl Line {
+impl RowText {
     /// What a line's row says.
     #[must_use]
     pub fn of(overall: &Overall, row: &Row, ages: &Ages) -> Self {

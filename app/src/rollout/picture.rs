@@ -49,7 +49,7 @@ pub struct Picture {
     /// Width of the picture, where it is not that of its room.
     pub width: RwSignal<Option<i32>>,
     /// What a ribbon tells of the place that is pointed at.
-    pub told: RwSignal<Option<Told>>,
+    pub told: RwSignal<Option<RibbonTip>>,
     /// The line of the story that a point of the axis led to.
     pub pointed: RwSignal<Option<Millis>>,
     /// Its elements.
@@ -58,7 +58,7 @@ pub struct Picture {
 
 /// What a ribbon tells of a place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct RibbonTip {
     /// Where that is, in pixels.
     pub x: f64,
     /// From the top of the picture.

@@ -12,7 +12,7 @@ use timeline::wire::{self, Connection, Delta, Moment, Position, Said, Scope, Ser
 use timeline::{Millis, Uid};
 
 use super::board::{Board, Rendered, said_then};
-use super::picture::{Moving, Picture, Told};
+use super::picture::{Moving, Picture, RibbonTip};
 use super::scroll::Scroll;
 use crate::browser::{matches, page_millis};
 use crate::live::client::{Ask, Screen};
@@ -295,7 +295,7 @@ impl RolloutScreen {
             .find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)));
         let told = found.zip(state.copy.deployment).map(|(key, deployment)| {
             let replica_set = Some(Uid::from_bits(key)).filter(|uid| state.copy.model.replica_sets.get(uid).is_some());
-            Told {
+            RibbonTip {
                 x,
                 y,
                 at_millis,

@@ -12,7 +12,7 @@ const SECONDS: f64 = 0.5;
 
 /// What can be heard of who sits on a seat: the name, and how it stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct SeatState {
     /// Who sits there.
     pub name: String,
     /// How it stands; `None` while nothing goes on there.
@@ -21,7 +21,7 @@ pub struct Heard {
 
 /// The tones of what happened on a seat: frequency in hertz, and seconds until it begins.
 #[must_use]
-pub fn tones(before: &Heard, now: &Heard) -> &'static [(f32, f64)] {
+pub fn tones(before: &SeatState, now: &SeatState) -> &'static [(f32, f64)] {
     let is_news = before.name == now.name && before.tone.is_some() && before.tone != now.tone;
     match now.tone.filter(|_| is_news) {
         Some(Tone::Bad) => &[(196.0, 0.0)],
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn only_what_happens_to_who_was_there_is_heard() {
-        let heard = |name: &str, tone| Heard { name: name.into(), tone };
+        let heard = |name: &str, tone| SeatState { name: name.into(), tone };
         let of = |before, now| tones(&before, &now).len();
         assert_eq!(of(heard("web", Some(Tone::Busy)), heard("web", Some(Tone::Bad))), 1);
         assert_eq!(of(heard("web", Some(Tone::Bad)), heard("web", Some(Tone::Ok))), 2);

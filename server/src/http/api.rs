@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timeline::Workload;
 
-use super::extract::Named;
+use super::extract::NamedWorkload;
 use crate::state::Rollcast;
 
 /// The list of all Deployments.
@@ -52,7 +52,10 @@ pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Respon
     Json(json!({ "clusters": clusters })).into_response()
 }
 
-pub(super) async fn timeline(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+pub(super) async fn timeline(
+    State(rollcast): State<Arc<Rollcast>>,
+    NamedWorkload(workload): NamedWorkload,
+) -> Response {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
     let Some(hub) = rollcast.clusters.get(cluster) else {
         return error(StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here."));

@@ -11,7 +11,7 @@ use timeline::view::{self, Now, Tone};
 use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
-use super::extract::Named;
+use super::extract::NamedWorkload;
 use crate::state::Rollcast;
 
 /// Caches may keep a badge for this long, in seconds.
@@ -22,7 +22,7 @@ const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
 
-pub(super) async fn badge(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+pub(super) async fn badge(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
     let hub = rollcast.clusters.get(&workload.cluster);
     // What was said last is not how it is while nobody hears of the cluster.

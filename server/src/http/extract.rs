@@ -38,9 +38,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Segments {
 }
 
 /// The workload that a path names. Another resource is not found.
-pub(super) struct Named(pub(super) Workload);
+pub(super) struct NamedWorkload(pub(super) Workload);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
+impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {

@@ -33,13 +33,13 @@ const AHEAD_MILLIS: Millis = 5_000;
 
 /// What a link names besides cluster, namespace and name.
 #[derive(Debug, Clone, Copy)]
-struct Named {
+struct LinkParameters {
     uid: Option<Uid>,
     revision: Option<u64>,
     at_millis: Option<Millis>,
 }
 
-impl Named {
+impl LinkParameters {
     fn read(parameters: &Parameters) -> Result<Self, Malformed> {
         Ok(Self {
             uid: parameters.parse("uid")?,
@@ -75,7 +75,7 @@ pub(super) async fn workload(
     let page = address::whatever_bears_the_name(&workload);
     let name = safe(&workload.name);
     let now = |page: &str| vec![(page.to_owned(), format!("{name} as it is now"))];
-    let named = match Named::read(parameters) {
+    let named = match LinkParameters::read(parameters) {
         Ok(named) => named,
         Err(wrong) => {
             return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
@@ -118,7 +118,7 @@ pub(super) async fn workload(
     pages::render(rollcast, Payload::Deployment(Box::new(page)), status, request).await
 }
 
-fn meaning(model: &Model, deployment: &Deployment, named: Named, page: &str, now_millis: Millis) -> Meaning {
+fn meaning(model: &Model, deployment: &Deployment, named: LinkParameters, page: &str, now_millis: Millis) -> Meaning {
     let then = |at_millis: Millis| match named.uid {
         Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
         None => format!("{page}?at={at_millis}"),

@@ -11,18 +11,18 @@ use resvg::{tiny_skia, usvg};
 use timeline::Workload;
 use timeline::viewer::DeploymentCopy;
 
-use super::extract::Named;
+use super::extract::NamedWorkload;
 use crate::assets;
 use crate::state::Rollcast;
 
-pub(super) async fn svg(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+pub(super) async fn svg(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(workload): NamedWorkload) -> Response {
     match drawing(&rollcast, &workload).await {
         Some(svg) => image("image/svg+xml", svg.into()),
         None => nothing(),
     }
 }
 
-pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, Named(workload): Named) -> Response {
+pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(workload): NamedWorkload) -> Response {
     if let Some(png) = rollcast.previews.get(&workload) {
         return image("image/png", png);
     }

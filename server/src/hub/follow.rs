@@ -30,7 +30,7 @@ pub struct First {
 
 /// What a viewer hears next.
 #[derive(Debug, PartialEq)]
-pub enum Told {
+pub enum Update {
     /// A frame, encoded.
     Frame(Bytes),
     /// How the server gets on with the cluster.
@@ -71,14 +71,14 @@ impl Followed {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn next(&mut self) -> Result<Told, HubEnded> {
+    pub async fn next(&mut self) -> Result<Update, HubEnded> {
         loop {
             if let Some(held) = self.held.take() {
                 // The hub publishes before it tells: what is not there now came later.
                 let told = match self.frames.try_recv() {
-                    Ok(frame) => Told::Frame(frame),
-                    Err(TryRecvError::Lagged(_)) => Told::Missed,
-                    Err(TryRecvError::Empty) => return Ok(Told::Connection(held)),
+                    Ok(frame) => Update::Frame(frame),
+                    Err(TryRecvError::Lagged(_)) => Update::Missed,
+                    Err(TryRecvError::Empty) => return Ok(Update::Connection(held)),
                     Err(TryRecvError::Closed) => return Err(HubEnded),
                 };
                 self.held = Some(held);
@@ -87,8 +87,8 @@ impl Followed {
             tokio::select! {
                 biased;
                 frame = self.frames.recv() => return match frame {
-                    Ok(frame) => Ok(Told::Frame(frame)),
-                    Err(broadcast::error::RecvError::Lagged(_)) => Ok(Told::Missed),
+                    Ok(frame) => Ok(Update::Frame(frame)),
+                    Err(broadcast::error::RecvError::Lagged(_)) => Ok(Update::Missed),
                     Err(broadcast::error::RecvError::Closed) => Err(HubEnded),
                 },
                 changed = self.connection.changed() => {

@@ -25,7 +25,7 @@ use timeline::wire::{Connection, ConnectionState, Moment, Position, Snapshot};
 use timeline::{Fact, History, Millis, Retention, Timeline, Workload};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
-pub use self::follow::{First, Followed, Told};
+pub use self::follow::{First, Followed, Update};
 use crate::clock::{Clock, OwnClock};
 use crate::source::{self, Counters, SourceEvent};
 
@@ -65,7 +65,7 @@ pub struct Subscription {
 
 /// A Deployment in the list of its cluster.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedDeployment {
     /// What lists show of it.
     pub summary: Summary,
     /// Its labels.
@@ -75,7 +75,7 @@ pub struct Listed {
 }
 
 /// The Deployments of a cluster by namespace and name; read without asking the hub.
-pub type List = Arc<Vec<Arc<Listed>>>;
+pub type List = Arc<Vec<Arc<ListedDeployment>>>;
 
 type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::connection::Watches;
 use super::topic::{Haste, Publication, Topic};
-use super::{Command, HubCounters, List, Listed, Reader, Subscription};
+use super::{Command, HubCounters, List, ListedDeployment, Reader, Subscription};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
 use crate::source::SourceEvent;
@@ -55,7 +55,7 @@ pub(super) struct Hub {
     topics: BTreeMap<Workload, Topic>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
-    listed: BTreeMap<Uid, Arc<Listed>>,
+    listed: BTreeMap<Uid, Arc<ListedDeployment>>,
     /// Deployments whose summary may be old.
     outdated: BTreeSet<Uid>,
     is_list_old: bool,
@@ -299,7 +299,7 @@ impl Hub {
                 Some((deployment, summary))
                     if known.is_none_or(|k| k.summary != summary || k.labels != deployment.now.labels) =>
                 {
-                    self.listed.insert(uid, Arc::new(Listed::new(summary, deployment.now.labels.clone())));
+                    self.listed.insert(uid, Arc::new(ListedDeployment::new(summary, deployment.now.labels.clone())));
                     self.is_list_old = true;
                 }
                 None if known.is_some() => {
@@ -310,7 +310,7 @@ impl Hub {
             }
         }
         if std::mem::take(&mut self.is_list_old) {
-            let mut list: Vec<Arc<Listed>> = self.listed.values().cloned().collect();
+            let mut list: Vec<Arc<ListedDeployment>> = self.listed.values().cloned().collect();
             list.sort_by(|a, b| a.summary.place().cmp(&b.summary.place()));
             self.signals.list.send_replace(Arc::new(list));
         }

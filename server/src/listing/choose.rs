@@ -8,7 +8,7 @@ use timeline::list::{By, ClusterState, Common, Group, Head, Overall, Query};
 use timeline::view::Summary;
 
 use super::labels::Labels;
-use crate::hub::{List, Listed};
+use crate::hub::{List, ListedDeployment};
 
 /// A cluster as lists read it.
 pub struct Source {
@@ -24,13 +24,13 @@ pub struct Chosen {
     /// What is true of all of it.
     pub overall: Overall,
     /// Its lines: number of the cluster, and the Deployment.
-    pub lines: Vec<(u16, Arc<Listed>)>,
+    pub lines: Vec<(u16, Arc<ListedDeployment>)>,
 }
 
 impl Chosen {
     /// A line as [`timeline::list::Sent`] takes it.
     #[must_use]
-    pub fn line((cluster, listed): &(u16, Arc<Listed>)) -> (u16, &Summary) {
+    pub fn line((cluster, listed): &(u16, Arc<ListedDeployment>)) -> (u16, &Summary) {
         (*cluster, &listed.summary)
     }
 }
@@ -107,7 +107,7 @@ fn rank(group: Group, summary: &Summary) -> Reverse<Millis> {
     Reverse(if group == Group::Calm { 0 } else { summary.since_millis })
 }
 
-impl Listed {
+impl ListedDeployment {
     /// With what words are looked for in.
     #[must_use]
     pub fn new(summary: Summary, labels: std::collections::BTreeMap<String, String>) -> Self {
@@ -129,7 +129,7 @@ mod tests {
 
     const NOW: Millis = 10_000_000;
 
-    fn listed(name: &str, namespace: &str, tone: Tone, finished_ago: Millis) -> Arc<Listed> {
+    fn listed(name: &str, namespace: &str, tone: Tone, finished_ago: Millis) -> Arc<ListedDeployment> {
         let summary = Summary {
             uid: Uid::from_bits(name.bytes().map(u128::from).sum()),
             namespace: namespace.into(),
@@ -151,10 +151,10 @@ mod tests {
             since_millis: NOW - finished_ago,
             finished_millis: Some(NOW - finished_ago),
         };
-        Arc::new(Listed::new(summary, std::iter::once(("app".to_owned(), name.to_owned())).collect()))
+        Arc::new(ListedDeployment::new(summary, std::iter::once(("app".to_owned(), name.to_owned())).collect()))
     }
 
-    fn source(name: &str, list: Vec<Arc<Listed>>) -> Source {
+    fn source(name: &str, list: Vec<Arc<ListedDeployment>>) -> Source {
         let state = ClusterState { name: name.into(), accent: 0, connection: Connection::default(), now_millis: NOW };
         Source { state, list: Arc::new(list) }
     }

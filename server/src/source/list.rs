@@ -10,7 +10,7 @@ use super::{Cluster, Counters};
 use crate::translate::Object;
 
 /// A complete list.
-pub(super) struct Listed {
+pub(super) struct CompleteList {
     /// Where to watch from.
     pub resource_version: String,
     /// The objects.
@@ -38,10 +38,10 @@ pub(super) async fn list(
     budget: &mut RequestBudget,
     kind: Kind,
     namespace: Option<&str>,
-) -> Result<Listed, RequestError> {
+) -> Result<CompleteList, RequestError> {
     Counters::add(&cluster.counters.lists);
     let collection = request::collection(kind, namespace);
-    let mut listed = Listed { resource_version: String::new(), objects: Vec::new() };
+    let mut listed = CompleteList { resource_version: String::new(), objects: Vec::new() };
     let mut next: Option<String> = None;
     loop {
         let after = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();

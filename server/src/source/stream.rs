@@ -20,7 +20,7 @@ use crate::translate::{Object, Unusable};
 const MAX_LINE: u64 = 8 << 20;
 
 /// What a line says.
-pub(super) enum Line {
+pub(super) enum WatchEvent {
     /// An object.
     Object(Box<Object>, Seen),
     /// One that cannot be used.
@@ -106,7 +106,7 @@ impl Stream {
     }
 
     /// The next line.
-    pub(super) async fn next(&mut self) -> Result<Line, Ended> {
+    pub(super) async fn next(&mut self) -> Result<WatchEvent, Ended> {
         self.text.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);
         let read = tokio::select! {
@@ -125,7 +125,7 @@ impl Stream {
     }
 }
 
-fn read_line(kind: Kind, text: &str) -> Result<Line, Ended> {
+fn read_line(kind: Kind, text: &str) -> Result<WatchEvent, Ended> {
     // A line cut off in the middle: the stream is of no more use, but the position is.
     let parsed: WatchLine<'_> = serde_json::from_str(text).map_err(|error| Ended::Failed(error.into()))?;
     let seen = match parsed.r#type {
@@ -134,7 +134,7 @@ fn read_line(kind: Kind, text: &str) -> Result<Line, Ended> {
         "DELETED" => Seen::Deleted,
         "BOOKMARK" => {
             let bookmark = serde_json::from_str::<Bookmark>(parsed.object.get());
-            return Ok(Line::Bookmark(bookmark.ok().map(|bookmark| bookmark.metadata.resource_version)));
+            return Ok(WatchEvent::Bookmark(bookmark.ok().map(|bookmark| bookmark.metadata.resource_version)));
         }
         _ => {
             let status: Status = serde_json::from_str(parsed.object.get()).unwrap_or_default();
@@ -146,7 +146,7 @@ fn read_line(kind: Kind, text: &str) -> Result<Line, Ended> {
         }
     };
     Ok(match Object::decode(kind, parsed.object.get()).and_then(|object| object.uid().map(|_| object)) {
-        Ok(object) => Line::Object(Box::new(object), seen),
-        Err(error) => Line::Skipped(error),
+        Ok(object) => WatchEvent::Object(Box::new(object), seen),
+        Err(error) => WatchEvent::Skipped(error),
     })
 }

@@ -22,7 +22,7 @@ use super::backoff::Backoff;
 use super::budget::RequestBudget;
 use super::liveness::{self, Life};
 use super::request::RequestError;
-use super::stream::{Ended, Line, Stream};
+use super::stream::{Ended, Stream, WatchEvent};
 use super::{Cluster, Counters, Health, SourceEvent, list};
 
 /// The hub is gone: time to end.
@@ -224,16 +224,16 @@ impl Watch {
         }
     }
 
-    async fn line(&mut self, line: Line, position: &mut String) -> Result<(), HubGone> {
+    async fn line(&mut self, line: WatchEvent, position: &mut String) -> Result<(), HubGone> {
         let at_millis = self.word();
         match line {
-            Line::Bookmark(later) => {
+            WatchEvent::Bookmark(later) => {
                 if let Some(later) = later {
                     *position = later;
                     self.lives();
                 }
             }
-            Line::Object(object, seen) => {
+            WatchEvent::Object(object, seen) => {
                 Counters::add(&self.cluster.counters.events);
                 if let Some(version) = object.resource_version() {
                     position.clone_from(version);
@@ -241,7 +241,7 @@ impl Watch {
                 self.lives();
                 self.send(SourceEvent::Object { object: *object, seen, at_millis }).await?;
             }
-            Line::Skipped(error) => {
+            WatchEvent::Skipped(error) => {
                 Counters::add(&self.cluster.counters.events);
                 list::skipped(&self.cluster, &error);
             }

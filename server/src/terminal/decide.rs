@@ -115,7 +115,7 @@ mod tests {
     use timeline::view::{self, Now};
     use timeline::wire::{Connection, Forbidden, Objects, Said, ServerFrame, Snapshot};
 
-    use super::super::feed::Heard;
+    use super::super::feed::FeedEvent;
     use super::super::follower::MAY_LAG;
     use super::*;
     use crate::translate::Object;
@@ -138,7 +138,7 @@ mod tests {
         }
 
         fn frame(&mut self, frame: ServerFrame) -> Option<Decision> {
-            assert!(self.follower.hear(Heard::Frame(Box::new(frame)), self.now));
+            assert!(self.follower.hear(FeedEvent::Frame(Box::new(frame)), self.now));
             self.decide()
         }
 
@@ -235,7 +235,7 @@ mod tests {
         case.there(1, 1);
         case.state(ConnectionState::Live);
         case.passes(MAY_LAG);
-        assert!(case.follower.hear(Heard::Lost("reset".into()), case.now));
+        assert!(case.follower.hear(FeedEvent::Lost("reset".into()), case.now));
         assert_eq!(case.decide(), None);
         assert_eq!(case.frame(ServerFrame::Heartbeat { now_millis: 5 }), None);
         assert_eq!(case.passes(Duration::from_secs(9)), None);

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::Origin;
-use crate::hub::{Handle, HubEnded, Told};
+use crate::hub::{Handle, HubEnded, Update};
 use crate::source::backoff::Backoff;
 
 /// A connection that says nothing for this long is dead: two heartbeats and some.
@@ -29,7 +29,7 @@ const FIRST_TRIES: u32 = 3;
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// What a feed delivers.
-pub(super) enum Heard {
+pub(super) enum FeedEvent {
     /// A frame.
     Frame(Box<ServerFrame>),
     /// The connection to the server is lost; it is tried again.
@@ -69,7 +69,7 @@ pub(super) enum FeedError {
 const QUEUE: usize = 64;
 
 /// The frames of one Deployment.
-pub(super) type Feed = mpsc::Receiver<Result<Heard, FeedError>>;
+pub(super) type Feed = mpsc::Receiver<Result<FeedEvent, FeedError>>;
 
 /// Follows a Deployment, in a task of its own that ends with the receiver.
 pub(super) fn open(origin: &Origin, name: &str) -> Feed {
@@ -96,14 +96,14 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     feed
 }
 
-type Out = mpsc::Sender<Result<Heard, FeedError>>;
+type Out = mpsc::Sender<Result<FeedEvent, FeedError>>;
 
 /// Passes frames on until the follower has left.
 async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
     let (first, mut followed) = hub.follow(Workload::deployment(hub.name(), namespace, name), None).await?;
     let mut frame = wire::decode(&first.frame)?;
     loop {
-        if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
+        if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {
             return Ok(());
         }
         let told = tokio::select! {
@@ -111,9 +111,9 @@ async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Res
             () = out.closed() => return Ok(()),
         };
         frame = match told {
-            Told::Frame(bytes) => wire::decode(&bytes)?,
-            Told::Connection(connection) => ServerFrame::Connection { cluster: hub.name().to_owned(), connection },
-            Told::Missed => wire::decode(&followed.anew().await?.frame)?,
+            Update::Frame(bytes) => wire::decode(&bytes)?,
+            Update::Connection(connection) => ServerFrame::Connection { cluster: hub.name().to_owned(), connection },
+            Update::Missed => wire::decode(&followed.anew().await?.frame)?,
         };
     }
 }
@@ -138,7 +138,7 @@ async fn follow_server(address: String, scope: Scope, out: &Out) -> Result<(), F
         if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
             return Err(FeedError::Unreachable { address, why });
         }
-        if out.send(Ok(Heard::Lost(why))).await.is_err() {
+        if out.send(Ok(FeedEvent::Lost(why))).await.is_err() {
             return Ok(());
         }
         tokio::time::sleep(backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, fastrand::f64())).await;
@@ -165,7 +165,7 @@ async fn pass_on(socket: &mut Socket, out: &Out) -> Passed {
         match frame {
             Ok(ServerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => return Passed::OtherVersion(protocol),
             Ok(frame) => {
-                if out.send(Ok(Heard::Frame(Box::new(frame)))).await.is_err() {
+                if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {
                     return Passed::Left;
                 }
             }

@@ -6,7 +6,7 @@ use timeline::Millis;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, ConnectionState, Delta, ServerFrame, Snapshot};
 
-use super::feed::Heard;
+use super::feed::FeedEvent;
 
 /// A server may know of a change this much later than whoever made it, and a watch that goes on where it broke brings what
 /// it missed within this time: what a connection says that has been live for less is not yet the last word.
@@ -39,13 +39,13 @@ impl Follower {
     }
 
     /// Takes what a feed delivers. `false`: frames are missing, and only a new feed can help.
-    pub(super) fn hear(&mut self, heard: Heard, arrived: Instant) -> bool {
+    pub(super) fn hear(&mut self, heard: FeedEvent, arrived: Instant) -> bool {
         let fits = match heard {
-            Heard::Frame(frame) => {
+            FeedEvent::Frame(frame) => {
                 self.lost = None;
                 self.frame(*frame, arrived)
             }
-            Heard::Lost(why) => {
+            FeedEvent::Lost(why) => {
                 self.begin_anew();
                 self.lost = Some(why);
                 true

@@ -35,7 +35,7 @@ pub async fn trace(arguments: cli::Trace) -> anyhow::Result<()> {
         let follower = ended?;
         // What was last seen stays on the screen.
         writeln!(std::io::stdout(), "{}", heading(&place))?;
-        tell(&mut Told::default(), &follower, &mut std::io::stdout())?;
+        tell(&mut Printed::default(), &follower, &mut std::io::stdout())?;
         return Ok(());
     }
     lines(feed, &origin, &name, &place).await
@@ -92,7 +92,7 @@ fn keys() -> mpsc::Receiver<()> {
 
 async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyhow::Result<()> {
     let mut follower = Follower::new(origin.is_server());
-    let mut told = Told::default();
+    let mut told = Printed::default();
     let mut out = std::io::stdout();
     writeln!(out, "{}", heading(place))?;
     loop {
@@ -116,7 +116,7 @@ fn heading(place: &str) -> String {
 
 /// What was told already.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Printed {
     connection: String,
     verdict: String,
     lines: Vec<timeline::story::Line>,
@@ -124,7 +124,7 @@ pub(super) struct Told {
 }
 
 /// Writes what is new, a line each. What was seen is told only together with whether it is so now.
-pub(super) fn tell(told: &mut Told, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
+pub(super) fn tell(told: &mut Printed, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
     if follower.connection.is_none() && follower.lost.is_none() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ pub use super::decide::Ended;
 use super::decide::{Decision, Waiting};
 use super::feed;
 use super::follower::Follower;
-use super::trace::{Told, tell};
+use super::trace::{Printed, tell};
 use super::{Origin, document, plain};
 use crate::cli;
 
@@ -128,7 +128,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
     let mut feed = feed::open(origin, name);
     let mut follower = Follower::new(origin.is_server());
     let mut waiting = Waiting::new(origin.namespace(), wait.fail_fast, !origin.is_server());
-    let mut told = Told::default();
+    let mut told = Printed::default();
     let mut was_settled = false;
     loop {
         let settled_at = follower.settled_at().filter(|at| *at > Instant::now());

@@ -10,7 +10,7 @@ use timeline::list::Group;
 use timeline::model::{Deployment, ScaleCause};
 use timeline::phase::PodState;
 use timeline::story::{self, Entry, Happening};
-use timeline::view::{self, Hold, Looked, Now, Tone, View};
+use timeline::view::{self, Assessment, Hold, Now, Tone, View};
 use timeline::{Change, Fact, Millis, Model, Timeline, Uid, document, rollout, say, steps};
 
 /// Streams of different kinds overtake each other by so much: what depends on two of them may be told better for as long, and
@@ -288,7 +288,7 @@ impl Truth {
     }
 
     /// What is said to come is what the controller may do by these counts.
-    fn next(&mut self, looked: &Looked<'_>, view: &View, now: Millis, found: &mut Vec<String>) {
+    fn next(&mut self, looked: &Assessment<'_>, view: &View, now: Millis, found: &mut Vec<String>) {
         let may = may(&looked.deployment.now.spec, &looked.sums);
         if !may.allows(looked.next) {
             found.push(format!(

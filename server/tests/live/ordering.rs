@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use server::hub::{Followed, Handle, Told};
+use server::hub::{Followed, Handle, Update};
 use server::source::{Health, SourceEvent};
 use server::state::Rollcast;
 use server::translate::Object;
@@ -101,10 +101,10 @@ impl Copy {
     async fn until(&mut self, followed: &mut Followed, is_wanted: impl Fn(&ConnectionState) -> bool) {
         loop {
             match followed.next().await.unwrap() {
-                Told::Frame(bytes) => self.hear(&decoded(&bytes)),
-                Told::Connection(connection) if is_wanted(&connection.state) => return,
-                Told::Connection(_) => {}
-                Told::Missed => panic!("nothing was missed"),
+                Update::Frame(bytes) => self.hear(&decoded(&bytes)),
+                Update::Connection(connection) if is_wanted(&connection.state) => return,
+                Update::Connection(_) => {}
+                Update::Missed => panic!("nothing was missed"),
             }
         }
     }
@@ -149,7 +149,7 @@ async fn a_verdict_comes_with_the_change_that_made_it() {
         source.seen(&web(generation)).await;
         loop {
             let next = tokio::time::timeout(Duration::from_secs(20), followed.next()).await.unwrap();
-            let Told::Frame(bytes) = next.unwrap() else { continue };
+            let Update::Frame(bytes) = next.unwrap() else { continue };
             let frame = decoded(&bytes);
             copy.hear(&frame);
             if matches!(&frame, ServerFrame::Delta(delta) if !delta.changes.is_empty()) {

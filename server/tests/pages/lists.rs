@@ -106,7 +106,7 @@ fn chosen(seed: u64) -> Chosen {
             since_millis: rng.i64(..2),
             finished_millis: None,
         };
-        lines.push((rng.u16(..2), Arc::new(server::hub::Listed::new(summary, Default::default()))));
+        lines.push((rng.u16(..2), Arc::new(server::hub::ListedDeployment::new(summary, Default::default()))));
     }
     rng.shuffle(&mut lines);
     Chosen { overall: Overall { all: lines.len() as u32, ..Overall::default() }, lines }

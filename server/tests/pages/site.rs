@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use server::http::router;
-use server::hub::{Handle, Listed};
+use server::hub::{Handle, ListedDeployment};
 use server::recording::Recording;
 use server::state::Rollcast;
 use server::viewers::Viewers;
@@ -53,7 +53,7 @@ async fn listed(hub: &Handle) {
         live.filter_map(|deployment| summary(&deployment.uid)).collect::<BTreeSet<_>>()
     });
     let there = there.await.unwrap();
-    let told = |listed: &Arc<Listed>| {
+    let told = |listed: &Arc<ListedDeployment>| {
         let s = &listed.summary;
         (s.uid, s.revision, s.pods, s.verdict.badge.clone())
     };

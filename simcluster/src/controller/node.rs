@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSystemInfo, Pod, PodCondition, Taint};
 
 use crate::agenda::Task;
-use crate::events::Note;
+use crate::events::NewEvent;
 use crate::object::{Key, Resource};
 use crate::world::{DeleteOptions, Write};
 use crate::{World, meta, time};
@@ -135,7 +135,7 @@ fn lose(world: &mut World, key: &Key) {
     });
     if let Some(node) = world.get::<Node>(key) {
         let message = format!("Node {} status is now: NodeNotReady", key.name);
-        world.note(Note::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
+        world.note(NewEvent::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
     }
     let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
     for pod in pods {
@@ -149,7 +149,7 @@ fn lose(world: &mut World, key: &Key) {
             }
         });
         world.note(
-            Note::about::<Pod>(&pod.metadata, "node-controller", "NodeNotReady", "Node is not ready".to_owned())
+            NewEvent::about::<Pod>(&pod.metadata, "node-controller", "NodeNotReady", "Node is not ready".to_owned())
                 .warning(),
         );
         if let Some(seconds) = patience(&pod) {
@@ -183,7 +183,7 @@ pub fn evict(world: &mut World, key: &Key, uid: &str) {
         return;
     }
     let message = format!("Marking for deletion Pod {}/{}", key.namespace, key.name);
-    world.note(Note::about::<Pod>(&pod.metadata, "taint-eviction-controller", "TaintManagerEviction", message));
+    world.note(NewEvent::about::<Pod>(&pod.metadata, "taint-eviction-controller", "TaintManagerEviction", message));
     disrupt(world, key, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
     // Gone already is as good.
     let _ = world.delete(Resource::Pod, key, &DeleteOptions::default());

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::Task;
 use crate::change::Stored;
-use crate::events::Note;
+use crate::events::NewEvent;
 use crate::meta::{self, replicas_of};
 use crate::object::{Key, Kind, Resource};
 use crate::selector::Labels;
@@ -140,8 +140,8 @@ pub fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<Key, ApiError> {
     }
 }
 
-fn about(set: &ReplicaSet, reason: &'static str, message: String) -> Note {
-    Note::about::<ReplicaSet>(&set.metadata, COMPONENT, reason, message)
+fn about(set: &ReplicaSet, reason: &'static str, message: String) -> NewEvent {
+    NewEvent::about::<ReplicaSet>(&set.metadata, COMPONENT, reason, message)
 }
 
 fn note(world: &mut World, set: &ReplicaSet, reason: &'static str, message: String) {

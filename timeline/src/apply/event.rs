@@ -19,12 +19,12 @@ impl Early {
 /// What was told of each Event: how often it happened, and in which words. Longer than the Events of a Deployment are kept,
 /// so that an Event that comes again does not count twice.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ToldEvents {
     of: BTreeMap<Uid, (u32, String)>,
     order: VecDeque<Uid>,
 }
 
-impl Told {
+impl ToldEvents {
     /// Most that are remembered; the oldest are forgotten.
     const MOST: usize = 5_000;
 

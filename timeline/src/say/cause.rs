@@ -3,12 +3,12 @@
 use crate::stall::certain::{PullFailure, pull_failure, told};
 use crate::stall::{Cause, CauseKind, Refused};
 use crate::verdict::KubectlVerdict;
-use crate::view::Looked;
+use crate::view::Assessment;
 use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
 
 /// A cause in one sentence.
 #[must_use]
-pub fn cause(cause: &Cause, looked: &Looked<'_>) -> String {
+pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let name = short(evidence.object.rsplit(' ').next().unwrap_or_default()).to_owned();
     let name = safe(&name);

@@ -3,14 +3,14 @@
 use super::cause::quota;
 use crate::stall::certain::{PullFailure, pull_failure, told};
 use crate::stall::{Cause, CauseKind, Refused};
-use crate::view::Looked;
+use crate::view::Assessment;
 use crate::words::safe;
 
 /// Longest message that is a headline, in words.
 const LONGEST_MESSAGE: usize = 8;
 
 /// What is the matter: "image web:missing is not found", "containers crash with exit code 1".
-pub(super) fn matter(cause: &Cause, looked: &Looked<'_>) -> String {
+pub(super) fn matter(cause: &Cause, looked: &Assessment<'_>) -> String {
     let evidence = &cause.evidence;
     match &cause.kind {
         CauseKind::Image { image } => {

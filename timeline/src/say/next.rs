@@ -3,12 +3,12 @@
 use crate::budget::Next;
 use crate::stall::{CauseKind, Refused};
 use crate::verdict::KubectlVerdict;
-use crate::view::{Looked, Standing, Tone};
+use crate::view::{Assessment, Standing, Tone};
 use crate::words::{clock, count, is_are};
 
 /// What comes next, in whole sentences; never empty.
 #[must_use]
-pub fn next(standing: Standing, looked: &Looked<'_>) -> String {
+pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
     let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
     let first = match standing {
         Standing::Deleted if left > 0 => {
@@ -36,12 +36,12 @@ pub fn next(standing: Standing, looked: &Looked<'_>) -> String {
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn moving(looked: &Looked<'_>) -> String {
+fn moving(looked: &Assessment<'_>) -> String {
     if looked.counts.terminating > 0 { "Nothing else is moving." } else { "Nothing is moving." }.to_owned()
 }
 
 /// What resuming will do, and what happens although it is paused: replicas are scaled all the same.
-fn paused(looked: &Looked<'_>) -> String {
+fn paused(looked: &Assessment<'_>) -> String {
     let is_edited = looked.causes.iter().any(|cause| cause.kind == CauseKind::Paused { is_edited: true });
     let resuming = match looked.kubectl {
         _ if is_edited => {
@@ -54,12 +54,12 @@ fn paused(looked: &Looked<'_>) -> String {
     format!("{}{resuming}", meanwhile.unwrap_or_default())
 }
 
-fn controllers(looked: &Looked<'_>) -> String {
+fn controllers(looked: &Assessment<'_>) -> String {
     steps(looked).unwrap_or_else(|| "Waiting for the controllers to react.".to_owned())
 }
 
 /// What the controllers do or wait for; `None` when that is nothing.
-fn steps(looked: &Looked<'_>) -> Option<String> {
+fn steps(looked: &Assessment<'_>) -> Option<String> {
     let (make, remove) = looked.owed;
     let is_refused = looked.causes.iter().any(|cause| cause.kind == CauseKind::Refused(Refused::Pods));
     let owed = match (make, remove) {
@@ -81,7 +81,7 @@ fn steps(looked: &Looked<'_>) -> Option<String> {
 }
 
 /// What the Deployment controller does or waits for.
-fn step_of_rollout(looked: &Looked<'_>) -> Option<String> {
+fn step_of_rollout(looked: &Assessment<'_>) -> Option<String> {
     let floor = looked.limits.floor;
     let said = match looked.next {
         Next::Nothing if looked.counts.not_yet > 0 => {
@@ -110,7 +110,7 @@ fn step_of_rollout(looked: &Looked<'_>) -> Option<String> {
 }
 
 /// What the progress deadline will do, or did; `None` where nothing is to be said of it.
-fn deadline(standing: Standing, looked: &Looked<'_>) -> Option<String> {
+fn deadline(standing: Standing, looked: &Assessment<'_>) -> Option<String> {
     let now = &looked.deployment.now;
     let told = now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
     let is_bad = standing.tone() == Tone::Bad;

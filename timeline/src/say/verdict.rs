@@ -6,7 +6,7 @@ use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
 use crate::model::Deployment;
 use crate::say::cause;
 use crate::stall::{Cause, CauseKind, Refused};
-use crate::view::{Looked, Standing};
+use crate::view::{Assessment, Standing};
 use crate::words::{clock, count, duration, is_are, list};
 
 /// That the name belonged to another Deployment before.
@@ -30,7 +30,7 @@ pub fn succeeded(after: &Deployment, then: &Deployment, skew_millis: crate::Mill
 
 /// The badge: one or two words.
 #[must_use]
-pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
+pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
     match standing {
         Standing::Deleted => "Ended",
         Standing::Deleting => "Being deleted",
@@ -58,7 +58,7 @@ pub fn badge(standing: Standing, looked: &Looked<'_>) -> String {
 
 /// The verdict: one sentence of at most twelve words.
 #[must_use]
-pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
+pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
     let desired = looked.deployment.now.spec.replicas;
     let (available, new_available) = (looked.counts.available, looked.counts.new_available);
     match standing {
@@ -119,7 +119,7 @@ pub fn verdict(standing: Standing, looked: &Looked<'_>) -> String {
 }
 
 /// A revision that fails: which one, and why.
-fn failing(cause: &Cause, looked: &Looked<'_>) -> String {
+fn failing(cause: &Cause, looked: &Assessment<'_>) -> String {
     let is_awaited = looked.awaits_revision() || cause.kind == CauseKind::Refused(Refused::ReplicaSet);
     let who = if is_awaited { "The next revision".to_owned() } else { subject(looked) };
     let verb = match cause.kind {
@@ -133,7 +133,7 @@ fn failing(cause: &Cause, looked: &Looked<'_>) -> String {
 
 /// Why it stands so: causes, what the budget forbids, what is left over; may be empty.
 #[must_use]
-pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
+pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
     // The one that the headline names comes first, with its figures.
     let decisive = looked.decisive();
     let others = looked.causes.iter().filter(|one| decisive.is_none_or(|decisive| *one != decisive));
@@ -160,7 +160,7 @@ pub fn why(standing: Standing, looked: &Looked<'_>) -> String {
 }
 
 /// What is missing of a rollout that had everything before.
-fn missing(looked: &Looked<'_>) -> String {
+fn missing(looked: &Assessment<'_>) -> String {
     let desired = looked.deployment.now.spec.replicas;
     let missing = desired.saturating_sub(looked.counts.available);
     let pods = if desired == 1 { "pod" } else { "pods" };
@@ -168,7 +168,7 @@ fn missing(looked: &Looked<'_>) -> String {
 }
 
 /// Both limits are reached: no pod can be added or removed until a new pod is available.
-fn neither(looked: &Looked<'_>) -> Option<String> {
+fn neither(looked: &Assessment<'_>) -> Option<String> {
     let (limits, counts) = (looked.limits, looked.counts);
     let is_said = looked.causes.iter().any(|cause| cause.kind == CauseKind::Deadlock);
     let beginning = if looked.has_fault() { "Can't add or remove pods" } else { "Both limits are reached" };
@@ -186,7 +186,7 @@ fn neither(looked: &Looked<'_>) -> Option<String> {
 
 /// What is asked for against the ceiling. More than that is asked for only until the controller follows limits that fell, until
 /// a change that raised them is seen, or where somebody else scaled a ReplicaSet.
-fn asked(looked: &Looked<'_>) -> String {
+fn asked(looked: &Assessment<'_>) -> String {
     let (asked, ceiling) = (looked.counts.asked, looked.limits.ceiling);
     if asked <= ceiling {
         format!("{asked} of at most {ceiling} asked for")
@@ -200,7 +200,7 @@ fn asked(looked: &Looked<'_>) -> String {
 }
 
 /// What is there beside the pods that count.
-fn leftovers(looked: &Looked<'_>) -> String {
+fn leftovers(looked: &Assessment<'_>) -> String {
     let counts = looked.counts;
     let said = [
         (counts.terminating, "pod", "still draining"),
@@ -215,33 +215,33 @@ fn leftovers(looked: &Looked<'_>) -> String {
 }
 
 /// The revision as the subject of a sentence.
-fn subject(looked: &Looked<'_>) -> String {
+fn subject(looked: &Assessment<'_>) -> String {
     looked.revision().map_or_else(|| "This Deployment".to_owned(), |revision| format!("Revision {revision}"))
 }
 
 /// Nothing is replaced: the Deployment is new.
-fn is_first(looked: &Looked<'_>) -> bool {
+fn is_first(looked: &Assessment<'_>) -> bool {
     !looked.awaits_revision()
         && replaced(looked).is_empty()
         && looked.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
 }
 
 /// Older revisions that still ask for pods.
-fn replaced(looked: &Looked<'_>) -> Vec<String> {
+fn replaced(looked: &Assessment<'_>) -> Vec<String> {
     let sets = looked.model.owned_sets(looked.deployment.uid);
     sets.filter(|set| looked.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.desired > 0)
         .filter_map(|set| Some(set.revision()?.to_string()))
         .collect()
 }
 
-fn silence(looked: &Looked<'_>) -> crate::Millis {
+fn silence(looked: &Assessment<'_>) -> crate::Millis {
     let silent = looked.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent);
     silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| looked.now_millis - since)
 }
 
 /// The budget against what is there, with where the limits come from.
 #[must_use]
-pub fn budget(looked: &Looked<'_>) -> String {
+pub fn budget(looked: &Assessment<'_>) -> String {
     let (spec, counts, limits) = (&looked.deployment.now.spec, looked.counts, looked.limits);
     let Some((ceiling, floor)) = derived(spec, limits) else {
         let (asked, available) = (counts.asked, counts.available);

@@ -3,7 +3,7 @@
 
 use super::{Cause, CauseKind, Refused};
 use crate::budget::Next;
-use crate::view::Looked;
+use crate::view::Assessment;
 
 /// Restarts from which on a crash is a crash loop.
 const LOOP_RESTARTS: u32 = 2;
@@ -39,7 +39,7 @@ pub fn pull_failure<'t>(reason: &str, message: &'t str, events: impl Iterator<It
 }
 
 /// What Events about failures of this object ("Pod web-1") say, the last one first.
-pub fn told<'l>(looked: &'l Looked<'_>, object: &'l str) -> impl Iterator<Item = &'l str> {
+pub fn told<'l>(looked: &'l Assessment<'_>, object: &'l str) -> impl Iterator<Item = &'l str> {
     let (kind, name) = object.split_once(' ').unwrap_or_default();
     let events = looked.deployment.events.iter().rev();
     let failures =
@@ -55,7 +55,7 @@ pub fn is_quota(message: &str) -> bool {
 
 /// Waiting will not mend it.
 #[must_use]
-pub fn is_certain(cause: &Cause, looked: &Looked<'_>) -> bool {
+pub fn is_certain(cause: &Cause, looked: &Assessment<'_>) -> bool {
     let evidence = &cause.evidence;
     let is_of_new_pods = !looked.awaits_revision();
     match &cause.kind {
@@ -77,7 +77,7 @@ pub fn is_certain(cause: &Cause, looked: &Looked<'_>) -> bool {
 }
 
 /// Pods are going, or may be asked to: they leave room in a quota.
-fn makes_room(looked: &Looked<'_>) -> bool {
+fn makes_room(looked: &Assessment<'_>) -> bool {
     looked.counts.terminating > 0
         || looked.owed.1 > 0
         || matches!(looked.next, Next::RemoveOld { .. } | Next::RemoveNew(_))

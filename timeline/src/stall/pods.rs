@@ -1,7 +1,7 @@
 //! Causes that the new pods show: how they fail, and what they wait for.
 
 use super::certain::{PullFailure, pull_failure};
-use super::{Cause, CauseKind, Scene, fault, of_pod};
+use super::{Cause, CauseKind, Situation, fault, of_pod};
 use crate::fact::ContainerState;
 use crate::model::Pod;
 use crate::phase::PodState;
@@ -14,7 +14,7 @@ const FAILED_MILLIS: Millis = 60_000;
 /// An init container that works this long is worth a sentence.
 const SLOW_INIT_MILLIS: Millis = 10_000;
 
-impl Scene<'_> {
+impl Situation<'_> {
     /// One cause per kind of failure, with the number of pods that have it.
     pub(super) fn failing(&self, pods: &[&Pod], causes: &mut Vec<Cause>) {
         let first = causes.len();

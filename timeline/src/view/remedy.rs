@@ -1,6 +1,6 @@
 //! The way out: the command that undoes what is wrong, or shows why it is so. Nothing here is ever run: Rollcast only reads.
 
-use super::{Looked, Standing};
+use super::{Assessment, Standing};
 use crate::model::{Pod, ReplicaSet};
 use crate::phase::PodState;
 use crate::stall::{Cause, CauseKind, certain};
@@ -34,7 +34,7 @@ pub enum Way {
     ShowDeployment,
 }
 
-impl Looked<'_> {
+impl Assessment<'_> {
     /// The way out of how it stands; `None` where nothing is wrong.
     pub(super) fn way_out(&self, standing: Standing) -> Option<Way> {
         match standing {

@@ -1,6 +1,6 @@
 //! How a Deployment stands: which verdict holds, of all that are possible.
 
-use super::{Looked, Tone};
+use super::{Assessment, Tone};
 use crate::Millis;
 use crate::budget::Next;
 use crate::model::Rollout;
@@ -78,7 +78,7 @@ impl Standing {
     }
 }
 
-impl Looked<'_> {
+impl Assessment<'_> {
     pub(super) fn standing(&self) -> Standing {
         let (deployment, counts) = (self.deployment, self.counts);
         let desired = deployment.now.spec.replicas;

@@ -4,19 +4,19 @@ use leptos::prelude::*;
 use timeline::view::Tone;
 
 use super::tiny_score::TinyScore;
-use crate::list::line::Line;
+use crate::list::line::RowText;
 use crate::zone::Zone;
 
 /// The row.
 #[component]
 pub fn Row(
     /// What it says.
-    line: ArcRwSignal<Line>,
+    line: ArcRwSignal<RowText>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let line: ReadSignal<Line> = line.read_only().into();
-    let text = move |read: fn(&Line) -> &String| move || read(&line.read()).clone();
-    let said = move |read: fn(&Line) -> &String| {
+    let line: ReadSignal<RowText> = line.read_only().into();
+    let text = move |read: fn(&RowText) -> &String| move || read(&line.read()).clone();
+    let said = move |read: fn(&RowText) -> &String| {
         move || {
             let line = line.read();
             zone.said(read(&line), line.near_millis)

@@ -6,7 +6,7 @@ use web_sys::AudioContext;
 
 use crate::wall::Look;
 use crate::wall::board::{Seat, WallBoard};
-use crate::wall::tones::{Heard, play, tones};
+use crate::wall::tones::{SeatState, play, tones};
 
 /// The sound of all seats.
 #[component]
@@ -23,7 +23,7 @@ pub fn Sound(
         }
     });
     for seat in board.seats {
-        Effect::new(move |before: Option<Heard>| {
+        Effect::new(move |before: Option<SeatState>| {
             let now = heard(seat);
             if let Some(before) = before {
                 audio.with_value(|audio| {
@@ -37,8 +37,8 @@ pub fn Sound(
     }
 }
 
-fn heard(seat: Seat) -> Heard {
+fn heard(seat: Seat) -> SeatState {
     let is_on_stage = seat.look.get() == Look::OnStage;
     let tone = seat.board.view.with(|view| view.as_ref().map(|view| view.verdict.tone));
-    Heard { name: seat.board.workload.with(|workload| workload.name.clone()), tone: tone.filter(|_| is_on_stage) }
+    SeatState { name: seat.board.workload.with(|workload| workload.name.clone()), tone: tone.filter(|_| is_on_stage) }
 }

@@ -10,7 +10,7 @@ mod status;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStatus, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::events::Note;
+use crate::events::NewEvent;
 use crate::object::{Key, Kind, Resource};
 use crate::selector::Labels;
 use crate::strategy::strategy;
@@ -112,7 +112,7 @@ impl Round<'_> {
     }
 
     fn note(&mut self, reason: &'static str, message: String) {
-        let note = Note::about::<Deployment>(&self.deployment.metadata, COMPONENT, reason, message);
+        let note = NewEvent::about::<Deployment>(&self.deployment.metadata, COMPONENT, reason, message);
         self.world.note(note);
     }
 
