@@ -240,7 +240,7 @@ async fn fifty_sequences_of_twenty_actions_come_to_rest_alike() {
     let seeds = std::env::var("ROLLCAST_TEST_SEEDS").map_or(SEEDS, |text| text.parse().unwrap());
     let all = (1..=seeds).map(|seed| {
         let namespace = format!("seed-{seed}-{}", now % 1_000_000);
-        let side = |client: &Client| Side { client: client.clone(), namespace: namespace.clone() };
+        let side = |client: &Client| Side { client: client.clone(), namespace: namespace.clone(), name: "web" };
         tokio::spawn(play(seed, side(&real), side(&simulated)))
     });
     let mut wrong = Vec::new();

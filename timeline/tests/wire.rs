@@ -19,7 +19,7 @@ use timeline::wire::{
     self, Change, ConnectionState, Delta, Objects, PROTOCOL, Said, Scope, ServerFrame, Snapshot, Unreadable,
     ViewerFrame,
 };
-use timeline::{fact, story};
+use timeline::{WorkloadKind, fact, story};
 
 /// The shapes of all types of both sides, a line for each field and variant.
 fn shapes() -> String {
@@ -29,7 +29,7 @@ fn shapes() -> String {
         ($($known:ty),*) => { $(tracer.trace_type::<$known>(&samples).unwrap();)* };
     }
     trace!(ServerFrame, ViewerFrame, Scope, ConnectionState, Change, PodState, EndReason, RemovedBecause, ScaleCause);
-    trace!(KubectlVerdict, LineKind, Hold, Tone, Common, Group, By, RowDelta);
+    trace!(KubectlVerdict, LineKind, Hold, Tone, Common, Group, By, RowDelta, WorkloadKind);
     let mut out = format!("protocol {PROTOCOL}\n");
     let fields = |out: &mut String, fields: &[Named<_>], indent: &str| {
         fields.iter().for_each(|field| writeln!(out, "{indent}{}: {:?}", field.name, field.value).unwrap());

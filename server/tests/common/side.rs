@@ -22,14 +22,16 @@ pub enum Action {
     MinReadySeconds(i64),
 }
 
-/// One of the two clusters, in one namespace.
+/// A Deployment in one namespace of one of the two clusters.
 #[derive(Clone)]
 pub struct Side {
     pub client: Client,
     pub namespace: String,
+    /// Its name; none begins with that of another in the same namespace.
+    pub name: &'static str,
 }
 
-/// What there is.
+/// The Deployment and what belongs to it, or did.
 pub struct Seen {
     pub deployment: Value,
     pub sets: Vec<Value>,
@@ -95,14 +97,15 @@ impl Side {
     }
 
     pub fn web(&self) -> String {
-        self.path("apis/apps/v1", "deployments/web")
+        self.path("apis/apps/v1", &format!("deployments/{}", self.name))
     }
 
     /// What there is now.
     pub async fn seen(&self) -> Result<Seen, u16> {
         let list = async |group: &str, resource: &str| {
             let found = self.ask("GET", &self.path(group, resource), "application/json", &Value::Null).await?;
-            Ok::<Vec<Value>, u16>(found["items"].as_array().unwrap().clone())
+            let is_mine = |item: &&Value| text(item, "/metadata/name").starts_with(&format!("{}-", self.name));
+            Ok::<Vec<Value>, u16>(found["items"].as_array().unwrap().iter().filter(is_mine).cloned().collect())
         };
         let deployment = self.ask("GET", &self.web(), "application/json", &Value::Null).await?;
         Ok(Seen { deployment, sets: list("apis/apps/v1", "replicasets").await?, pods: list("api/v1", "pods").await? })
@@ -129,7 +132,7 @@ impl Side {
                 None => return Ok(()),
             },
             Action::Label => match seen.out_of_rotation() {
-                Some(value) => self.merge(&pod(value), json!({ "metadata": { "labels": { "app": "web" } } })).await,
+                Some(value) => self.merge(&pod(value), json!({ "metadata": { "labels": { "app": self.name } } })).await,
                 None => return Ok(()),
             },
             Action::DeleteReplicaSet => match seen.sets.iter().max_by_key(|set| revision(set)) {
@@ -183,9 +186,9 @@ impl Side {
 
     /// Makes the Deployment.
     pub async fn create(&self, replicas: i64) -> Result<Value, u16> {
-        let labels = json!({ "app": "web" });
+        let labels = json!({ "app": self.name });
         let deployment = json!({
-            "metadata": { "name": "web" },
+            "metadata": { "name": self.name },
             "spec": {
                 "replicas": replicas, "selector": { "matchLabels": labels },
                 "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v0" }] } },
