@@ -1,0 +1,19 @@
+//! What is said of sequences of events, made by hand; many of them were said wrongly once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+mod causes;
+mod counting;
+mod ends;
+mod failing;
+mod faults;
+#[path = "../made/mod.rs"]
+mod made;
+mod rollouts;
+mod scaling;
+mod unseen;
