@@ -1,6 +1,6 @@
 //! When pods that are ready count.
 
-use crate::made::{Web, condition, ready, set};
+use crate::made::{Web, condition};
 use timeline::Uid;
 use timeline::fact::ConditionStatus;
 

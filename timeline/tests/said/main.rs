@@ -14,6 +14,7 @@ mod failing;
 mod faults;
 #[path = "../made/mod.rs"]
 mod made;
+mod revisions;
 mod rollouts;
 mod scaling;
 mod unseen;

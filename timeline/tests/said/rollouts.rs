@@ -1,6 +1,6 @@
 //! Rollouts that overlap with other things: scaling, rollbacks, pauses, Recreate, deleted ReplicaSets.
 
-use crate::made::{SECOND, Web, condition, set, waiting};
+use crate::made::{SECOND, Web, condition};
 use timeline::fact::{ConditionStatus, Strategy};
 use timeline::story::LineKind;
 

@@ -1,6 +1,6 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{Web, crashing, image, next_revision, set, unready, waiting};
+use crate::made::{Web, crashing, image, next_revision, set, unready};
 use timeline::Fact;
 use timeline::fact::Kind;
 use timeline::story::LineKind;
