@@ -9,6 +9,7 @@
 
 mod causes;
 mod counting;
+mod days;
 mod ends;
 mod failing;
 mod faults;
@@ -17,4 +18,5 @@ mod made;
 mod revisions;
 mod rollouts;
 mod scaling;
+mod shown;
 mod unseen;
