@@ -19,4 +19,5 @@ mod revisions;
 mod rollouts;
 mod scaling;
 mod shown;
+mod stuck;
 mod unseen;
