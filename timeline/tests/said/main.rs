@@ -13,6 +13,7 @@ mod days;
 mod ends;
 mod failing;
 mod faults;
+mod lives;
 #[path = "../made/mod.rs"]
 mod made;
 mod revisions;
