@@ -16,6 +16,7 @@ mod faults;
 mod lives;
 #[path = "../made/mod.rs"]
 mod made;
+mod past;
 mod revisions;
 mod rollouts;
 mod scaling;

@@ -1,7 +1,8 @@
 //! When something holds a rollout up, and when nothing does: each condition on its own.
 
-use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use crate::made::{SECOND, WEB, Web, condition, crashing, ready, unready, waiting};
 use timeline::fact::{ConditionStatus, IntOrPercent, Phase, PodFact, Strategy};
+use timeline::view::{self, Now};
 
 /// The sentences of all causes.
 fn causes(web: &Web) -> Vec<String> {
@@ -158,6 +159,13 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
         web.kill_pod(200);
     };
     assert_eq!(at(new), "");
+    // Of a revision that is being taken down before the next one is there, all are.
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+    web.take_down(2, 100);
+    web.now = 60_000;
+    assert!(has(&web, late), "{:?}", causes(&web));
     let old_ones_beside = |web: &mut Web| web.set(SECOND, |set| set.counts.desired = 3);
     assert!(at(old_ones_beside).starts_with(late));
 }
@@ -172,6 +180,10 @@ fn pods_that_nobody_makes_are_missed_after_ten_seconds() {
     assert_eq!(behind(&web), "");
     web.now = 70_001;
     assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 10 s: 5 pods asked for, 3 exist.");
+    let now = Now { millis: web.now, skew_millis: 0 };
+    let pods: Vec<u32> =
+        view::look(web.timeline.model(), WEB, now).unwrap().causes.iter().map(|cause| cause.pods).collect();
+    assert_eq!(pods, [2], "that are missing");
     // One is made: it has ten seconds for the next one.
     web.add_pod(103, 2, |_| {});
     assert_eq!(behind(&web), "");
