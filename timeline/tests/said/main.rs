@@ -8,6 +8,7 @@
 )]
 
 mod causes;
+mod choice;
 mod counting;
 mod days;
 mod ends;
