@@ -1,5 +1,6 @@
 //! Which pods a ReplicaSet lets go of is explained by the order of Kubernetes: on the real control plane, whose recordings these are,
-//! and on the simulated one. Nothing that is told may contradict what happened.
+//! and on the simulated one. Nothing that is told contradicts what happened, and how much is told is
+//! exactly this.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,34 +20,62 @@ use std::collections::BTreeMap;
 use server::recording::Observed;
 use timeline::chosen::{self, Pair};
 
-#[test]
-fn pods_that_go_are_those_that_have_to_on_a_real_control_plane() {
-    hold_to_the_order(played::recordings());
+/// What was told of the pods that went.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    /// Pods of which it is told why they went.
+    pods: u32,
+    /// Comparisons of one that went with one that stayed, by what decides.
+    by: BTreeMap<String, u32>,
+    /// Comparisons that what was seen does not decide.
+    unclear: u32,
 }
 
-#[test]
-fn pods_that_go_are_those_that_have_to_on_the_simulated_one() {
-    hold_to_the_order(played::simulated());
-}
-
-fn hold_to_the_order(played: impl Iterator<Item = (String, Vec<Observed>)>) {
-    let (mut told, mut unclear, mut pods, mut by) = (0, 0, 0, BTreeMap::<String, u32>::new());
+fn told(played: impl Iterator<Item = (String, Vec<Observed>)>) -> Told {
+    let mut told = Told::default();
     for (name, observed) in played {
         let timeline = played::play(observed);
         for pod in timeline.model().pods.values() {
-            pods += u32::from(chosen::criteria(timeline.model(), pod, timeline.skew_millis()).is_some());
+            told.pods += u32::from(chosen::criteria(timeline.model(), pod, timeline.skew_millis()).is_some());
             for pair in chosen::pairs(timeline.model(), pod, timeline.skew_millis()) {
-                assert_ne!(pair, Pair::After, "{name}: {} went: {:?}", pod.name, pod.states);
                 match pair {
-                    Pair::Before(criterion) => {
-                        *by.entry(format!("{criterion:?}")).or_default() += 1;
-                        told += 1;
-                    }
-                    _ => unclear += 1,
+                    Pair::Before(criterion) => *told.by.entry(format!("{criterion:?}")).or_default() += 1,
+                    Pair::Unclear => told.unclear += 1,
+                    Pair::After => panic!("{name}: {} went: {:?}", pod.name, pod.states),
                 }
             }
         }
     }
-    println!("{pods} pods, {told} pairs explained, {unclear} unclear: {by:?}");
-    assert!(told > unclear, "{told} of {}", told + unclear);
+    told
+}
+
+fn by<const N: usize>(counts: [(&str, u32); N]) -> BTreeMap<String, u32> {
+    counts.map(|(criterion, count)| (criterion.to_owned(), count)).into()
+}
+
+/// 104 of 154 comparisons are told. The other 50 depend on what changed within half a second of the choice, or on ready
+/// times that nobody saw.
+#[test]
+fn pods_that_go_are_those_that_have_to_on_a_real_control_plane() {
+    let by = by([("Chance", 54), ("Crowded(2)", 9), ("Crowded(3)", 20), ("Crowded(4)", 14), ("ReadyLater", 7)]);
+    assert_eq!(by.values().sum::<u32>(), 104);
+    assert_eq!(told(played::recordings()), Told { pods: 28, by, unclear: 50 });
+}
+
+/// 1,947 of 3,028 comparisons are told.
+#[test]
+fn pods_that_go_are_those_that_have_to_on_the_simulated_one() {
+    let by = by([
+        ("Chance", 603),
+        ("Crowded(2)", 94),
+        ("Crowded(3)", 438),
+        ("Crowded(4)", 184),
+        ("Crowded(5)", 67),
+        ("Crowded(6)", 27),
+        ("NotRunning", 202),
+        ("ReadyLater", 323),
+        ("Younger", 9),
+    ]);
+    assert_eq!(by.values().sum::<u32>(), 1_947);
+    assert_eq!(told(simulated::clusters()), Told { pods: 424, by, unclear: 1_081 });
 }

@@ -11,8 +11,6 @@
 mod common;
 #[path = "common/played.rs"]
 mod played;
-#[path = "common/simulated.rs"]
-mod simulated;
 
 use std::collections::BTreeMap;
 
@@ -20,7 +18,7 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 use server::recording::Observed;
 use timeline::fact::{Kind, Seen};
-use timeline::{Fact, Timeline, Uid, document};
+use timeline::{Fact, Uid, document};
 
 /// Seeds tried per recording.
 const SEEDS: u64 = 12;
@@ -195,78 +193,4 @@ fn in_list(fact: &Fact) -> Fact {
         Fact::Pod(fact, _) => Fact::Pod(fact, Seen::InList),
         other => other,
     }
-}
-
-/// The rolling-update arithmetic predicts what the controller did: every step up, and that no step down goes below what
-/// the budget allows.
-#[test]
-fn the_arithmetic_predicts_the_controllers_steps() {
-    hold_arithmetic_to(played::recordings());
-}
-
-/// The simulated controllers take the steps that the same arithmetic allows, in hundreds of rollouts of all kinds.
-#[test]
-fn the_arithmetic_predicts_the_simulated_controllers_steps() {
-    hold_arithmetic_to(played::simulated());
-}
-
-fn hold_arithmetic_to(played: impl Iterator<Item = (String, Vec<Observed>)>) {
-    use timeline::budget::{self, Next, Sums};
-    use timeline::model::ScaleCause;
-    let (mut predicted, mut ups, mut downs) = (0, 0, 0);
-    for (name, observed) in played {
-        let mut timeline = Timeline::new();
-        for Observed { at_millis, fact } in observed {
-            let Some(fact) = fact else { continue };
-            let before: Vec<_> = timeline
-                .model()
-                .deployments
-                .values()
-                .map(|d| {
-                    (d.uid, budget::next(&d.now.spec, &Sums::of(timeline.model(), d)), budget::limits(&d.now.spec))
-                })
-                .collect();
-            let changes = timeline.apply(at_millis, fact);
-            for change in changes {
-                let timeline::Change::Scale(set, scale) = change else { continue };
-                let model = timeline.model();
-                let deployment = model.deployments.get(&scale.deployment).unwrap();
-                let is_rolling = deployment.now.spec.strategy != timeline::fact::Strategy::Recreate;
-                if scale.cause != ScaleCause::Rollout || !is_rolling || scale.from == 0 && scale.to == 0 {
-                    continue;
-                }
-                let Some((_, next, limits)) = before.iter().find(|(uid, ..)| *uid == scale.deployment) else {
-                    continue;
-                };
-                let sums = Sums::of(model, deployment);
-                if scale.to > scale.from {
-                    // The ReplicaSet controller may be a step ahead of what arrived; the ceiling never moves.
-                    assert!(
-                        sums.asked <= limits.ceiling || set_is_new(model, set),
-                        "{name} at {at_millis}: {sums:?} {limits:?}"
-                    );
-                    ups += 1;
-                    predicted += u32::from(*next == Next::AddNew(scale.to - scale.from) || scale.from == 0);
-                } else {
-                    // A ReplicaSet that was just made smaller reports more than it asks for; the controller takes that for room.
-                    let stale =
-                        sums.new.as_ref().map_or(0, |new| i64::from(new.available) - i64::from(new.desired)).max(0);
-                    let budget =
-                        i64::from(sums.asked) + i64::from(scale.from - scale.to) - i64::from(limits.floor) + stale;
-                    assert!(i64::from(scale.from - scale.to) <= budget, "{name} at {at_millis}: {scale:?} {sums:?}");
-                    downs += 1;
-                    predicted += u32::from(matches!(next, Next::RemoveOld { .. } | Next::RemoveNew(_)));
-                }
-            }
-        }
-    }
-    assert!(ups > 50 && downs > 50, "{ups} steps up, {downs} down");
-    // The rest came while the status of a ReplicaSet, which the controller had seen, was still on its way to us.
-    assert!(predicted * 10 >= (ups + downs) * 8, "{predicted} of {} steps predicted", ups + downs);
-    println!("{predicted} of {} steps predicted", ups + downs);
-}
-
-/// A ReplicaSet of the first revision is created with all its replicas; a deleted one is made anew beside what drains.
-fn set_is_new(model: &timeline::Model, set: Uid) -> bool {
-    model.replica_sets.get(&set).unwrap().scales.len() == 1
 }

@@ -349,4 +349,68 @@ mod tests {
         assert_eq!(available_at(None, 4), None);
         assert_eq!(available_at(Some(i64::MAX), u32::MAX), Some(i64::MAX));
     }
+
+    #[test]
+    fn a_pod_that_failed_says_why_itself_before_its_containers_do() {
+        let killed = |reason: &'static str| {
+            reads(move |pod| {
+                (pod.phase, pod.reason) = (Phase::Failed, reason.into());
+                pod.containers = vec![container(Role::App, ended(137))];
+            })
+        };
+        assert_eq!(killed("Evicted"), (PodState::Failing, "Evicted".to_owned()));
+        assert_eq!(killed(""), (PodState::Failing, "Error".to_owned()));
+    }
+
+    #[test]
+    fn a_pod_that_starts_says_what_a_container_waits_for() {
+        let starts = |reasons: [&'static str; 2]| {
+            reads(move |pod| {
+                pod.phase = Phase::Pending;
+                pod.containers = reasons.map(|reason| container(Role::App, waiting(reason))).to_vec();
+            })
+        };
+        assert_eq!(starts(["", "ContainerCreating"]), (PodState::Starting, "ContainerCreating".to_owned()));
+        assert_eq!(starts(["PodInitializing", ""]), (PodState::Starting, "PodInitializing".to_owned()));
+        assert_eq!(starts(["", ""]), (PodState::Starting, String::new()));
+    }
+
+    #[test]
+    fn a_container_that_ended_well_does_not_hide_how_it_ended_before() {
+        let exits = |state, last: Option<Exit>| {
+            let mut pod = pod();
+            pod.containers = vec![Container { last_exit: last, ..container(Role::App, state) }];
+            read(&pod).last_exit.map(|exit| exit.code)
+        };
+        let before = Some(Exit { code: 1, reason: "Error".into() });
+        assert_eq!(exits(ended(0), before.clone()), Some(1));
+        assert_eq!(exits(ended(2), before), Some(2));
+        assert_eq!(exits(ended(0), None), None);
+    }
+
+    #[test]
+    fn of_several_containers_the_one_that_restarts_most_says_how_it_ended() {
+        let crashed = |restarts, code| Container {
+            restarts,
+            last_exit: Some(Exit { code, reason: String::new() }),
+            ..container(Role::App, Some(ContainerState::Running))
+        };
+        let mut pod = pod();
+        pod.containers = vec![crashed(2, 1), crashed(5, 2), crashed(3, 3)];
+        let reading = read(&pod);
+        assert_eq!((reading.restarts, reading.last_exit.map(|exit| exit.code)), (10, Some(2)));
+    }
+
+    #[test]
+    fn states_have_names_for_programs_and_words_for_people() {
+        use PodState::{Available, Failing, Finished, Gone, Ready, Scheduling, Starting, Terminating, Unready};
+        let all = [Scheduling, Starting, Unready, Ready, Available, Failing, Finished, Terminating, Gone];
+        let names = "scheduling starting unready ready available failing finished terminating gone";
+        assert_eq!(all.map(PodState::name).join(" "), names);
+        assert_eq!(Unready.label(), "running, not ready");
+        assert_eq!(Ready.label(), "ready, waiting for minReadySeconds");
+        assert_eq!(Gone.label(), "gone");
+        assert_eq!(all.map(PodState::is_ready), all.map(|state| state == Ready || state == Available));
+        assert_eq!(all.map(PodState::is_ending), all.map(|state| state == Terminating || state == Gone));
+    }
 }

@@ -153,4 +153,61 @@ mod tests {
         assert_eq!(short("web-7d9f-2ktdq"), "2ktdq");
         assert_eq!(short("öäü"), "öäü");
     }
+
+    #[test]
+    fn durations_change_their_units_where_people_do() {
+        let said =
+            [10_000, 59_999, 60_000, 61_000, 3_599_999, 3_600_000, 3_660_000, 172_799_999, 172_800_000, 259_199_999];
+        let words = [
+            "10 s",
+            "59 s",
+            "1 min 0 s",
+            "1 min 1 s",
+            "59 min 59 s",
+            "1 h 0 min",
+            "1 h 1 min",
+            "47 h 59 min",
+            "2 days",
+            "2 days",
+        ];
+        assert_eq!(said.map(duration), words);
+        let ages = ["10 s", "59 s", "1 min", "1 min", "59 min", "1 h", "1 h", "47 h", "2 d", "2 d"];
+        assert_eq!(said.map(age), ages);
+        assert_eq!([age(-5), age(999), age(1_000)], ["0 s", "0 s", "1 s"]);
+    }
+
+    #[test]
+    fn a_day_of_the_clock_begins_at_midnight() {
+        let said = [0, 59_999, 60_000, 3_599_999, 3_600_000, 86_399_999, 86_400_000, -1].map(clock);
+        let words = ["00:00:00", "00:00:59", "00:01:00", "00:59:59", "01:00:00", "23:59:59", "00:00:00", "23:59:59"];
+        assert_eq!(said, words);
+    }
+
+    #[test]
+    fn numbers_and_lists_agree_with_their_words() {
+        assert_eq!([0, 1, 2].map(|pods| count(pods, "pod")), ["0 pods", "1 pod", "2 pods"]);
+        assert_eq!([0, 1, 2].map(is_are), ["are", "is", "are"]);
+        let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        assert_eq!([0, 1, 2, 3].map(|many| list(&items[..many])), ["", "a", "a and b", "a, b and c"]);
+        let images = ["web:v1", "proxy:v2"].map(|image| Image { container: String::new(), image: image.into() });
+        assert_eq!(super::images(&images), "web:v1, proxy:v2");
+    }
+
+    #[test]
+    fn names_that_are_short_already_stay_whole() {
+        assert_eq!(["", "abcd", "abcde", "abcdef"].map(short), ["", "abcd", "abcde", "bcdef"]);
+    }
+
+    #[test]
+    fn text_from_a_cluster_ends_a_sentence_once() {
+        assert_eq!(["", "no", " no. ", "no…"].map(sentence_end), ["", "no.", "no.", "no…"]);
+        assert_eq!(safe(&"x".repeat(200)), "x".repeat(200));
+        assert_eq!(safe("a\tb\rc"), "a b c");
+        assert_eq!(not_watched("prod\u{7}"), "This server does not watch a cluster named prod.");
+    }
+
+    #[test]
+    fn a_word_that_a_shell_would_lose_is_quoted() {
+        assert_eq!(["", "a b", "a.b/c:d@e_f-g", "ä"].map(shell_word), ["''", "'a b'", "a.b/c:d@e_f-g", "'ä'"]);
+    }
 }

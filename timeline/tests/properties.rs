@@ -212,6 +212,15 @@ fn existing(model: &Model) -> Vec<(Uid, PodState)> {
     model.pods.values().filter(|pod| pod.gone_millis().is_none()).map(|pod| (pod.uid, pod.state())).collect()
 }
 
+/// Deployments in the order of documents.
+fn documents(model: &Model) -> Vec<&timeline::model::Deployment> {
+    let mut all: Vec<_> = model.deployments.values().collect();
+    all.sort_by_key(|deployment| {
+        (&deployment.namespace, &deployment.name, deployment.first_seen_millis, deployment.uid)
+    });
+    all
+}
+
 /// A delta that has travelled.
 fn travelled(from: u64, to: u64, changes: &[Change]) -> Delta {
     let changes = changes.iter().filter_map(wire::Change::of).collect();
@@ -240,8 +249,15 @@ fn arrived(model: &Model, seq: u64) -> DeploymentCopy {
     copy
 }
 
+/// 400 cases, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 400 };
+    ProptestConfig { cases, ..default }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn the_changes_alone_rebuild_the_model(events in proptest::collection::vec(event(), 0..60)) {
@@ -301,7 +317,7 @@ proptest! {
     }
 
     #[test]
-    fn words_and_documents_never_fail(events in proptest::collection::vec(event(), 0..60)) {
+    fn words_never_fail_and_documents_lack_nothing(events in proptest::collection::vec(event(), 0..60)) {
         let (timeline, _) = play(&events);
         let model = timeline.model();
         for uid in model.deployments.keys() {
@@ -310,7 +326,22 @@ proptest! {
             prop_assert!(!view.verdict.sentence.is_empty());
             prop_assert!(timeline::story::story(model, *uid).iter().all(|line| !line.text.is_empty()));
         }
-        prop_assert!(serde_json::to_string(&timeline::document::document(model, None, None)).is_ok());
+        let document = serde_json::to_value(timeline::document::document(model, Some(1), Some(2))).unwrap();
+        for (deployment, said) in documents(model).iter().zip(document["deployments"].as_array().unwrap()) {
+            let uids = |key: &str| -> BTreeSet<String> {
+                said[key].as_array().unwrap().iter().map(|one| one["uid"].as_str().unwrap().to_owned()).collect()
+            };
+            prop_assert_eq!(said["uid"].as_str().unwrap(), deployment.uid.to_string());
+            let pods = model.pods.values().filter(|pod| {
+                let sets = pod.owners.iter().filter_map(|set| model.replica_sets.get(set));
+                sets.into_iter().any(|set| set.owners.contains(&deployment.uid))
+            });
+            prop_assert_eq!(uids("pods"), pods.map(|pod| pod.uid.to_string()).collect());
+            let sets = model.replica_sets.values().filter(|set| set.owners.contains(&deployment.uid));
+            prop_assert_eq!(uids("replicaSets"), sets.map(|set| set.uid.to_string()).collect());
+            prop_assert_eq!(said["rollouts"].as_array().unwrap().len(), deployment.rollouts.len());
+        }
+        prop_assert_eq!(document["deployments"].as_array().unwrap().len(), model.deployments.len());
     }
 
     #[test]

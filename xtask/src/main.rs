@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | test | invariants | cluster | lint | size | bench | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | test | invariants | cluster | lint | size | bench | mutants | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -9,6 +9,7 @@ mod check;
 mod cluster;
 mod dev;
 mod fonts;
+mod mutants;
 mod page;
 mod setup;
 mod sh;
@@ -84,6 +85,15 @@ enum Command {
     Size,
     /// CPU cost of one pod event through every layer, and more
     Bench,
+    /// Make mistakes in the sources, one at a time, and see which of them no test finds (hours)
+    Mutants {
+        /// The part to change: timeline, or server (its sources and its hub)
+        #[arg(long, default_value = "timeline")]
+        only: String,
+        /// More arguments for cargo-mutants, such as `--file timeline/src/budget.rs` or `--shard 1/8`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Screenshots of chosen moments into a folder
     Shots {
         /// Only the film of the README: a rollout that overtakes another
@@ -121,6 +131,7 @@ fn run(command: Command) -> Result<()> {
         Command::Lint => check::lint(),
         Command::Size => size::print(),
         Command::Bench => bench::print(),
+        Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
         Command::Shots { film: true, folder } => shots::film(&folder),
         Command::Shots { film: false, folder } => shots::take(&folder),
     }

@@ -26,6 +26,24 @@ struct Outcome {
     line: String,
 }
 
+/// The worst of the outcomes so far, which is told last and decides the exit code: the first of the worst ones, and the last
+/// while all is complete.
+#[derive(Default)]
+struct Worst(Option<Outcome>);
+
+impl Worst {
+    /// Adds how another one ended. The line of the one of the two that is not the worst: nothing waits for it any more.
+    fn add(&mut self, outcome: Outcome) -> Option<String> {
+        let is_worse = outcome.ended > self.ended() || self.ended() == Ended::Complete;
+        let other = if is_worse { self.0.replace(outcome) } else { Some(outcome) };
+        other.map(|outcome| outcome.line)
+    }
+
+    fn ended(&self) -> Ended {
+        self.0.as_ref().map_or(Ended::Complete, |outcome| outcome.ended)
+    }
+}
+
 /// What is the same for all Deployments that are waited for.
 struct Wait {
     fail_fast: bool,
@@ -64,15 +82,12 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     let origin = origin?;
     wait.tell("Times are UTC.")?;
     let mut waiting: FuturesUnordered<_> = names.iter().map(|name| one(&origin, name, &wait)).collect();
-    let mut worst = Outcome { ended: Ended::Complete, line: String::new() };
+    let mut worst = Worst::default();
     while let Some(outcome) = waiting.next().await {
-        let outcome = outcome?;
-        if !worst.line.is_empty() {
-            wait.tell(&worst.line)?;
+        if let Some(line) = worst.add(outcome?) {
+            wait.tell(&line)?;
         }
-        let is_worse = outcome.ended > worst.ended || worst.ended == Ended::Complete;
-        worst = if is_worse { outcome } else { worst };
-        if worst.ended != Ended::Complete && arguments.fail_fast {
+        if worst.ended() != Ended::Complete && arguments.fail_fast {
             break;
         }
     }
@@ -80,8 +95,9 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     if is_json {
         print(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
     }
-    wait.tell(&worst.line)?; // the last line says why
-    Ok(worst.ended)
+    let ended = worst.ended();
+    wait.tell(&worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
+    Ok(ended)
 }
 
 impl Wait {
@@ -183,7 +199,7 @@ async fn until(at: Option<Instant>) {
 
 /// Names that are there, for somebody who mistyped.
 async fn nearest(origin: &Origin, name: &str) -> String {
-    let mut names = match origin {
+    let names = match origin {
         Origin::Cluster { hub, namespace } => {
             let namespace = namespace.clone();
             let names = hub.read(move |reader| {
@@ -197,9 +213,16 @@ async fn nearest(origin: &Origin, name: &str) -> String {
             known.iter().filter(|(other, _)| other == namespace).map(|(_, name)| name.clone()).collect()
         }
     };
+    let names = nearest_of(names, name);
+    if names.is_empty() { String::new() } else { format!(" There is: {}.", plain(&names.join(", "))) }
+}
+
+/// At most five of these names: those that begin most alike, and in the order of the alphabet where they do so alike.
+fn nearest_of(mut names: Vec<String>, name: &str) -> Vec<String> {
+    names.sort();
     names.sort_by_key(|other| std::cmp::Reverse(common(other, name)));
     names.truncate(5);
-    if names.is_empty() { String::new() } else { format!(" There is: {}.", plain(&names.join(", "))) }
+    names
 }
 
 /// Characters that two names begin with in common.
@@ -253,16 +276,41 @@ fn evidence(view: &View) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
     use super::*;
 
-    #[test]
-    fn the_worst_outcome_decides() {
-        assert!(Ended::TimedOut > Ended::Failed && Ended::Failed > Ended::Complete);
-        assert_eq!(Ended::TimedOut as u8, 124);
+    use Ended::{Complete, Failed, TimedOut};
+
+    /// How several ended: which is told last, which before it and in which order.
+    fn worst(outcomes: &[(Ended, &str)]) -> (Ended, String, Vec<String>) {
+        let mut worst = Worst::default();
+        let told =
+            outcomes.iter().filter_map(|(ended, line)| worst.add(Outcome { ended: *ended, line: (*line).into() }));
+        let told = told.collect();
+        (worst.ended(), worst.0.unwrap().line, told)
     }
 
     #[test]
-    fn the_nearest_name_begins_alike() {
-        assert!(common("checkout", "chekout") > common("web", "chekout"));
+    fn the_worst_of_several_outcomes_is_told_last_and_decides() {
+        for (outcomes, ended, last, before) in [
+            (&[(Complete, "a")][..], Complete, "a", &[][..]),
+            (&[(Complete, "a"), (Complete, "b"), (Complete, "c")], Complete, "c", &["a", "b"]),
+            (&[(Failed, "a"), (Complete, "b")], Failed, "a", &["b"]),
+            (&[(Complete, "a"), (Failed, "b"), (Complete, "c")], Failed, "b", &["a", "c"]),
+            (&[(Failed, "a"), (Failed, "b")], Failed, "a", &["b"]),
+            (&[(Failed, "a"), (TimedOut, "b"), (Failed, "c")], TimedOut, "b", &["a", "c"]),
+            (&[(TimedOut, "a"), (Failed, "b"), (TimedOut, "c")], TimedOut, "a", &["b", "c"]),
+        ] {
+            let before = before.iter().map(|line| (*line).to_owned()).collect();
+            assert_eq!(worst(outcomes), (ended, last.to_owned(), before), "{outcomes:?}");
+        }
+        assert_eq!([Complete, Failed, TimedOut].map(|ended| ended as u8), [0, 1, 124]);
+    }
+
+    #[test]
+    fn five_names_that_begin_most_alike_are_offered() {
+        let names = ["web", "chart", "checkout-b", "api", "checkout-a", "check", "db"].map(str::to_owned).to_vec();
+        assert_eq!(nearest_of(names, "chekout"), ["check", "checkout-a", "checkout-b", "chart", "api"]);
     }
 }

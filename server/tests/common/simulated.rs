@@ -2,13 +2,19 @@
 
 use fastrand::Rng;
 use serde_json::json;
+use server::recording::{Observed, Recording};
 use simcluster::action::{Action, Choice, edit};
 use simcluster::change::Verb;
 use simcluster::{Key, Object, Resource, Settings, World, story};
 
 const KINDS: [Resource; 4] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
 
-/// A recording of this many actions.
+/// Simulated clusters that the timeline is held to, beside the recordings of real ones.
+#[allow(dead_code, reason = "some tests choose seeds of their own")]
+pub fn clusters() -> impl Iterator<Item = (String, Vec<Observed>)> {
+    (0..40).map(|seed| (format!("seed {seed}"), Recording::read(&recording(seed, 20)).observed))
+}
+
 /// A recording of this many actions.
 #[allow(dead_code, reason = "some tests choose actions of their own")]
 pub fn recording(seed: u64, actions: usize) -> String {

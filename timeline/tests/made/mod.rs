@@ -8,6 +8,7 @@ use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit,
     Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
 };
+use timeline::history::History;
 use timeline::story::{self, LineKind};
 use timeline::view::{self, Now, View};
 use timeline::{Fact, Millis, Timeline, Uid};
@@ -129,6 +130,8 @@ pub fn waiting(reason: &str, message: &str) -> ContainerState {
 /// A Deployment `web` with what belongs to it, watched: every change is a fact that arrives at `now`.
 pub struct Web {
     pub timeline: Timeline,
+    /// Every change so far.
+    pub history: History,
     pub now: Millis,
     deployment: DeploymentFact,
     sets: BTreeMap<u128, ReplicaSetFact>,
@@ -160,6 +163,7 @@ impl Web {
         deployment.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
         let mut web = Self {
             timeline: Timeline::new(),
+            history: History::default(),
             now: 0,
             deployment: deployment.clone(),
             sets: BTreeMap::new(),
@@ -195,7 +199,8 @@ impl Web {
     }
 
     fn tell(&mut self, fact: Fact) {
-        self.timeline.apply(self.now, fact);
+        let changes = self.timeline.apply(self.now, fact);
+        self.history.note(self.now, &changes);
     }
 
     /// A list of a kind is complete: what there is, is there.
@@ -311,7 +316,7 @@ impl Web {
     /// Somebody begins to watch who may not read pods.
     pub fn first_listed_without_pods(&self) -> Self {
         let mut web = Self { pods: BTreeMap::new(), ..self.first_listed() };
-        web.timeline = Timeline::new();
+        (web.timeline, web.history) = Default::default();
         web.relist(None);
         web
     }
@@ -338,6 +343,7 @@ impl Web {
     pub fn first_listed(&self) -> Self {
         let mut web = Self {
             timeline: Timeline::new(),
+            history: History::default(),
             now: self.now,
             deployment: self.deployment.clone(),
             sets: self.sets.clone(),

@@ -1,15 +1,6 @@
 //! Causes that no recording shows, each in its words.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test ends where its assumptions do"
-)]
-
-mod made;
-
-use made::{condition, deployment, pod, set};
+use crate::made::{condition, deployment, pod, set};
 use timeline::fact::{
     ConditionStatus, Container, ContainerState, DeploymentFact, Exit, Phase, PodFact, ReplicaSetFact, Role, Seen,
     Strategy,

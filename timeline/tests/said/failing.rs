@@ -1,16 +1,7 @@
 //! Faults that are certain outrank everything at once, those that may pass do not; what comes next, what the progress deadline
 //! does, and which command undoes it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test ends where its assumptions do"
-)]
-
-mod made;
-
-use made::{SECOND, Web, condition, crashing, image, next_revision, waiting};
+use crate::made::{SECOND, Web, condition, crashing, image, next_revision, waiting};
 use timeline::fact::{ConditionStatus, Phase, PodFact};
 use timeline::view::Tone;
 

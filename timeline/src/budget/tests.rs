@@ -1,0 +1,234 @@
+//! The arithmetic, number by number.
+
+use super::*;
+use IntOrPercent::{Int, Percent};
+
+fn spec(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> DeploymentSpec {
+    DeploymentSpec {
+        replicas,
+        strategy: Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable },
+        min_ready_seconds: 0,
+        paused: false,
+        progress_deadline_seconds: None,
+        revision_history_limit: 10,
+        images: Vec::new(),
+    }
+}
+
+fn resolved(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> (u32, u32) {
+    let limits = limits(&spec(replicas, surge, unavailable));
+    (limits.max_surge, limits.max_unavailable)
+}
+
+#[test]
+fn surge_is_rounded_up_and_unavailable_down() {
+    assert_eq!(resolved(4, Percent(25), Percent(25)), (1, 1));
+    assert_eq!(resolved(3, Percent(25), Percent(25)), (1, 0));
+    assert_eq!(resolved(10, Percent(25), Percent(25)), (3, 2));
+    assert_eq!(resolved(5, Int(0), Int(0)), (0, 1));
+    assert_eq!(resolved(2, Int(1), Int(9)), (1, 2));
+    assert_eq!(resolved(0, Percent(25), Percent(25)), (0, 0));
+    assert_eq!(resolved(u32::MAX, Percent(400), Percent(100)).1, u32::MAX);
+}
+
+/// (asked for, available) of the new ReplicaSet and of the old ones.
+fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
+    let counts = |(desired, available): (u32, u32)| ReplicaSetCounts { desired, available, ..Default::default() };
+    let all = || std::iter::once(new).chain(old.iter().copied());
+    Sums {
+        new: Some(counts(new)),
+        old: old.iter().copied().map(counts).collect(),
+        old_pods: 0,
+        asked: all().map(|(desired, _)| desired).sum(),
+        available: all().map(|(_, available)| available).sum(),
+    }
+}
+
+#[test]
+fn a_rollout_of_four_goes_up_and_down_within_its_budget() {
+    let spec = spec(4, Percent(25), Percent(25));
+    let next = |new, old| next(&spec, &sums(new, old));
+    assert_eq!(next((1, 0), &[(4, 4)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+    assert_eq!(next((1, 0), &[(3, 3)]), Next::AddNew(1));
+    assert_eq!(next((2, 0), &[(3, 3)]), Next::WaitForNew { missing: 2, needed: 1 });
+    assert_eq!(next((2, 0), &[(3, 2)]), Next::WaitForNew { missing: 2, needed: 1 });
+    assert_eq!(next((2, 1), &[(3, 3)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+    assert_eq!(next((4, 4), &[(0, 0)]), Next::Nothing);
+    assert_eq!(next((5, 5), &[(0, 0)]), Next::RemoveNew(1));
+}
+
+#[test]
+fn old_pods_that_do_not_work_go_first() {
+    let spec = spec(10, Int(2), Int(2));
+    // 12 asked for, floor 8, one new one missing: three may go, two of which do not work.
+    assert_eq!(next(&spec, &sums((2, 1), &[(4, 2), (6, 6)])), Next::RemoveOld { unhealthy: 2, healthy: 1 });
+}
+
+#[test]
+fn a_paused_deployment_still_spreads_its_replicas() {
+    let spec = DeploymentSpec { paused: true, ..spec(4, Int(1), Int(1)) };
+    let next = |new, old| next(&spec, &sums(new, old));
+    assert_eq!(next((2, 0), &[(3, 3)]), Next::Paused);
+    assert_eq!(next((1, 0), &[(3, 3)]), Next::Spread); // up to the ceiling
+    assert_eq!(next((0, 0), &[(3, 3)]), Next::Spread); // the one that has pods gets all
+    assert_eq!(next((0, 0), &[(4, 3)]), Next::Paused);
+    assert_eq!(next((4, 4), &[(1, 1)]), Next::Spread); // the new one is saturated
+}
+
+#[test]
+fn recreate_takes_everything_down_first() {
+    let mut spec = spec(3, Int(1), Int(0));
+    spec.strategy = Strategy::Recreate;
+    assert_eq!(next(&spec, &sums((0, 0), &[(3, 3)])), Next::RemoveOld { unhealthy: 0, healthy: 3 });
+    let draining = Sums { old_pods: 2, ..sums((0, 0), &[(0, 0)]) };
+    assert_eq!(next(&spec, &draining), Next::WaitForOldGone);
+    assert_eq!(next(&spec, &Sums { new: None, ..draining }), Next::WaitForOldGone);
+    assert_eq!(next(&spec, &Sums { old_pods: 2, ..sums((3, 1), &[(0, 0)]) }), Next::Nothing);
+    assert_eq!(next(&spec, &sums((0, 0), &[(0, 0)])), Next::AddNew(3));
+    spec.paused = true;
+    assert_eq!(next(&spec, &sums((3, 0), &[(0, 0)])), Next::Paused);
+}
+
+#[test]
+fn another_number_of_replicas_changes_nothing_else() {
+    let spec = DeploymentSpec { min_ready_seconds: 7, ..spec(4, Int(3), Int(2)) };
+    assert_eq!(of_replicas(&spec, 9), DeploymentSpec { replicas: 9, ..spec });
+}
+
+#[test]
+fn ceiling_and_floor_are_the_replicas_with_what_may_be_added_and_missing() {
+    let range = |replicas, surge, unavailable| {
+        let limits = limits(&spec(replicas, surge, unavailable));
+        (limits.floor, limits.ceiling)
+    };
+    assert_eq!(range(10, Percent(25), Percent(25)), (8, 13));
+    assert_eq!(range(4, Int(0), Int(0)), (3, 4));
+    assert_eq!(range(4, Int(0), Int(2)), (2, 4));
+    assert_eq!(range(4, Int(2), Int(0)), (4, 6));
+    assert_eq!(range(u32::MAX, Int(1), Int(0)), (u32::MAX, u32::MAX));
+    let recreate = DeploymentSpec { strategy: Strategy::Recreate, ..spec(4, Int(2), Int(1)) };
+    assert_eq!(limits(&recreate), Limits { max_surge: 0, max_unavailable: 4, ceiling: 4, floor: 0 });
+}
+
+#[test]
+fn steps_are_as_large_as_the_budget_allows() {
+    for (what, spec, new, old, expected) in [
+        // Of ten, twelve may be there: four are missing in the new one, and there is room for two.
+        ("up to the ceiling", spec(10, Int(2), Int(0)), (6, 6), &[(4, 4)][..], Next::AddNew(2)),
+        ("up to the replicas", spec(10, Int(5), Int(0)), (9, 9), &[(1, 1)], Next::AddNew(1)),
+        ("beside nothing", spec(10, Int(2), Int(0)), (3, 3), &[], Next::AddNew(7)),
+        ("down to the replicas", spec(4, Int(2), Int(0)), (7, 7), &[(3, 3)], Next::RemoveNew(3)),
+        (
+            "down to the floor",
+            spec(10, Int(2), Int(3)),
+            (2, 2),
+            &[(10, 10)],
+            Next::RemoveOld { unhealthy: 0, healthy: 5 },
+        ),
+        // 12 asked for, 8 of them available, floor 8, and none of the new ones: no room for old ones that work.
+        (
+            "only what does not work",
+            spec(10, Int(2), Int(2)),
+            (0, 0),
+            &[(12, 8)],
+            Next::RemoveOld { unhealthy: 4, healthy: 0 },
+        ),
+        // The new ones that are missing count as if they were there: 12 − 8 − 3 leaves one.
+        (
+            "less what is missing",
+            spec(10, Int(2), Int(2)),
+            (4, 1),
+            &[(8, 5)],
+            Next::RemoveOld { unhealthy: 1, healthy: 0 },
+        ),
+        (
+            "not more than there are",
+            spec(4, Int(4), Int(4)),
+            (4, 4),
+            &[(2, 2)],
+            Next::RemoveOld { unhealthy: 0, healthy: 2 },
+        ),
+        (
+            "what does not work once",
+            spec(4, Int(4), Int(4)),
+            (4, 4),
+            &[(3, 1)],
+            Next::RemoveOld { unhealthy: 2, healthy: 1 },
+        ),
+        // Missing four new ones, and two above the floor: three must come before one may go.
+        (
+            "until some are there",
+            spec(10, Int(2), Int(0)),
+            (4, 0),
+            &[(8, 8)],
+            Next::WaitForNew { missing: 4, needed: 3 },
+        ),
+        ("until one is there", spec(10, Int(2), Int(0)), (4, 2), &[(8, 8)], Next::WaitForNew { missing: 2, needed: 1 }),
+        // The sums leave room, but what is available is at the floor: the old pods that work may not go.
+        ("at the floor", spec(4, Int(1), Int(0)), (4, 4), &[(1, 1)], Next::RemoveOld { unhealthy: 0, healthy: 1 }),
+        ("below the floor", spec(4, Int(2), Int(1)), (1, 3), &[(5, 0)], Next::RemoveOld { unhealthy: 5, healthy: 0 }),
+    ] {
+        assert_eq!(next(&spec, &sums(new, old)), expected, "{what}");
+    }
+}
+
+/// A ReplicaSet that was just made smaller still reports what it had; another one has fewer available than it asks for, and
+/// the floor is not to be gone below.
+#[test]
+fn with_room_in_the_sums_but_nothing_to_spare_one_more_is_waited_for() {
+    let spec = spec(4, Int(2), Int(0));
+    let mut sums = sums((4, 4), &[(2, 2)]);
+    sums.available = 4;
+    assert_eq!(next(&spec, &sums), Next::WaitForNew { missing: 0, needed: 1 });
+    sums.available = 5;
+    assert_eq!(next(&spec, &sums), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+}
+
+#[test]
+fn recreate_gives_the_new_one_what_it_lacks_or_takes_what_it_has_too_much() {
+    let spec = DeploymentSpec { strategy: Strategy::Recreate, ..spec(3, Int(1), Int(0)) };
+    let next = |desired, old_pods| next(&spec, &Sums { old_pods, ..sums((desired, 0), &[(0, 0)]) });
+    assert_eq!(next(1, 0), Next::AddNew(2));
+    assert_eq!(next(5, 0), Next::RemoveNew(2));
+    assert_eq!(next(3, 0), Next::Nothing);
+    assert_eq!(next(2, 1), Next::WaitForOldGone);
+    assert_eq!(next(4, 1), Next::RemoveNew(1), "old pods that drain do not keep it from getting smaller");
+    let none = Sums { new: None, ..sums((0, 0), &[(0, 0)]) };
+    assert_eq!(super::next(&spec, &none), Next::CreateSet);
+}
+
+#[test]
+fn a_paused_deployment_is_spread_when_the_controller_would_write_nothing() {
+    let rolling = DeploymentSpec { paused: true, ..spec(4, Int(1), Int(1)) };
+    let zero = DeploymentSpec { replicas: 0, ..rolling.clone() };
+    let recreate = DeploymentSpec { strategy: Strategy::Recreate, ..rolling.clone() };
+    let nothing = Sums::default();
+    let only_old = |old| Sums { new: None, ..sums((0, 0), old) };
+    for (what, spec, sums, expected) in [
+        ("no ReplicaSet at all", &rolling, nothing.clone(), Next::Paused),
+        ("none is asked for", &zero, nothing, Next::Paused),
+        ("none is asked for, and none has any", &zero, sums((0, 0), &[(0, 0)]), Next::Paused),
+        ("the new one is empty", &rolling, sums((0, 0), &[]), Next::Spread),
+        ("the old one is empty, and there is no new one", &rolling, only_old(&[(0, 0)]), Next::Spread),
+        ("both are empty", &rolling, sums((0, 0), &[(0, 0)]), Next::Spread),
+        ("one has all", &rolling, sums((4, 2), &[(0, 0)]), Next::Paused),
+        ("one has too many", &rolling, sums((5, 5), &[(0, 0)]), Next::Spread),
+        ("two old ones have as many as may be", &rolling, only_old(&[(2, 2), (3, 3)]), Next::Paused),
+        ("two old ones have fewer", &rolling, only_old(&[(2, 2), (2, 2)]), Next::Spread),
+        // The new one has all and all are available: old ones get nothing, though the ceiling would allow them.
+        ("the new one is saturated", &rolling, sums((4, 4), &[(1, 1)]), Next::Spread),
+        ("the new one has all, of which one is missing", &rolling, sums((4, 3), &[(1, 1)]), Next::Paused),
+        ("the new one reports all, and is asked for fewer", &rolling, sums((3, 4), &[(2, 2)]), Next::Paused),
+        ("two have some, and none is asked for", &zero, sums((1, 1), &[(1, 1)]), Next::Spread),
+        ("Recreate spreads nothing over several", &recreate, sums((1, 0), &[(4, 4)]), Next::Paused),
+        ("Recreate gives one all", &recreate, sums((0, 0), &[(3, 3)]), Next::Spread),
+    ] {
+        assert_eq!(next(spec, &sums), expected, "{what}");
+    }
+}
+
+#[test]
+fn what_old_ones_ask_for_is_the_sum_of_theirs() {
+    assert_eq!(sums((9, 9), &[(2, 0), (3, 1)]).old_asked(), 5);
+    assert_eq!(sums((9, 9), &[]).old_asked(), 0);
+}

@@ -1,0 +1,180 @@
+//! Why pods end, and what is left of them.
+
+use crate::made::{SECOND, WEB, Web, image, next_revision, ready, set};
+use timeline::Uid;
+use timeline::fact::Phase;
+use timeline::model::EndReason;
+use timeline::story::LineKind;
+
+/// A pod of revision 1 was evicted long ago and lies about; its replacement is ready.
+fn with_leftover() -> Web {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.pod(100, |pod| {
+        (pod.phase, pod.reason, pod.ready) = (Phase::Failed, "Evicted".into(), None);
+        pod.disruption = Some("TerminationByKubelet".into());
+    });
+    web.add_ready_pod(103, 2);
+    web.report();
+    web.now = 86_400_000;
+    web
+}
+
+#[test]
+fn an_eviction_is_told_when_it_happens_and_its_leftover_counts_nowhere() {
+    let mut web = with_leftover();
+    let evicted = "Pod p0100 evicted from node node-1; the revision stays.";
+    assert!(web.told().iter().any(|line| line == evicted), "{:#?}", web.told());
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(web.view().verdict.why, "1 failed pod is left over.");
+    let before = web.told();
+    // Cleaned up days later: nothing happened to the Deployment.
+    web.delete_pod(100);
+    assert_eq!(web.told(), before);
+    assert_eq!(web.view().explanation(), "Nothing is moving.");
+}
+
+#[test]
+fn beside_a_leftover_a_killed_pod_is_killed_and_not_scaled_down() {
+    let mut web = with_leftover();
+    web.kill_pod(101);
+    let killed = "Pod p0101 deleted manually; the revision stays 1.";
+    assert_eq!(web.told().last().unwrap(), killed);
+    // A leftover that is deleted was not scaled down either: the ReplicaSet controller deletes none.
+    let mut web = with_leftover();
+    web.delete_pod(100);
+    let ends = web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().end_reason;
+    assert_ne!(ends, Some(EndReason::ScaledDown));
+}
+
+#[test]
+fn with_a_leftover_zero_is_zero_and_growing_is_growing() {
+    let mut web = with_leftover();
+    web.scale(2, 0);
+    [101, 102, 103].into_iter().for_each(|number| web.delete_pod(number));
+    web.report();
+    assert_eq!(web.verdict(), "[Scaled to zero] Revision 1 is scaled to zero.");
+    let mut web = with_leftover();
+    web.scale(2, 6);
+    (4..7).for_each(|number| web.add_pod(100 + number, 2, |_| {}));
+    web.report();
+    assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 3 of 6 available.");
+    web.now += 15_000;
+    let causes: Vec<String> = web.view().reasons.into_iter().map(|reason| reason.sentence).collect();
+    assert!(!causes.iter().any(|cause| cause.contains("Evicted")), "{causes:?}");
+}
+
+#[test]
+fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
+    let mut web = Web::replacing();
+    for number in 0..20 {
+        web.now += 1_000;
+        web.add_pod(200 + number, SECOND, |pod| {
+            (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into());
+            pod.message = "Node didn't have enough resource: cpu".into();
+            pod.containers[0].state = None;
+        });
+    }
+    web.report();
+    assert_eq!(
+        web.view().reasons[0].sentence,
+        "20 new pods failed within a minute, OutOfcpu (one is p0200): Node didn't have enough resource: cpu."
+    );
+    let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("OutOfcpu")).collect();
+    assert_eq!(told, ["20 pods failed: OutOfcpu; the revision stays 2."]);
+}
+
+#[test]
+fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.set(2, |set| set.meta.controller = Some(Uid::from_bits(77)));
+    let mut again = set(3, 1, 3, 0);
+    (again.desired_replicas, again.images) = (Some(3), image("v1"));
+    web.add_set(3, again);
+    (0..3).for_each(|number| web.add_pod(200 + number, 3, |_| {}));
+    web.report();
+    assert_eq!(web.view().counts.available, 0);
+    (0..3).for_each(|number| web.pod(200 + number, ready));
+    web.report();
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+}
+
+#[test]
+fn the_revision_that_stays_is_the_one_of_then() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.kill_pod(100);
+    web.delete_pod(100);
+    web.add_ready_pod(103, 2);
+    let killed = "Pod p0100 deleted manually; the revision stays 1.";
+    assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
+    // A pod of the old revision, in the middle of a rollout.
+    web.now = 40_000;
+    next_revision(&mut web, 2, [1, 3]);
+    web.now = 41_000;
+    web.kill_pod(101);
+    let killed = "Pod p0101 deleted manually; the revision stays 2.";
+    assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
+    // Later the first ReplicaSet carries another revision: what was told stands.
+    let before: Vec<String> = web.told().into_iter().filter(|line| line.contains("manually")).collect();
+    web.set(2, |set| set.revision = Some(3));
+    let after: Vec<String> = web.told().into_iter().filter(|line| line.contains("manually")).collect();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    next_revision(&mut web, 2, [1, 2]);
+    web.kill_pod(100);
+    let mut late = web.first_listed();
+    late.now += 2_000;
+    late.add_pod(200, 3, |_| {});
+    late.delete_pod(100);
+    assert_eq!(late.told(), ["Watching begins: revision 2 with image web:v2."]);
+    // Nor those that were asked to go while nobody looked for a while.
+    let mut web = Web::live(3);
+    web.now = 600_000;
+    web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(620_000));
+    web.relisted(10_000);
+    let outside = web.lines(LineKind::Outside);
+    assert!(!outside.iter().any(|line| line.contains("manually")), "{outside:?}");
+}
+
+#[test]
+fn a_taint_is_no_lost_node() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.pod(100, |pod| {
+        pod.disruption = Some("DeletionByTaintManager".into());
+        pod.meta.deletion_at_millis = Some(50_000);
+    });
+    let told = "Pod p0100 had to leave node node-1 because of a taint; the revision stays.";
+    assert!(web.told().iter().any(|line| line == told), "{:#?}", web.told());
+}
+
+#[test]
+fn a_moment_after_a_second_release_shows_a_pod_that_nobody_owns() {
+    let mut web = Web::live(3);
+    let owner = Some(Uid::from_bits(2));
+    for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None), (40_000, owner)] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller);
+    }
+    let owners: Vec<Option<Uid>> = [9_000, 15_000, 35_000, 45_000]
+        .into_iter()
+        .map(|at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner)
+        .collect();
+    // Between the first release and the last adoption only the last of each is kept.
+    assert_eq!(owners, [owner, None, None, owner]);
+    // Without the last adoption.
+    let mut web = Web::live(3);
+    for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None)] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller);
+    }
+    let owner_at = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
+    assert_eq!([owner_at(25_000), owner_at(35_000)], [owner, None]);
+}

@@ -1,0 +1,125 @@
+//! Faults are named for what they are.
+
+use crate::made::{SECOND, Web, condition, crashing, image, ready, set, waiting};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image};
+use timeline::story::LineKind;
+use timeline::{Fact, Uid};
+
+#[test]
+fn failures_are_named_for_what_they_are() {
+    let said = |state: ContainerState| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, |pod| pod.containers[0].state = Some(state));
+        web.report();
+        web.now = 40_000;
+        web.view().reasons[0].sentence.clone()
+    };
+    assert_eq!(
+        said(waiting("ImageInspectError", "why")),
+        "Image web:v2 cannot be pulled: ImageInspectError (pod p0200)."
+    );
+    assert_eq!(
+        said(waiting("CreatePodSandboxError", "why")),
+        "A container does not start (CreatePodSandboxError, pod p0200): why."
+    );
+    let ended = ContainerState::Terminated { exit_code: 3, reason: "Error".into(), message: String::new() };
+    assert_eq!(said(ended), "New pods crash: exit code 3 (pod p0200).");
+}
+
+#[test]
+fn a_crash_loop_that_is_ready_in_between_does_not_count_all_restarts_into_the_last_seconds() {
+    let mut web = Web::live(3);
+    for restarts in 1..=5 {
+        web.now += 20_000;
+        web.pod(100, |pod| {
+            pod.ready = None;
+            crashing(restarts)(pod);
+        });
+        if restarts < 5 {
+            web.now += 5_000;
+            web.pod(100, |pod| {
+                ready(pod);
+                pod.containers[0].state = Some(ContainerState::Running);
+            });
+        }
+    }
+    web.now += 12_000;
+    assert_eq!(web.view().reasons[0].sentence, "Pods crash: exit code 1, 5 restarts so far (pod p0100).");
+}
+
+#[test]
+fn what_is_refused_is_named() {
+    let said = |reason: &str, progressing: bool| {
+        let mut web = Web::live(3);
+        web.now = 60_000;
+        web.deployment(|deployment| {
+            let told =
+                Some(condition(if progressing { ConditionStatus::False } else { ConditionStatus::True }, reason, "no"));
+            if progressing {
+                deployment.status.progressing = told;
+            } else {
+                deployment.status.replica_failure = told;
+            }
+        });
+        web.view().reasons[0].sentence.clone()
+    };
+    assert_eq!(said("ReplicaSetCreateError", true), "The API server refuses the new ReplicaSet: no.");
+    assert_eq!(said("FailedCreate", false), "The API server refuses new pods: no.");
+    assert_eq!(said("FailedDelete", false), "The API server refuses to delete pods: no.");
+}
+
+#[test]
+fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserved() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.images = image("v2");
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", "no"));
+    });
+    web.now = 80_000;
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: the API server refuses the new ReplicaSet.");
+    assert!(web.view().verdict.why.starts_with("The API server refuses the new ReplicaSet: no."), "{:?}", web.view());
+}
+
+#[test]
+fn the_image_that_fails_is_named_and_not_its_neighbour() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    let mut next = set(SECOND, 2, 1, 0);
+    next.images.push(Image { container: "proxy".into(), image: "proxy:missing".into() });
+    web.add_set(SECOND, next);
+    web.deployment(|deployment| deployment.revision = Some(2));
+    web.add_pod(200, SECOND, |pod| {
+        let mut proxy = pod.containers[0].clone();
+        (proxy.name, proxy.state) = ("proxy".into(), Some(waiting("ErrImagePull", "not found")));
+        pod.containers.push(proxy);
+    });
+    web.now = 40_000;
+    assert_eq!(web.view().reasons[0].sentence, "Image proxy:missing cannot be pulled: not found (pod p0200).");
+}
+
+#[test]
+fn an_event_counts_once_however_often_it_comes() {
+    let mut web = Web::live(1);
+    let event = |uid: u128, count: u32| {
+        Fact::Event(Box::new(EventFact {
+            uid: Uid::from_bits(uid),
+            about: Uid::from_bits(1),
+            about_kind: "Deployment".into(),
+            about_name: "web".into(),
+            reason: "Odd".into(),
+            message: "why".into(),
+            is_warning: true,
+            count,
+            last_millis: None,
+        }))
+    };
+    // More Events than are kept, each told again and again.
+    for round in 1..=3 {
+        for number in 0..60 {
+            web.timeline.apply(10_000 + i64::from(round), event(1_000 + number, round));
+        }
+    }
+    assert_eq!(web.lines(LineKind::Event), ["Event Odd on Deployment web (180 times): why."]);
+}

@@ -1,0 +1,26 @@
+//! What is said of sequences of events, made by hand; many of them were said wrongly once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+mod causes;
+mod choice;
+mod counting;
+mod days;
+mod ends;
+mod failing;
+mod faults;
+mod lives;
+#[path = "../made/mod.rs"]
+mod made;
+mod past;
+mod revisions;
+mod rollouts;
+mod scaling;
+mod shown;
+mod stuck;
+mod unseen;

@@ -1,0 +1,266 @@
+//! Moments of the past: exactly from the history, roughly from what starts tell; and what is let go of.
+
+use std::collections::BTreeSet;
+
+use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
+use timeline::fact::ConditionStatus;
+use timeline::history::MOST_CHANGES;
+use timeline::model::Model;
+use timeline::phase::PodState;
+use timeline::view::{self, Now, View};
+use timeline::{Change, Millis, Retention, Uid, story};
+
+fn at(model: &Model, at_millis: Millis) -> Option<View> {
+    view::view(model, WEB, Now { millis: at_millis, skew_millis: 0 })
+}
+
+/// A rollout with a killed pod, a released one and a deleted ReplicaSet; after every step it is looked at.
+fn day(mut look: impl FnMut(&Web)) -> Web {
+    let mut web = Web::live(3);
+    look(&web);
+    let mut step = |web: &mut Web, seconds: Millis, what: &dyn Fn(&mut Web)| {
+        web.now = seconds * 1_000;
+        what(web);
+        look(web);
+    };
+    step(&mut web, 20, &|web| {
+        next_revision(web, 2, [1, 2]);
+    });
+    step(&mut web, 21, &|web| web.add_pod(200, SECOND, |_| {}));
+    step(&mut web, 22, &|web| web.kill_pod(100));
+    step(&mut web, 23, &|web| web.pod(200, ready));
+    step(&mut web, 24, &Web::report);
+    step(&mut web, 25, &|web| web.delete_pod(100));
+    step(&mut web, 26, &|web| web.pod(101, |pod| pod.meta.controller = None));
+    step(&mut web, 27, &|web| web.pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(2))));
+    step(&mut web, 28, &|web| web.set(SECOND, |set| set.counts.desired = 3));
+    step(&mut web, 29, &|web| (201..203).for_each(|pod| web.add_ready_pod(pod, SECOND)));
+    step(&mut web, 30, &|web| web.set(2, |set| set.counts.desired = 0));
+    step(&mut web, 31, &|web| (101..103).for_each(|pod| web.kill_pod(pod)));
+    step(&mut web, 32, &|web| (101..103).for_each(|pod| web.delete_pod(pod)));
+    step(&mut web, 33, &Web::report);
+    step(&mut web, 34, &|web| web.delete_set(2));
+    step(&mut web, 35, &|web| web.pod(200, unready));
+    step(&mut web, 36, &|web| web.deployment(|deployment| deployment.spec.paused = true));
+    step(&mut web, 37, &Web::delete_deployment);
+    web
+}
+
+#[test]
+fn what_is_said_of_a_moment_of_the_past_is_what_was_said_then() {
+    let mut said = Vec::new();
+    let web =
+        day(|web| said.push((web.now, at(web.timeline.model(), web.now), story::story(web.timeline.model(), WEB))));
+    for (then, view, told) in said {
+        // Until the next change a moment says the same.
+        for later in [0, 999] {
+            let past = web.history.at(web.timeline.model(), WEB, then + later).unwrap();
+            assert_eq!(at(&past, then), view, "{then}");
+            assert_eq!(story::story(&past, WEB), told, "{then}");
+        }
+    }
+}
+
+#[test]
+fn moments_before_what_is_kept_cannot_be_told() {
+    let mut web = day(|_| {});
+    let model = web.timeline.model().clone();
+    let view_of = |web: &Web, then| web.history.at(&model, WEB, then).and_then(|past| at(&past, then));
+    let (at_23, at_30) = (view_of(&web, 23_000), view_of(&web, 30_000));
+    web.history.forget(23_000);
+    assert_eq!(view_of(&web, 21_999), None);
+    assert_eq!((view_of(&web, 23_000), view_of(&web, 30_000)), (at_23, at_30.clone()));
+    assert!(view_of(&web, 22_000).is_some(), "what was known first is of then");
+    web.history.forget(24_000);
+    assert_eq!((view_of(&web, 22_999), view_of(&web, 30_000)), (None, at_30));
+}
+
+#[test]
+fn history_holds_so_many_changes_and_time_does_not_go_back() {
+    let mut history = timeline::history::History::default();
+    let web = Web::live(1);
+    let state = |number: i64| Change::PodState(Uid::from_bits(100), PodState::Ready, number);
+    for number in 0..MOST_CHANGES as i64 {
+        history.note(number, &[state(number)]);
+    }
+    let pod = timeline::change::Subject::Pod(Uid::from_bits(100));
+    assert_eq!(history.of(pod).next().map(|(at, _)| at), Some(0));
+    assert!(history.at(web.timeline.model(), WEB, 0).is_some());
+    history.note(5, &[state(5), state(6)]);
+    assert_eq!(history.of(pod).count(), MOST_CHANGES);
+    assert_eq!(history.of(pod).next().map(|(at, _)| at), Some(2));
+    assert_eq!(history.of(pod).last().map(|(at, _)| at), Some(MOST_CHANGES as i64 - 1));
+    assert_eq!(history.of(timeline::change::Subject::Pod(Uid::from_bits(1))).count(), 0);
+    assert!(history.at(web.timeline.model(), WEB, 0).is_none());
+    assert!(history.at(web.timeline.model(), WEB, 1).is_some());
+}
+
+/// What starts tell: states and owners of pods, replicas and revisions of ReplicaSets, revision and end of the Deployment.
+fn outline(model: &Model, at_millis: Millis) -> String {
+    let deployment = model.deployments.get(&WEB).unwrap();
+    let rollouts = deployment.rollouts.iter().map(|rollout| {
+        let ends = (rollout.completed_millis, rollout.superseded_millis, rollout.deadline_exceeded_millis);
+        format!("{} {ends:?}", rollout.revision)
+    });
+    let sets = model.replica_sets.values().map(|set| {
+        let counts = (set.now.counts.desired, set.removed_millis, &set.revisions, set.scales.len());
+        format!("{:?} {counts:?}", set.uid)
+    });
+    let pods = model.pods.values().map(|pod| {
+        let ended = (pod.end_reason, pod.now.terminal_millis, pod.now.deletion_at_millis);
+        format!("{:?} {:?} {:?} {ended:?} {}", pod.uid, pod.states, pod.owner, pod.is_active_at(at_millis))
+    });
+    let lines: Vec<String> = rollouts.chain(sets).chain(pods).collect();
+    format!("{:?} {:?}\n{}", deployment.now.revision, deployment.deleted_millis, lines.join("\n"))
+}
+
+#[test]
+fn what_starts_tell_of_a_moment_is_how_it_was() {
+    let mut seen = Vec::new();
+    let web = day(|web| seen.push((web.now, outline(web.timeline.model(), web.now))));
+    for (then, outline_then) in seen {
+        for later in [0, 999] {
+            let past = web.timeline.model().as_of(WEB, then + later);
+            assert_eq!(outline(&past, then), outline_then, "{then}");
+        }
+    }
+    assert!(web.timeline.model().as_of(WEB, -1).pods.is_empty());
+}
+
+#[test]
+fn reasons_of_another_time_are_not_shown_in_the_past() {
+    let mut web = Web::live(1);
+    web.now = 10_000;
+    web.pod(100, |pod| {
+        (pod.ready, pod.reason) = (Some(condition(ConditionStatus::False, "ContainersNotReady", "why")), String::new());
+    });
+    let reason = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().now.reason.clone();
+    assert_eq!([reason(9_999), reason(10_000)], ["", "ContainersNotReady"]);
+    // Gaps that were not over yet are not known of.
+    let mut web = Web::live(1);
+    web.now = 50_000;
+    web.relisted(20_000);
+    let gaps = |at| web.timeline.model().as_of(WEB, at).deployments.get(&WEB).unwrap().gaps.len();
+    assert_eq!([gaps(49_999), gaps(50_000)], [0, 1]);
+}
+
+/// Kept without bounds: each test sets one.
+const ALL: Retention =
+    Retention { age_millis: 1_000_000, gone_pods: 100, rollouts: 100, steps: 100, deleted: 100, screen_millis: 0 };
+
+fn forget(web: &mut Web, at: Millis, retention: Retention) -> Option<Millis> {
+    web.timeline.forget(at, &retention, &BTreeSet::new());
+    web.timeline.model().deployments.get(&WEB).and_then(|deployment| deployment.kept_since_millis)
+}
+
+/// Revision 2 took over at 20 s, and was scaled at 30 s and 40 s; everything goes on.
+fn grown() -> Web {
+    let mut web = Web::replaced();
+    web.report();
+    for (now, replicas) in [(30_000, 4), (40_000, 5)] {
+        web.now = now;
+        web.scale(SECOND, replicas);
+        web.add_ready_pod(u128::from(200 + replicas), SECOND);
+        web.report();
+    }
+    web
+}
+
+#[test]
+fn what_is_kept_follows_from_age_and_counts() {
+    let cut = |retention| forget(&mut grown(), 100_000, retention);
+    assert_eq!(cut(ALL), None);
+    assert_eq!(cut(Retention { age_millis: 100_000, ..ALL }), None, "nothing is older");
+    assert_eq!(cut(Retention { age_millis: 65_000, ..ALL }), Some(35_000));
+    // Three pods of revision 1 went at 20 s.
+    assert_eq!(cut(Retention { gone_pods: 3, ..ALL }), None);
+    assert_eq!(cut(Retention { gone_pods: 2, ..ALL }), Some(20_000));
+    assert_eq!(cut(Retention { rollouts: 2, ..ALL }), None);
+    assert_eq!(cut(Retention { rollouts: 1, ..ALL }), Some(20_000));
+    // Seven steps and marks: the first ReplicaSet's, those of the rollout, and two times scaled with its mark.
+    assert_eq!(cut(Retention { steps: 7, ..ALL }), Some(20_000), "of verdicts there are more");
+    assert_eq!(cut(Retention { steps: 1, ..ALL }), Some(40_000));
+    // What pages may show is kept.
+    assert_eq!(cut(Retention { rollouts: 1, screen_millis: 85_000, ..ALL }), Some(15_000));
+    assert_eq!(cut(Retention { steps: 1, screen_millis: 80_000, ..ALL }), Some(20_000));
+}
+
+#[test]
+fn what_ended_before_the_cut_goes_and_what_lives_stays() {
+    let mut web = grown();
+    let pods = |web: &Web| web.timeline.model().pods.len();
+    let texts = web.told().len();
+    assert_eq!((pods(&web), web.timeline.model().replica_sets.len()), (8, 2));
+    assert_eq!(forget(&mut web, 100_000, Retention { age_millis: 80_000, ..ALL }), Some(20_000));
+    let deployment = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().clone();
+    assert_eq!(pods(&web), 8, "they went at the cut, not before");
+    assert_eq!(deployment(&web).rollouts.iter().map(|rollout| rollout.revision).collect::<Vec<_>>(), [2]);
+    assert_eq!(deployment(&web).rollouts_forgotten, 1);
+    assert_eq!(forget(&mut web, 100_000, Retention { age_millis: 79_999, ..ALL }), Some(20_001));
+    assert_eq!((pods(&web), web.timeline.model().replica_sets.len()), (5, 2), "the first ReplicaSet exists");
+    assert!(web.told().len() < texts);
+    assert_eq!(web.told()[0], "Older history is not kept.");
+    assert_eq!(deployment(&web).limits.len(), 3, "what held at the cut is known");
+    // Once it is gone, it goes with what it carried.
+    web.now = 110_000;
+    web.delete_set(2);
+    forget(&mut web, 110_000, Retention { age_millis: 0, ..ALL });
+    assert_eq!(web.timeline.model().replica_sets.len(), 2, "at the cut");
+    forget(&mut web, 110_001, Retention { age_millis: 0, ..ALL });
+    assert_eq!(web.timeline.model().replica_sets.len(), 1);
+    assert_eq!(deployment(&web).limits.len(), 1);
+    assert_eq!(web.verdict(), "[Complete] Revision 2 is live: 5 of 5 available.");
+}
+
+#[test]
+fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
+    let gone = |at: Millis, retention: Retention, is_on_screen: bool| {
+        let mut web = Web::live(2);
+        web.now = 50_000;
+        web.delete_deployment();
+        web.now = 60_000;
+        web.delete_set(2);
+        (100..102).for_each(|pod| web.delete_pod(pod));
+        let on_screen = if is_on_screen { BTreeSet::from([WEB]) } else { BTreeSet::new() };
+        web.timeline.forget(at, &retention, &on_screen);
+        let model = web.timeline.model();
+        let left = (model.deployments.len(), model.replica_sets.len(), model.pods.len());
+        assert!(left.0 == 1 || left == (0, 0, 0), "what belonged to it went with it: {left:?}");
+        left.0 == 0
+    };
+    let old = Retention { age_millis: 40_000, ..ALL };
+    assert!(!gone(100_000, old, false), "its last pod went 40 s ago");
+    assert!(gone(100_001, old, false));
+    assert!(!gone(100_001, old, true), "somebody looks at it");
+    let many = Retention { deleted: 0, screen_millis: 10_000, ..ALL };
+    assert!(!gone(70_000, many, false), "pages may show it");
+    assert!(gone(70_001, many, false));
+    assert!(!gone(70_001, Retention { deleted: 1, ..many }, false));
+    // While something of it exists it is not over.
+    let mut web = Web::live(1);
+    web.now = 50_000;
+    web.delete_deployment();
+    web.timeline.forget(90_000, &Retention { age_millis: 0, deleted: 0, ..ALL }, &BTreeSet::new());
+    assert_eq!((web.timeline.model().deployments.len(), web.timeline.model().pods.len()), (1, 1));
+}
+
+#[test]
+fn what_belongs_to_no_deployment_is_forgotten_when_it_is_old() {
+    let left = |at: Millis, retention: Retention| {
+        let mut web = Web::live(1);
+        let mut foreign = set(9, 1, 1, 1);
+        foreign.meta.controller = None;
+        web.add_set(9, foreign);
+        web.add_pod(900, 9, |_| {});
+        web.now = 50_000;
+        web.delete_pod(900);
+        web.delete_set(9);
+        web.timeline.forget(at, &retention, &BTreeSet::new());
+        (web.timeline.model().replica_sets.len(), web.timeline.model().pods.len())
+    };
+    let age = |age_millis, screen_millis| Retention { age_millis, screen_millis, ..ALL };
+    assert_eq!(left(60_000, age(10_000, 0)), (2, 2));
+    assert_eq!(left(60_001, age(10_000, 0)), (1, 1));
+    assert_eq!(left(60_001, age(10_000, 20_000)), (2, 2));
+    assert_eq!(left(70_001, age(10_000, 20_000)), (1, 1));
+}

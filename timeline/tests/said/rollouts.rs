@@ -1,0 +1,106 @@
+//! Rollouts that overlap with other things: scaling, rollbacks, pauses, Recreate, deleted ReplicaSets.
+
+use crate::made::{SECOND, Web, condition};
+use timeline::fact::{ConditionStatus, Strategy};
+use timeline::story::LineKind;
+
+#[test]
+fn a_rollback_after_a_scale_is_a_rollout() {
+    let mut web = Web::replaced();
+    web.report();
+    web.now = 40_000;
+    web.scale(SECOND, 5);
+    (3..5).for_each(|number| web.add_ready_pod(200 + number, SECOND));
+    web.report();
+    web.now = 60_000;
+    web.edit("v1");
+    // The empty ReplicaSet still says three: it takes part in no scaling, and says five with its first step.
+    web.set(2, |set| set.revision = Some(3));
+    web.set(2, |set| {
+        set.counts.desired = 2;
+        (set.desired_replicas, set.max_replicas) = (Some(5), Some(7));
+    });
+    web.deployment(|deployment| deployment.revision = Some(3));
+    let told = web.told();
+    assert!(!told.iter().any(|line| line.contains("Scaled") && line.contains("revision 3")), "{told:#?}");
+    assert_eq!(web.lines(LineKind::Step).last().unwrap(), "Revision 3 up 0 → 2: 7 of at most 7.");
+}
+
+#[test]
+fn an_outage_is_told_of_a_replica_set_that_caused_it() {
+    // An old, empty one goes; later nobody asks for pods.
+    let mut web = Web::replaced();
+    web.report();
+    web.now = 60_000;
+    web.delete_set(2);
+    web.now = 70_000;
+    (0..3).for_each(|number| web.delete_pod(200 + number));
+    web.report();
+    web.now = 100_000;
+    (3..6).for_each(|number| web.add_ready_pod(200 + number, SECOND));
+    web.report();
+    assert_eq!(web.lines(LineKind::Bad), ["ReplicaSet 1 deleted manually."]);
+}
+
+#[test]
+fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+    web.take_over(|_| {});
+    web.report();
+    web.now = 60_000;
+    web.edit("v3");
+    web.take_down(SECOND, 200);
+    assert_eq!(web.verdict(), "[Taking down] Revision 2 is being taken down before the next one starts.");
+    assert!(
+        web.view().next.starts_with("Recreate: the next revision starts when 3 pods are gone."),
+        "{:?}",
+        web.view()
+    );
+}
+
+#[test]
+fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
+    let mut web = Web::replacing();
+    web.now = 630_000;
+    let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    passed.last_update_millis = Some(629_000);
+    web.deployment(|deployment| deployment.status.progressing = Some(passed));
+    assert_eq!(web.lines(LineKind::Bad).len(), 1);
+    web.now = 700_000;
+    web.edit("v1");
+    web.set(2, |set| set.revision = Some(3));
+    web.deployment(|deployment| {
+        (deployment.revision, deployment.status.observed_generation) = (Some(3), deployment.meta.generation);
+        deployment.status.updated = 2;
+    });
+    assert_eq!(web.lines(LineKind::Bad).len(), 1, "{:#?}", web.told());
+    assert!(!web.verdict().contains("stuck"), "{}", web.verdict());
+}
+
+#[test]
+fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.strategy = Strategy::Recreate;
+    });
+    web.take_down(2, 100);
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before the next one starts.");
+    assert!(
+        web.view().next.starts_with("Recreate: the next revision starts when 3 pods are gone."),
+        "{:?}",
+        web.view()
+    );
+}
+
+#[test]
+fn paused_with_nothing_to_do_nothing_waits() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(web.view().verdict.why, "No change of the template is waiting.");
+    assert_eq!(web.view().next, "Changes of the template wait until somebody resumes the rollout.");
+}

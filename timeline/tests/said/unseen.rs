@@ -1,0 +1,111 @@
+//! What nobody saw is told as such, or not at all.
+
+use crate::made::{Web, crashing, image, next_revision, set, unready};
+use timeline::Fact;
+use timeline::fact::Kind;
+use timeline::story::LineKind;
+
+#[test]
+fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
+    let mut web = Web::live(3);
+    web.now = 3_600_000;
+    web.pod(100, |pod| {
+        unready(pod);
+        crashing(120)(pod);
+    });
+    web.report();
+    let mut late = web.first_listed();
+    late.now += 12_000;
+    let degraded = "[Degraded] Revision 1 has 2 of 3 available: containers crash with exit code 1.";
+    assert_eq!(late.verdict(), degraded);
+    let said = &late.view().reasons[0].sentence;
+    assert_eq!(said, "Pods crash: exit code 1, 120 restarts so far (pod p0100).");
+    next_revision(&mut late, 2, [1, 3]);
+    assert!(!late.told().iter().any(|line| line.contains("superseded")), "{:#?}", late.told());
+}
+
+#[test]
+fn watching_begins_with_the_images_that_run() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.deployment(|deployment| {
+        deployment.spec.paused = true;
+        deployment.spec.images = image("v2");
+    });
+    let late = web.first_listed();
+    assert_eq!(late.told(), ["Watching begins: revision 1 with image web:v1."]);
+    assert!(
+        late.view().verdict.why.starts_with("A change of the template is waiting: image web:v2."),
+        "{:?}",
+        late.view()
+    );
+}
+
+#[test]
+fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
+    // Revision 2 starts and is complete, and revision 3 starts, unseen.
+    let mut web = Web::replacing();
+    web.now = 600_000;
+    web.unseen(|deployment, sets| {
+        (deployment.revision, deployment.spec.images) = (Some(3), image("v3"));
+        sets.insert(4, set(4, 3, 1, 0));
+    });
+    web.relisted(25_000);
+    let told = web.told();
+    assert!(!told.iter().any(|line| line.contains("superseded")), "{told:#?}");
+    assert!(told.iter().any(|line| line == "Revision 3 started while not observed: image web:v3."), "{told:#?}");
+    // It is complete when somebody looks again.
+    let mut web = Web::replaced();
+    web.now = 600_000;
+    web.unseen(|deployment, _| {
+        (deployment.status.replicas, deployment.status.updated, deployment.status.available) = (3, 3, 3);
+    });
+    web.relisted(25_000);
+    assert_eq!(web.lines(LineKind::Done).last().unwrap(), "Revision 2 is complete; when it finished is not known.");
+}
+
+#[test]
+fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.lose_set(2);
+    web.listed(Kind::ReplicaSet, Some(10_000));
+    let unknown = web.lines(LineKind::Unknown);
+    assert!(unknown.iter().any(|line| line == "ReplicaSet 1 disappeared while not observed."), "{unknown:#?}");
+    // The Deployments' list comes much later.
+    web.now = 64_000;
+    web.timeline.apply(
+        web.now,
+        Fact::Listed { kind: Kind::Deployment, namespace: None, present: Vec::new(), gap_since_millis: Some(10_000) },
+    );
+    let told = web.told();
+    assert!(!told.iter().any(|line| line.contains("manually") || line.contains("disappeared")), "{told:#?}");
+    assert!(told.iter().any(|line| line == "The Deployment was deleted."), "{told:#?}");
+}
+
+#[test]
+fn where_pods_are_not_seen_their_replica_sets_are_believed() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    let mut after_gap = web.first_listed_without_pods();
+    after_gap.now += 15_000;
+    assert_eq!(after_gap.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(after_gap.view().reasons, []);
+    assert_eq!(after_gap.view().sets.iter().map(|set| set.available).sum::<u32>(), 3);
+}
+
+#[test]
+fn steps_that_nobody_saw_are_told_as_such() {
+    let mut web = Web::replacing();
+    web.now = 600_000;
+    web.unseen(|_, sets| {
+        sets.get_mut(&2).unwrap().counts.desired = 0;
+        sets.get_mut(&3).unwrap().counts.desired = 3;
+    });
+    web.relisted(25_000);
+    let steps = web.lines(LineKind::Step);
+    assert_eq!(steps.last().unwrap(), "While not observed: revision 1 3 → 0 and revision 2 1 → 3.");
+    // It is complete later, in somebody's sight; since when it was under way is known.
+    let took = web.lines(LineKind::Done);
+    assert_eq!(took.len(), 1, "{took:?}");
+}
