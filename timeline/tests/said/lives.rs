@@ -392,3 +392,36 @@ fn whole_seconds_do_not_tell_clocks_apart() {
     assert_eq!(due(2_000), (2_000, Some(112_000)));
     assert_eq!(due(-2_000), (-2_000, Some(108_000)));
 }
+
+#[test]
+fn states_that_a_list_tells_first_began_at_a_time_that_nobody_saw() {
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.unseen_pod(100, unready);
+    web.relisted(30_000);
+    let listed = |web: &Web, number| known(web, number).unwrap().now.listed_millis;
+    assert_eq!([listed(&web, 100), listed(&web, 101)], [Some(60_000), None]);
+    // Seen as it changes, it is known; the same again tells nothing new.
+    web.now = 70_000;
+    web.pod(101, unready);
+    web.now = 80_000;
+    web.relisted(75_000);
+    assert_eq!([listed(&web, 100), listed(&web, 101)], [Some(60_000), None]);
+    let late = web.first_listed();
+    assert_eq!([listed(&late, 100), listed(&late, 101)], [Some(80_000), Some(80_000)]);
+}
+
+#[test]
+fn more_seconds_are_asked_of_pods_that_are_ready_and_its_own() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.pod(100, unready);
+    web.pod(101, |pod| pod.meta.controller = None);
+    for pod in [101, 102] {
+        web.pod(pod, |pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(60_000));
+    }
+    web.now = 61_000;
+    web.set(2, |set| set.min_ready_seconds = 30);
+    let states: Vec<PodState> = (100..103).map(|pod| known(&web, pod).unwrap().state()).collect();
+    assert_eq!(states, [PodState::Unready, PodState::Available, PodState::Ready]);
+}

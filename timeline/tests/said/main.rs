@@ -14,6 +14,7 @@ mod days;
 mod ends;
 mod failing;
 mod faults;
+mod lists;
 mod lives;
 #[path = "../made/mod.rs"]
 mod made;
