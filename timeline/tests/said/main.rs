@@ -18,6 +18,7 @@ mod lists;
 mod lives;
 #[path = "../made/mod.rs"]
 mod made;
+mod next;
 mod past;
 mod revisions;
 mod rollouts;
