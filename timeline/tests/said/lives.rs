@@ -1,6 +1,6 @@
 //! The lives of pods: which are known, what they are counted as, why they ended.
 
-use crate::made::{WEB, Web, condition, pod, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, pod, ready, unready};
 use timeline::budget::Sums;
 use timeline::fact::{ConditionStatus, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::model::{EndReason, Pod};
@@ -218,6 +218,23 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
     assert_eq!(smaller_after(0), Some(EndReason::ScaledDown));
     assert_eq!(smaller_after(1_000), Some(EndReason::ScaledDown));
     assert_eq!(smaller_after(1_001), Some(EndReason::DeletedByHand));
+    // Each end on its own: the second one is decided better after the first one was.
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    (100..102).for_each(|pod| web.kill_pod(pod));
+    web.set(2, |set| set.counts.desired = 2);
+    let by_hand = Some(EndReason::DeletedByHand);
+    assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown), by_hand]);
+    web.set(2, |set| set.counts.desired = 1);
+    assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown); 2]);
+    web.set(2, |set| set.counts.desired = 3);
+    assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown); 2], "that is certain");
+    // A pod that another ReplicaSet makes replaces none of these.
+    let mut web = Web::replacing();
+    web.kill_pod(100);
+    web.add_pod(200, SECOND, |_| {});
+    web.set(2, |set| set.counts.desired = 2);
+    assert_eq!(end(&web, 100), Some(EndReason::ScaledDown));
     // What was seen once is not taken back.
     let larger_again = |web: &mut Web| {
         web.set(2, |set| set.counts.desired = 2);
@@ -357,6 +374,17 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     assert!(!web.timeline.tick(120_000).is_empty());
     assert_eq!(states(&web, 200), [(PodState::Ready, 100_000), (PodState::Available, 120_000)]);
     assert_eq!((web.timeline.next_due_millis(), web.view().counts.available), (None, 1));
+    // One whose seconds are over in this very moment counts at once.
+    for (ready_since, state) in [(110_000, PodState::Available), (110_001, PodState::Ready)] {
+        let mut other = Web::live(0);
+        other.now = 120_000;
+        other.set(2, |set| set.min_ready_seconds = 10);
+        other.add_pod(201, 2, |pod| {
+            ready(pod);
+            pod.ready.as_mut().unwrap().last_transition_millis = Some(ready_since);
+        });
+        assert_eq!(states(&other, 201), [(state, 120_000)]);
+    }
     // And again no longer, when more is asked for.
     web.now = 121_000;
     web.set(2, |set| set.min_ready_seconds = 60);
@@ -391,4 +419,37 @@ fn whole_seconds_do_not_tell_clocks_apart() {
     assert_eq!(due(1_999), (1_999, Some(110_000)));
     assert_eq!(due(2_000), (2_000, Some(112_000)));
     assert_eq!(due(-2_000), (-2_000, Some(108_000)));
+}
+
+#[test]
+fn states_that_a_list_tells_first_began_at_a_time_that_nobody_saw() {
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.unseen_pod(100, unready);
+    web.relisted(30_000);
+    let listed = |web: &Web, number| known(web, number).unwrap().now.listed_millis;
+    assert_eq!([listed(&web, 100), listed(&web, 101)], [Some(60_000), None]);
+    // Seen as it changes, it is known; the same again tells nothing new.
+    web.now = 70_000;
+    web.pod(101, unready);
+    web.now = 80_000;
+    web.relisted(75_000);
+    assert_eq!([listed(&web, 100), listed(&web, 101)], [Some(60_000), None]);
+    let late = web.first_listed();
+    assert_eq!([listed(&late, 100), listed(&late, 101)], [Some(80_000), Some(80_000)]);
+}
+
+#[test]
+fn more_seconds_are_asked_of_pods_that_are_ready_and_its_own() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.pod(100, unready);
+    web.pod(101, |pod| pod.meta.controller = None);
+    for pod in [101, 102] {
+        web.pod(pod, |pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(60_000));
+    }
+    web.now = 61_000;
+    web.set(2, |set| set.min_ready_seconds = 30);
+    let states: Vec<PodState> = (100..103).map(|pod| known(&web, pod).unwrap().state()).collect();
+    assert_eq!(states, [PodState::Unready, PodState::Available, PodState::Ready]);
 }

@@ -14,9 +14,11 @@ mod days;
 mod ends;
 mod failing;
 mod faults;
+mod lists;
 mod lives;
 #[path = "../made/mod.rs"]
 mod made;
+mod next;
 mod past;
 mod revisions;
 mod rollouts;

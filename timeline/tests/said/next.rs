@@ -1,0 +1,277 @@
+//! What comes next, and what the progress deadline will do: every sentence.
+
+use crate::made::{SECOND, Web, condition, crashing, ready, unready};
+use timeline::fact::{ConditionStatus, IntOrPercent, Phase, Strategy};
+use timeline::view::{Hold, Tone};
+
+fn next(web: &Web) -> String {
+    web.view().next
+}
+
+fn budget(web: &mut Web, surge: u32, unavailable: u32) {
+    web.deployment(|deployment| {
+        deployment.spec.progress_deadline_seconds = None;
+        deployment.spec.strategy = Strategy::RollingUpdate {
+            max_surge: IntOrPercent::Int(surge),
+            max_unavailable: IntOrPercent::Int(unavailable),
+        };
+    });
+}
+
+/// Revision 2 asks for so many pods and has so many that are available; revision 1 has its three, and still asks for them.
+fn rolling(desired: u32, available: u32) -> Web {
+    let mut web = Web::replacing();
+    budget(&mut web, desired, 0);
+    web.set(SECOND, |set| set.counts.desired = desired);
+    for number in 0..desired {
+        web.add_pod(200 + u128::from(number), SECOND, |pod| {
+            if number < available {
+                ready(pod)
+            }
+        });
+    }
+    web.report();
+    web
+}
+
+#[test]
+fn what_a_rolling_update_does_or_waits_for() {
+    assert_eq!(next(&rolling(1, 0)), "When a new pod becomes available, an old one can be removed (floor 3).");
+    assert_eq!(next(&rolling(1, 1)), "1 old pod can be removed (floor 3).");
+    assert_eq!(next(&rolling(3, 2)), "2 old pods can be removed (floor 3).");
+    assert_eq!(next(&rolling(3, 3)), "3 old pods can be removed (floor 3).");
+    let mut web = rolling(1, 0);
+    budget(&mut web, 3, 0);
+    assert_eq!(next(&web), "2 new pods can be added.");
+    let mut web = rolling(3, 1);
+    web.pod(100, unready);
+    assert_eq!(next(&web), "1 old pod can be removed, unavailable ones first (floor 3).");
+    // The floor was raised: two must come before one may go.
+    let mut web = rolling(2, 0);
+    web.pod(100, |pod| pod.phase = Phase::Failed);
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.replicas = 4;
+        deployment.spec.strategy =
+            Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
+        deployment.status.observed_generation = deployment.meta.generation;
+    });
+    let two = "The ReplicaSet controller creates 1 pod; when 2 more new pods are available, an old one can be removed (floor 4).";
+    assert_eq!(next(&web), two);
+}
+
+#[test]
+fn what_is_scaled_is_made_or_removed() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.scale(2, 5);
+    assert_eq!(next(&web), "The ReplicaSet controller creates 2 pods.");
+    (3..5).for_each(|number| web.add_pod(100 + number, 2, |_| {}));
+    assert_eq!(next(&web), "2 pods still to become available.");
+    assert_eq!(web.view().hold, Hold::Free);
+    (3..5).for_each(|number| web.pod(100 + number, ready));
+    web.report();
+    web.deployment(|deployment| deployment.spec.replicas = 3);
+    assert_eq!(next(&web), "Nothing is moving.", "the status is of before");
+    web.deployment(|deployment| deployment.meta.generation += 1);
+    assert_eq!(next(&web), "The rollout is complete when the controller has reported it.");
+    web.scale(2, 0);
+    (100..105).for_each(|pod| web.kill_pod(pod));
+    assert_eq!(next(&web), "Nothing else is moving. Pods are created when it is scaled up.");
+    (100..105).for_each(|pod| web.delete_pod(pod));
+    assert_eq!(next(&web), "Nothing is moving. Pods are created when it is scaled up.");
+}
+
+#[test]
+fn pods_that_are_too_many_are_removed() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.pod(100, unready);
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.replicas = 1;
+    });
+    web.pod(101, unready);
+    web.pod(102, unready);
+    assert_eq!(next(&web), "2 pods too many are removed.");
+    web.deployment(|deployment| deployment.spec.replicas = 2);
+    assert_eq!(next(&web), "1 pod too many is removed.");
+}
+
+#[test]
+fn while_it_is_paused_replicas_are_spread_all_the_same() {
+    let mut web = Web::live(3);
+    web.deployment(|deployment| (deployment.spec.paused, deployment.spec.replicas) = (true, 5));
+    let resumed = "Changes of the template wait until somebody resumes the rollout.";
+    let spread = "The controller spreads the replicas over the ReplicaSets.";
+    let on = "The rollout continues when somebody resumes it; no progress deadline runs until then.";
+    assert_eq!(next(&web), format!("{spread} {on}"));
+    web.deployment(|deployment| deployment.spec.replicas = 3);
+    assert_eq!(next(&web), resumed);
+    web.set(2, |set| set.counts.desired = 4);
+    assert_eq!(
+        next(&web),
+        format!(
+            "The ReplicaSet controller creates 1 pod; the controller spreads the replicas over the ReplicaSets. {resumed}"
+        )
+    );
+    let mut web = Web::live(3);
+    web.deployment(|deployment| deployment.spec.paused = true);
+    web.edit("v2");
+    let edited = "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then.";
+    assert_eq!(next(&web), edited);
+}
+
+#[test]
+fn a_deployment_that_is_gone_leaves_pods_or_nothing() {
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.delete_deployment();
+    let left = "Kubernetes removes what belonged to it, unless it was deleted with --cascade=orphan.";
+    assert_eq!((next(&web), web.view().verdict.why), (left.to_owned(), "2 pods still exist.".to_owned()));
+    web.kill_pod(100);
+    web.delete_pod(101);
+    assert_eq!((next(&web), web.view().verdict.why), (left.to_owned(), "1 pod still exists.".to_owned()));
+    web.delete_pod(100);
+    let none = "It does not come back; a new Deployment of this name has a history of its own.";
+    assert_eq!((next(&web), web.view().verdict.why), (none.to_owned(), String::new()));
+    web.now = 75_000;
+    assert_eq!(web.verdict(), "[Ended] This Deployment was deleted 15 s ago.");
+}
+
+/// Revision 2 crashes; the progress deadline is as said.
+fn crashing_with(seconds: Option<u32>, reason: &str, updated_millis: Option<i64>) -> Web {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, crashing(3));
+    web.deployment(|deployment| {
+        deployment.spec.progress_deadline_seconds = seconds;
+        let mut told = condition(ConditionStatus::True, reason, "");
+        told.last_update_millis = updated_millis;
+        deployment.status.progressing = Some(told);
+    });
+    web
+}
+
+#[test]
+fn the_progress_deadline_is_said_where_one_runs() {
+    let ends = |web: &Web| next(web).split_once(". ").map(|(_, deadline)| deadline.to_owned()).unwrap_or_default();
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    assert_eq!(web.view().deadline_millis, Some(50_000));
+    let passes = "The progress deadline passes at 00:00:50 UTC; Kubernetes then reports the failure and keeps trying, it does \
+                  not roll back by itself.";
+    web.now = 49_999;
+    assert_eq!(ends(&web), passes);
+    web.now = 50_000;
+    assert_eq!(ends(&web), "The progress deadline passed at 00:00:50 UTC; Kubernetes has not reported it yet.");
+    let mut calm = Web::replacing();
+    calm.add_pod(200, SECOND, |_| {});
+    calm.deployment(|deployment| {
+        deployment.spec.progress_deadline_seconds = Some(30);
+        let mut told = condition(ConditionStatus::True, "ReplicaSetUpdated", "");
+        told.last_update_millis = Some(20_500);
+        deployment.status.progressing = Some(told);
+    });
+    assert_eq!(ends(&calm), "Without progress by 00:00:50 UTC, Kubernetes reports a failure.");
+    let none = crashing_with(None, "ReplicaSetUpdated", Some(20_500));
+    let not_set = "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.";
+    assert_eq!((ends(&none), none.view().deadline_millis), (not_set.to_owned(), None));
+    for reason in ["NewReplicaSetAvailable", "DeploymentPaused", "ReplicaSetCreateError"] {
+        let web = crashing_with(Some(30), reason, Some(20_500));
+        assert_eq!(web.view().deadline_millis, None, "{reason}");
+    }
+    let before = "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.";
+    assert_eq!(ends(&crashing_with(Some(30), "NewReplicaSetAvailable", Some(20_500))), before);
+    let unknown = crashing_with(Some(30), "ReplicaSetUpdated", None);
+    let on = "Kubernetes keeps trying; it does not roll back by itself.";
+    assert_eq!((ends(&unknown), unknown.view().deadline_millis), (on.to_owned(), None));
+    let passed = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_500));
+    let reported = "Kubernetes reported at 00:01:00 UTC that the progress deadline passed; it keeps trying and does not roll \
+                    back by itself.";
+    assert_eq!((ends(&passed), passed.view().deadline_millis), (reported.to_owned(), Some(60_000)));
+    let passed = crashing_with(Some(30), "ProgressDeadlineExceeded", None);
+    assert_eq!(ends(&passed), on);
+    // It runs by the spec that the controller saw, and not while it is paused.
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    web.deployment(|deployment| deployment.meta.generation += 1);
+    assert_eq!(web.view().deadline_millis, None);
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(web.view().deadline_millis, None);
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    web.delete_deployment();
+    assert_eq!(web.view().deadline_millis, None);
+}
+
+#[test]
+fn what_holds_the_next_step_is_a_fault_or_a_wait_or_nothing() {
+    let hold = |web: &Web| web.view().hold;
+    assert_eq!([Hold::Free, Hold::Waits, Hold::Blocked].map(Hold::words), ["", "waiting", "blocked"]);
+    assert_eq!(hold(&Web::live(3)), Hold::Free);
+    assert_eq!(hold(&rolling(1, 0)), Hold::Waits);
+    assert_eq!(hold(&rolling(1, 1)), Hold::Free);
+    let mut web = rolling(1, 0);
+    web.pod(200, crashing(3));
+    assert_eq!(hold(&web), Hold::Blocked);
+    // A fault of a pod that is asked for, with nothing to roll.
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.pod(100, crashing(3));
+    web.report();
+    assert_eq!(hold(&web), Hold::Blocked);
+    // Old pods that were let go of count until they are asked to go.
+    let mut web = rolling(2, 1);
+    web.set(2, |set| set.counts.desired = 2);
+    assert_eq!(
+        (next(&web), hold(&web)),
+        ("The ReplicaSet controller removes 1 pod; 1 new pod can be added.".into(), Hold::Free)
+    );
+    assert_eq!([Tone::Ok, Tone::Busy, Tone::Bad, Tone::Quiet].map(Tone::name), ["ok", "busy", "bad", "quiet"]);
+}
+
+#[test]
+fn more_than_the_ceiling_is_said_with_its_reason() {
+    let mut web = rolling(2, 0);
+    assert!(web.view().budget.starts_with("5 of at most 5 asked for"), "{}", web.view().budget);
+    // The ceiling is lowered.
+    web.now = 30_000;
+    budget(&mut web, 1, 0);
+    assert!(
+        web.view().budget.starts_with("5 asked for, above the ceiling of 4 since it was lowered"),
+        "{}",
+        web.view().budget
+    );
+    // Somebody raises a ReplicaSet since then: that is why.
+    web.now = 31_000;
+    for number in [2, SECOND] {
+        web.set(number, |set| set.max_replicas = Some(4));
+    }
+    web.set(SECOND, |set| set.counts.desired = 3);
+    assert!(web.view().budget.starts_with("6 asked for, above the ceiling of 4 (ceiling"), "{}", web.view().budget);
+    // The ReplicaSets were given what a change that is not seen yet allows.
+    web.set(SECOND, |set| set.max_replicas = Some(6));
+    assert!(web.view().budget.starts_with("6 asked for (ceiling 4"), "{}", web.view().budget);
+}
+
+#[test]
+fn another_deployment_of_the_name_is_spoken_of() {
+    let mut web = Web::live(1);
+    web.now = 60_000;
+    assert_eq!((web.view().notice, web.view().is_succeeded), (String::new(), false));
+    web.delete_deployment();
+    let other = |number: u128, name: &str, namespace: &str| {
+        let mut other = crate::made::deployment();
+        other.meta = crate::made::meta(number, name, None);
+        other.meta.namespace = namespace.into();
+        other.meta.created_at_millis = 62_000;
+        timeline::Fact::Deployment(Box::new(other), timeline::fact::Seen::Added)
+    };
+    web.timeline.apply(62_500, other(70, "api", "shop"));
+    web.timeline.apply(62_500, other(71, "web", "edge"));
+    assert_eq!(web.view().notice, "");
+    web.timeline.apply(62_500, other(72, "web", "shop"));
+    assert!(web.view().is_succeeded && !web.view().notice.is_empty());
+    let now = timeline::view::Now { millis: 63_000, skew_millis: 0 };
+    let new = timeline::view::view(web.timeline.model(), timeline::Uid::from_bits(72), now).unwrap();
+    insta::assert_snapshot!(format!("{}\n{}", web.view().notice, new.notice));
+    assert!(!new.is_succeeded);
+}
