@@ -191,7 +191,7 @@ async fn chaos_is_recorded() {
     if audit.is_none() {
         println!("LEFT OUT: who deleted which pod (there is no audit log beside {kubeconfig})");
     }
-    let (mut compared, mut wrong, mut blurred) = (0, Vec::new(), Vec::new());
+    let (mut compared, mut wrong, mut blurred, mut raced) = (0, Vec::new(), Vec::new(), 0);
     for (accepted, namespace, file) in futures::future::join_all(all).await {
         assert!(accepted > 0.5, "{:.0} % of the actions were accepted", accepted * 100.0);
         let Some(audit) = &audit else { continue };
@@ -199,9 +199,10 @@ async fn chaos_is_recorded() {
         compared += ends.compared;
         wrong.extend(ends.wrong);
         blurred.extend(ends.blurred);
+        raced += ends.raced.len();
     }
     println!(
-        "{compared} pods ended; who deleted them is as the API server's audit log says of all but {}, and cannot be told of {}",
+        "{compared} pods ended; who deleted them is as the API server's audit log says of all but {}, cannot be told of {}, and of {raced} the ReplicaSet was scaled down and deleted at once",
         wrong.len(),
         blurred.len()
     );

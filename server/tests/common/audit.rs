@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use server::recording::Recording;
-use timeline::model::EndReason;
+use timeline::model::{EndReason, ReplicaSet};
 
 /// The audit log of the control plane that `cargo xtask cluster` starts.
 pub struct Audit(PathBuf);
@@ -17,7 +17,13 @@ pub struct Ends {
     /// Somebody deleted a pod in the milliseconds in which its ReplicaSet had more pods than it asked for: nothing tells that one
     /// from those that the controller lets go.
     pub blurred: Vec<String>,
+    /// The ReplicaSet was scaled down in the moment before it was deleted: its controller, which has not heard of that yet, and the
+    /// garbage collector both let the pods go, and whoever is faster wins. Either is why.
+    pub raced: Vec<String>,
 }
+
+/// Who hears of a deleted ReplicaSet first has this long.
+const RACE_MILLIS: i64 = 1_000;
 
 impl Audit {
     /// The log is beside the kubeconfig; a control plane that is somebody else's has none, which is no answer in CI.
@@ -51,10 +57,10 @@ impl Audit {
     pub fn compare(&self, namespace: &str, recording: &str) -> Ends {
         let timeline = Recording::read(recording).play();
         let deleters = self.deleters(namespace);
-        let (mut compared, mut wrong, mut blurred) = (0, Vec::new(), Vec::new());
+        let mut ends = Ends { compared: 0, wrong: Vec::new(), blurred: Vec::new(), raced: Vec::new() };
         for pod in timeline.model().pods.values() {
             let Some((reason, deleter)) = pod.end_reason.zip(deleters.get(&pod.name)) else { continue };
-            compared += 1;
+            ends.compared += 1;
             let is_so = match deleter.strip_prefix("system:serviceaccount:kube-system:") {
                 Some("replicaset-controller") => reason == EndReason::ScaledDown,
                 Some("generic-garbage-collector") => {
@@ -65,11 +71,25 @@ impl Audit {
             };
             let is_blurred = matches!(reason, EndReason::ScaledDown | EndReason::DeletedByHand)
                 && !deleter.ends_with("garbage-collector");
+            let set = pod.owners.last().and_then(|set| timeline.model().replica_sets.get(set));
+            let is_raced = deleter.ends_with("replicaset-controller")
+                && matches!(reason, EndReason::ReplicaSetDeleted | EndReason::DeploymentDeleted)
+                && set.is_some_and(was_just_scaled_down);
             if !is_so {
-                let found = if is_blurred { &mut blurred } else { &mut wrong };
+                let found = match (is_blurred, is_raced) {
+                    (true, _) => &mut ends.blurred,
+                    (_, true) => &mut ends.raced,
+                    _ => &mut ends.wrong,
+                };
                 found.push(format!("{namespace}/{}: {reason:?}, but {deleter} deleted it", pod.name));
             }
         }
-        Ends { compared, wrong, blurred }
+        ends
     }
+}
+
+/// It was asked for less in the moment before it went.
+fn was_just_scaled_down(set: &ReplicaSet) -> bool {
+    let last = set.scales.last().filter(|last| last.to < last.from);
+    last.zip(set.removed_millis).is_some_and(|(last, gone)| gone - last.at_millis <= RACE_MILLIS)
 }

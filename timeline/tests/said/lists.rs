@@ -1,9 +1,9 @@
 //! Lists as viewers follow them: what is sent, and what becomes of it.
 
 use crate::made::{WEB, Web, unready};
-use timeline::frame::Connection;
-use timeline::list::{ClusterState, Common, Copy, Entry, Group, Head, Line, News, Overall, Sent, Window};
+use timeline::list::{ClusterState, Common, Group, Head, ListCopy, ListDelta, Overall, Row, RowDelta, Sent, Window};
 use timeline::view::{Now, Summary, Tone, summary};
+use timeline::wire::Connection;
 use timeline::{Millis, Uid};
 
 fn line(number: u128) -> Summary {
@@ -24,17 +24,17 @@ fn overall(lines: u32, now_millis: Millis) -> Overall {
 /// A server that sends, and a viewer that hears, which is held to what is there.
 struct Followed {
     sent: Sent,
-    copy: Copy,
+    copy: ListCopy,
 }
 
 impl Followed {
     fn new() -> Self {
-        Self { sent: Sent::default(), copy: Copy::default() }
+        Self { sent: Sent::default(), copy: ListCopy::default() }
     }
 
-    fn tell(&mut self, overall: &Overall, all: &[Summary], window: Window) -> Option<News> {
-        let news = self.sent.news(overall, all, window, |summary| (0, summary));
-        self.copy.hear(news.clone().unwrap_or_default());
+    fn tell(&mut self, overall: &Overall, all: &[Summary], window: Window) -> Option<ListDelta> {
+        let news = self.sent.delta(overall, all, window, |summary| (0, summary));
+        self.copy.take(news.clone().unwrap_or_default());
         let seen: Vec<Summary> = self.copy.lines().map(|entry| entry.summary.clone()).collect();
         assert_eq!(seen, window.of(all));
         for number in 0..all.len() as u32 + 2 {
@@ -60,9 +60,9 @@ fn a_viewer_is_told_everything_once_and_then_what_changed() {
     all[1].pods = [0, 0, 1, 0];
     all[2].pods = [0, 0, 1, 0]; // out of view
     let news = followed.tell(&overall(3, 7), &all, FIRST_TWO).unwrap();
-    let part = Line::Part { verdict: None, next: None, pods: Some([0, 0, 1, 0]), lately: None, since_millis: None };
+    let part = RowDelta::Part { verdict: None, next: None, pods: Some([0, 0, 1, 0]), lately: None, since_millis: None };
     let id = first.lines[1].0;
-    let expected = News { now_millis: vec![7], lines: vec![(id, part)], ..News::default() };
+    let expected = ListDelta { now_millis: vec![7], lines: vec![(id, part)], ..ListDelta::default() };
     assert_eq!(news, expected);
     assert_eq!(followed.copy.overall.clusters[0].now_millis, 7);
     // Each of the others, on its own.
@@ -71,14 +71,14 @@ fn a_viewer_is_told_everything_once_and_then_what_changed() {
     all[0].lately.from_millis = 9;
     all[0].since_millis = 9;
     let news = followed.tell(&overall(3, 7), &all, FIRST_TWO).unwrap();
-    let [(_, Line::Part { verdict, next, pods, lately, since_millis })] = news.lines.as_slice() else {
+    let [(_, RowDelta::Part { verdict, next, pods, lately, since_millis })] = news.lines.as_slice() else {
         panic!("{news:?}");
     };
     assert!(verdict.is_some() && next.is_some() && pods.is_none() && lately.is_some() && *since_millis == Some(9));
     // What is more than that is told whole.
     all[0].revision = Some(9);
     let news = followed.tell(&overall(3, 7), &all, FIRST_TWO).unwrap();
-    assert!(matches!(news.lines.as_slice(), [(_, Line::Whole(_))]), "{news:?}");
+    assert!(matches!(news.lines.as_slice(), [(_, RowDelta::Whole(_))]), "{news:?}");
     assert!(news.order.is_none() && news.overall.is_none() && !news.is_anew);
 }
 
@@ -102,17 +102,21 @@ fn lines_that_come_into_view_are_told_and_those_that_left_are_told_again_later()
 
 #[test]
 fn a_part_of_a_line_that_is_not_known_is_nothing() {
-    let mut copy = Copy::default();
-    let part = Line::Part { verdict: None, next: None, pods: Some([1; 4]), lately: None, since_millis: None };
-    copy.hear(News { lines: vec![(7, part)], order: Some((0, vec![7])), ..News::default() });
+    let mut copy = ListCopy::default();
+    let part = RowDelta::Part { verdict: None, next: None, pods: Some([1; 4]), lately: None, since_millis: None };
+    copy.take(ListDelta { lines: vec![(7, part)], order: Some((0, vec![7])), ..ListDelta::default() });
     assert_eq!((copy.line(0), copy.lines().count()), (None, 0));
     // What is told anew replaces everything.
-    let entry = Entry { cluster: 3, summary: line(1) };
+    let entry = Row { cluster: 3, summary: line(1) };
     assert_eq!(entry.key(), (3, Uid::from_bits(1)));
-    let whole = |id| News { is_anew: true, lines: vec![(id, Line::Whole(Box::new(entry.clone())))], ..News::default() };
-    copy.hear(News { order: Some((4, vec![1])), overall: Some(overall(9, 0)), ..whole(1) });
+    let whole = |id| ListDelta {
+        is_anew: true,
+        lines: vec![(id, RowDelta::Whole(Box::new(entry.clone())))],
+        ..ListDelta::default()
+    };
+    copy.take(ListDelta { order: Some((4, vec![1])), overall: Some(overall(9, 0)), ..whole(1) });
     assert_eq!((copy.line(3), copy.line(4), copy.line(5)), (None, Some(&entry), None));
-    copy.hear(News { order: Some((0, vec![2])), ..whole(2) });
+    copy.take(ListDelta { order: Some((0, vec![2])), ..whole(2) });
     assert_eq!((copy.line(0), copy.line(4), copy.overall.lines()), (Some(&entry), None, 0));
 }
 
