@@ -78,7 +78,7 @@ fn search(query: &Query) -> String {
     ])
 }
 
-/// Those that say something.
+/// The query string of the parameters that are not empty.
 fn parameters(all: &[(&str, &str)]) -> String {
     let mut out = String::new();
     for (name, value) in all.iter().filter(|(_, value)| !value.is_empty()) {

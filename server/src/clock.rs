@@ -8,9 +8,9 @@ use tokio::time::Instant;
 /// The time of one cluster.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {
-    /// Our own.
+    /// The time of this machine.
     Real,
-    /// Another.
+    /// The time of a recording or of a simulated cluster.
     Own(OwnClock),
 }
 

@@ -28,7 +28,7 @@ use serde::{Deserialize, Deserializer};
 /// Looked for where no file is named.
 const USUAL: &str = "rollcast.toml";
 
-/// The file.
+/// `rollcast.toml`, read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

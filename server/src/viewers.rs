@@ -19,7 +19,7 @@ impl Viewers {
         Self(Arc::new(watch::Sender::new(1)))
     }
 
-    /// One more.
+    /// Counts a viewer, until the returned value is dropped.
     #[must_use]
     pub fn enter(&self) -> Viewer {
         self.0.send_modify(|count| *count += 1);

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::Object;
 
-/// Fills an object in.
+/// Sets the fields that the API server sets where a request leaves them out.
 pub fn fill(object: &mut Object) {
     match object {
         Object::Deployment(deployment) => fill_deployment(deployment),

@@ -192,7 +192,7 @@ pub fn plan(world: &mut World, pod: &Pod) {
     world.later(from, to, Task::Kubelet(Key::of(&pod.metadata), number));
 }
 
-/// Does what was planned.
+/// Does the step that was planned for a pod under this number, unless another plan took its place or its node is lost.
 pub fn act(world: &mut World, key: &Key, number: u64) {
     let Some(pod) = world.get::<Pod>(key) else { return };
     let uid = pod.metadata.uid.clone().unwrap_or_default();

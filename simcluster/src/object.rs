@@ -40,7 +40,7 @@ pub trait Kind: Clone + PartialEq {
     fn of(object: &Object) -> Option<&Self>;
     /// This object as the type, to change.
     fn of_mut(object: &mut Object) -> Option<&mut Self>;
-    /// As any object.
+    /// The same as an [`Object`] of whatever type.
     fn into_object(self) -> Object;
 }
 

@@ -83,7 +83,7 @@ impl Store {
         })
     }
 
-    /// Objects as their type.
+    /// All objects of a type, of one namespace or of all.
     pub fn all<'a, K: Kind + 'a>(&'a self, namespace: Option<&'a str>) -> impl Iterator<Item = &'a K> {
         self.list(K::RESOURCE, namespace, None).filter_map(|stored| K::of(&stored.object))
     }

@@ -249,7 +249,7 @@ impl Timeline {
         self.listed.insert((kind, namespace));
     }
 
-    /// Pods of a ReplicaSet.
+    /// How many pods a ReplicaSet controls, by how they count.
     fn counted(&self, set: Uid) -> pod::Counted {
         self.counted.get(&set).copied().unwrap_or_default()
     }

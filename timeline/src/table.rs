@@ -87,7 +87,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// Takes a value out.
+    /// Removes the value of that UID and returns it.
     pub fn remove(&mut self, uid: &Uid) -> Option<V> {
         let place = self.index.remove(&(*uid, LEAST))?;
         self.free.push(place);
@@ -137,7 +137,7 @@ impl Links {
         self.0.range((owner, LEAST)..=(owner, GREATEST)).map(|((_, owned), _)| *owned)
     }
 
-    /// Forgets everything.
+    /// Removes all links.
     pub fn clear(&mut self) {
         self.0.clear();
     }

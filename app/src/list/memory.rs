@@ -81,7 +81,7 @@ impl ListMemory {
         Some(left)
     }
 
-    /// A list is left.
+    /// Keeps what a viewer leaves of a list, for when it is opened again.
     pub fn keep(self, address: String, left: Left) {
         self.lists.try_update_value(|lists| {
             lists.retain(|(known, _)| *known != address);

@@ -27,7 +27,7 @@ const UNREADABLE: &str = "Rollcast was updated, and this page cannot read what i
 
 /// What shows the frames.
 pub trait Screen {
-    /// How the link is.
+    /// Takes how the connection to the server is now.
     fn link(&self, state: LinkState, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask;

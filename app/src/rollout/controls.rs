@@ -51,7 +51,7 @@ impl Controls {
         }
     }
 
-    /// Does something.
+    /// Does something to the screen, once there is one.
     pub fn act(self, act: impl FnOnce(&RolloutScreen)) {
         self.screen.try_with_value(|screen| {
             if let Some(screen) = screen {
@@ -60,7 +60,7 @@ impl Controls {
         });
     }
 
-    /// Goes to a moment.
+    /// Shows a moment of the past.
     pub fn seek(self, to_millis: Millis) {
         self.act(|screen| screen.seek(to_millis));
     }

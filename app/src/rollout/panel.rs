@@ -90,7 +90,7 @@ impl PanelState {
         self.ask(true);
     }
 
-    /// Closes it.
+    /// Closes the panel and gives the focus back.
     pub fn close(self) {
         self.path.set(None);
         self.show(Shown::Nothing);

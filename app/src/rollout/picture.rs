@@ -140,7 +140,7 @@ impl Picture {
         set_if_new(&self.strip, scene.strip);
     }
 
-    /// Shows these ticks.
+    /// Shows these times as ticks of the axis.
     pub fn tick(&self, ticks: &[Millis]) {
         self.ticks.set(keyed(ticks));
     }

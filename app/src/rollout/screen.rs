@@ -271,7 +271,7 @@ impl RolloutScreen {
 }
 
 impl RolloutScreen {
-    /// Moves the axis.
+    /// Moves the time axis and everything drawn along it to the time of this frame.
     fn time_passes(&self, frame: Frame) {
         let (picture, drawn) = (&self.0.picture, &mut *self.0.drawn.borrow_mut());
         picture.tick(&scale::ticks(frame.now_millis, frame.window_millis, frame.width));

@@ -58,7 +58,7 @@ impl RolloutScreen {
         self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));
     }
 
-    /// Back to the present.
+    /// Shows the present again, and follows it.
     pub fn live(&self) {
         self.play(|_, _, _, _| Playback::Live);
     }
@@ -123,7 +123,7 @@ impl RolloutScreen {
         self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
     }
 
-    /// At another speed.
+    /// Plays at another speed.
     pub fn pace(&self, speed: f64) {
         self.0.state.borrow_mut().speed = speed;
         self.play(|playback, clock, live, _| playback.paced(clock, live, speed));

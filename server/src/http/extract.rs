@@ -102,7 +102,7 @@ pub(super) struct Malformed {
 }
 
 impl Malformed {
-    /// What it should be.
+    /// A sentence for people: what was written, and what it should be.
     pub(super) fn why(&self) -> String {
         let should = match self.name.as_str() {
             "at" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",

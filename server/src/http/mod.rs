@@ -28,7 +28,7 @@ use crate::state::Rollcast;
 /// How hard answers are compressed (brotli's and gzip's scale): pages are made while somebody waits.
 const COMPRESSION: i32 = 4;
 
-/// The whole site.
+/// Everything that this server answers, behind one guard.
 pub fn router(rollcast: Arc<Rollcast>) -> Router {
     // Fonts are compressed already, as pictures are.
     let worthwhile = DefaultPredicate::new().and(NotForContentType::const_new("font/"));

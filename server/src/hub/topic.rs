@@ -37,7 +37,7 @@ pub(super) struct Topic {
 /// Whether what is said may wait for its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Haste {
-    /// It may.
+    /// It may wait for its turn.
     None,
     /// What is old is said anew now: something is told next that builds on it.
     Now,

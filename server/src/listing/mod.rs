@@ -66,7 +66,7 @@ struct Changes {
 }
 
 impl Changes {
-    /// Waits for one.
+    /// Waits until one of the watched values changes.
     async fn next(&mut self) {
         async fn any<T>(of: &mut [signal::Receiver<T>]) {
             if of.is_empty() {

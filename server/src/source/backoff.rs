@@ -15,7 +15,7 @@ impl Backoff {
         self.failures
     }
 
-    /// It worked.
+    /// Begins anew with the shortest wait, after something worked.
     pub const fn reset(&mut self) {
         self.failures = 0;
     }

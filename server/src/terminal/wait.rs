@@ -138,7 +138,7 @@ fn print(documents: &[String]) -> std::io::Result<()> {
     }
 }
 
-/// Waits for one.
+/// Waits until the rollout of one Deployment is over or fails.
 async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome> {
     let place = plain(&format!("{}/{name}", origin.namespace()));
     let mut feed = feed::open(origin, name);

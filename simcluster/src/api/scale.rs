@@ -34,7 +34,7 @@ pub fn of(stored: &Stored) -> Value {
     })
 }
 
-/// Gets it.
+/// Answers a GET of the scale subresource.
 pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let found = cluster.with(|world| world.store().existing(target.resource, &target.key()))?;
     Ok(answer::ok(&of(&found)))

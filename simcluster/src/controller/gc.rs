@@ -6,7 +6,7 @@ use crate::object::{Key, Resource};
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::world::{DeleteOptions, Propagation, World};
 
-/// Looks at one object.
+/// Deletes an object whose owners are gone, and lets go of one that waited for its dependents.
 pub fn collect(world: &mut World, resource: Resource, key: &Key) {
     let Some(stored) = world.store.get(resource, key).cloned() else { return };
     let meta = stored.object.meta();

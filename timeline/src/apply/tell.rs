@@ -44,7 +44,7 @@ impl Timeline {
         }
     }
 
-    /// Takes an entry back.
+    /// Takes an entry out of the story of its Deployment.
     pub(super) fn untell(&mut self, deployment: Uid, id: u64) {
         if self.entry(deployment, |entry| entry.id == id).is_some() {
             self.emit(Change::StoryTaken(deployment, id));

@@ -77,7 +77,7 @@ impl Assessment<'_> {
         Some(Way::Undo { to: Some(to).filter(|to| by_itself != Some(to)) })
     }
 
-    /// What shows why.
+    /// The command that shows why, of the object that the first cause names.
     fn show(&self) -> Way {
         let Some(cause) = self.cause() else { return Way::ShowDeployment };
         match cause.evidence.object.split_once(' ') {

@@ -90,12 +90,12 @@ fn is_news(before: Option<Tone>, now: Option<Tone>) -> bool {
     before.is_some() && before != now && matches!(now, Some(Tone::Ok | Tone::Bad))
 }
 
-/// The browser has notifications.
+/// Whether the browser has notifications at all.
 fn is_there() -> bool {
     js_sys::Reflect::has(&window(), &"Notification".into()).unwrap_or(false)
 }
 
-/// The viewer allows them.
+/// Whether the viewer allows them.
 fn is_granted() -> bool {
     Notification::permission() == NotificationPermission::Granted
 }

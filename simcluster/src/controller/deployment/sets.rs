@@ -89,7 +89,7 @@ pub fn sum(sets: &[ReplicaSet], of: impl Fn(&ReplicaSetStatus) -> i32) -> i32 {
     sets.iter().filter_map(|set| set.status.as_ref()).map(of).sum()
 }
 
-/// Available pods of all.
+/// Sum of the available pods of ReplicaSets.
 pub fn available(sets: &[ReplicaSet]) -> i32 {
     sum(sets, |status| status.available_replicas.unwrap_or_default())
 }

@@ -24,7 +24,7 @@ pub(in crate::apply) struct Outage {
 }
 
 impl Timeline {
-    /// A ReplicaSet went.
+    /// Tells that a ReplicaSet was deleted, why, and whether somebody saw it.
     pub(in crate::apply) fn tell_removal(&mut self, at: Millis, uid: Uid, because: RemovedBecause, was_seen: bool) {
         let Some(set) = self.model.replica_sets.get(&uid) else { return };
         let Some(deployment) = set.owner.and_then(|owner| self.model.deployments.get(&owner)) else { return };
