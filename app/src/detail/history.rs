@@ -45,7 +45,25 @@ pub fn spans(past: &[(Millis, Change)], now_millis: Millis) -> Vec<Span> {
             Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(_, reason) => tell(*at, format!("ends: {}", because(*reason))),
-            _ => {}
+            // Not of pods.
+            Change::Deployment(_)
+            | Change::DeploymentNow(..)
+            | Change::DeploymentDeleted(..)
+            | Change::Rollout(..)
+            | Change::Gap(..)
+            | Change::Limits(..)
+            | Change::Mark(..)
+            | Change::Story(..)
+            | Change::StoryTaken(..)
+            | Change::Verdict(..)
+            | Change::Event(..)
+            | Change::ReplicaSet(_)
+            | Change::ReplicaSetNow(..)
+            | Change::ReplicaSetOwner(..)
+            | Change::ReplicaSetRevision(..)
+            | Change::Scale(..)
+            | Change::ReplicaSetRemoved(..)
+            | Change::Forget(..) => {}
         }
     }
     let ends: Vec<Millis> = lines.iter().skip(1).map(|(at, _)| *at).chain([now_millis]).collect();

@@ -74,6 +74,18 @@ pub struct ListedDeployment {
     pub text: String,
 }
 
+impl ListedDeployment {
+    /// A line, and the text in which words are looked for.
+    #[must_use]
+    pub fn new(summary: Summary, labels: BTreeMap<String, String>) -> Self {
+        let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
+        let verdict = &summary.verdict;
+        let fields = [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
+        let text = fields.map(|field| field.to_lowercase()).join("\n");
+        Self { summary, labels, text }
+    }
+}
+
 /// The Deployments of a cluster by namespace and name; read without asking the hub.
 pub type List = Arc<Vec<Arc<ListedDeployment>>>;
 

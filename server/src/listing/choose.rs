@@ -107,18 +107,6 @@ fn rank(group: Group, summary: &Summary) -> Reverse<Millis> {
     Reverse(if group == Group::Calm { 0 } else { summary.since_millis })
 }
 
-impl ListedDeployment {
-    /// With what words are looked for in.
-    #[must_use]
-    pub fn new(summary: Summary, labels: std::collections::BTreeMap<String, String>) -> Self {
-        let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
-        let verdict = &summary.verdict;
-        let fields = [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
-        let text = fields.map(|field| field.to_lowercase()).join("\n");
-        Self { summary, labels, text }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
