@@ -25,4 +25,5 @@ mod rollouts;
 mod scaling;
 mod shown;
 mod stuck;
+mod told;
 mod unseen;
