@@ -193,6 +193,8 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
     assert_eq!((pods(&web), web.timeline.model().replica_sets.len()), (8, 2));
     assert_eq!(forget(&mut web, 100_000, Retention { age_millis: 80_000, ..ALL }), Some(20_000));
     let deployment = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().clone();
+    let known_since = |web: &Web| deployment(web).known_since_millis();
+    assert_eq!([known_since(&web), known_since(&web.first_listed())], [20_000, 40_000]);
     assert_eq!(pods(&web), 8, "they went at the cut, not before");
     assert_eq!(deployment(&web).rollouts.iter().map(|rollout| rollout.revision).collect::<Vec<_>>(), [2]);
     assert_eq!(deployment(&web).rollouts_forgotten, 1);
