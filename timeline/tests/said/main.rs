@@ -8,6 +8,7 @@
 )]
 
 mod causes;
+mod certain;
 mod choice;
 mod counting;
 mod days;
