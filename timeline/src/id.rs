@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn text_survives_both_ways() {
         let text = "6e9c9864-c734-4aeb-a966-7d7a96e2d8f7";
-        assert_eq!(text.parse::<Uid>().unwrap().to_string(), text);
+        let uid = text.parse::<Uid>().unwrap();
+        assert_eq!((uid.to_string(), format!("{uid:?}")), (text.to_owned(), text.to_owned()));
     }
 
     #[test]

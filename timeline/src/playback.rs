@@ -105,6 +105,12 @@ mod tests {
         assert_eq!(playing.settled(60_000.0, 65_000), Playback::Live);
         assert_eq!(still.sought(10_000, 0.0, 10_000), Playback::Live);
         assert_eq!(still.settled(0.0, 3_000), still, "the clock was set back");
+        assert_eq!(playing.moment(6_000.0, 6_001), Some(6_000));
+        assert_eq!(playing.moment(6_000.0, 6_000), None, "that is the present");
+        // What plays goes on playing from where it is put.
+        let sought = playing.sought(1_000, 6_000.0, 11_000);
+        assert_eq!(sought, Playback::Playing { at_millis: 1_000, since: 6_000.0, speed: 2.0 });
+        assert_eq!(playing.sought(11_000, 6_000.0, 11_000), Playback::Live);
     }
 
     #[test]

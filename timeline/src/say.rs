@@ -42,3 +42,26 @@ pub const fn kubectl(verdict: KubectlVerdict) -> &'static str {
         KubectlVerdict::Gone => "not found",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use KubectlVerdict::{AvailabilityPending, Complete, DeadlineExceeded, Gone, NotObserved, OldPending, Updating};
+
+    #[test]
+    fn a_verdict_of_kubectl_says_what_it_waits_for() {
+        let all = [NotObserved, DeadlineExceeded, Updating, OldPending, AvailabilityPending, Complete, Gone];
+        assert_eq!(
+            all.map(kubectl),
+            [
+                "waiting for the spec to be observed",
+                "failed: progress deadline exceeded",
+                "waiting for new replicas to be updated",
+                "waiting for old replicas to terminate",
+                "waiting for updated replicas to be available",
+                "successfully rolled out",
+                "not found"
+            ]
+        );
+    }
+}

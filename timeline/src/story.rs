@@ -353,3 +353,17 @@ pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
     let all = deployment.story.iter().cloned().chain(deployment.kept_since_millis.map(not_kept)).collect();
     order::by(all, |entry: &Entry| (entry.at_millis, (entry.what.kind() as u128) << 64 | u128::from(entry.id)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::LineKind::{Bad, Done, Event, Outside, Revision, Step, Unknown};
+    use super::*;
+
+    #[test]
+    fn kinds_of_lines_have_names_and_what_controllers_do_does_not_stand_out() {
+        let all = [Revision, Step, Outside, Done, Bad, Event, Unknown];
+        assert_eq!(all.map(LineKind::name).join(" "), "revision step outside done bad event unknown");
+        let plain: Vec<LineKind> = all.into_iter().filter(|kind| !kind.stands_out()).collect();
+        assert_eq!(plain, [Step, Unknown]);
+    }
+}

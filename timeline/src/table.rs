@@ -151,10 +151,12 @@ mod tests {
     fn a_table_is_an_ordered_map() {
         let uid = Uid::from_bits;
         let mut table = Table::default();
+        assert!(table.is_empty());
         for number in [3u128, 1, 2] {
             table.insert(uid(number), number);
         }
         table.insert(uid(2), 20);
+        assert!(!table.is_empty());
         assert_eq!(table.values().copied().collect::<Vec<_>>(), [1, 20, 3]);
         assert_eq!((table.remove(&uid(1)), table.remove(&uid(1)), table.len()), (Some(1), None, 2));
         table.insert(uid(4), 4);

@@ -4,7 +4,7 @@ use super::Timeline;
 use crate::budget;
 use crate::fact::{DeploymentFact, Kind, Seen};
 use crate::model::{Deployment, DeploymentNow, Mark, MarkKind, Rollout};
-use crate::story::Happening;
+use crate::story::{Entry, Happening};
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Change, Millis, Uid, order, rollout};
 
@@ -32,6 +32,7 @@ impl Timeline {
             spec: fact.spec,
             status: fact.status,
         };
+        let had_passed = self.model.deployments.get(&uid).is_some_and(has_passed);
         match self.model.deployments.get(&uid) {
             None => {
                 let from_first_list =
@@ -75,7 +76,8 @@ impl Timeline {
         self.note_verdict(at, uid, verdict);
         let was_seen = seen != Seen::InList;
         self.start_rollout(at, uid, &now, was_seen);
-        self.follow_rollout(at, uid, &now, verdict, was_seen);
+        self.follow_rollout(at, uid, verdict, was_seen);
+        self.tell_deadline(at, uid, had_passed);
     }
 
     pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {
@@ -185,10 +187,23 @@ impl Timeline {
         }
     }
 
-    fn follow_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, verdict: KubectlVerdict, was_seen: bool) {
+    /// A deadline of the last rollout passed: told once, when it passes.
+    fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool) {
+        let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
+            return;
+        };
+        let Some(revision) = deployment.rollouts.last().map(|rollout| rollout.revision) else { return };
+        let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
+        if !had_passed && self.entry(uid, is_it).is_none() {
+            self.tell(uid, at, Happening::Deadline { revision });
+        }
+    }
+
+    fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
+        let Some(available) = self.model.deployments.get(&uid).map(|known| known.now.status.available) else { return };
         let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
         self.change_open_rollout(uid, |rollout| {
-            rollout.min_available = rollout.min_available.min(now.status.available);
+            rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete {
                 rollout.completed_millis = Some(at);
             }
@@ -206,10 +221,6 @@ impl Timeline {
         {
             let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
             self.tell(uid, at, Happening::Completed { revision, took_millis });
-        }
-        let is_its_own = !after.has_deadline_of_before(now);
-        if is_its_own && after.deadline_exceeded_millis != before.deadline_exceeded_millis {
-            self.tell(uid, at, Happening::Deadline { revision });
         }
     }
 
@@ -251,6 +262,13 @@ impl Timeline {
             (live + counted.live, going + counted.going)
         })
     }
+}
+
+/// The deadline of the last rollout passed, not of one before: it is under way, and Kubernetes says so.
+fn has_passed(deployment: &Deployment) -> bool {
+    let is_own = |rollout: &Rollout| rollout.is_open() && !rollout.has_deadline_of_before(&deployment.now);
+    verdict::kubectl(&deployment.now) == KubectlVerdict::DeadlineExceeded
+        && deployment.rollouts.last().is_some_and(is_own)
 }
 
 fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {

@@ -58,6 +58,12 @@ fn a_life_is_states_with_their_beginnings_and_equal_neighbours_are_one() {
     ];
     assert_eq!(states(&web, 100), expected);
     let pod = known(&web, 100).unwrap();
+    assert_eq!(timeline::say::pod(pod), "gone");
+    let before = web.timeline.model().as_of(WEB, 20_000).pods.get(&Uid::from_bits(100)).map(timeline::say::pod);
+    assert_eq!(before.as_deref(), Some("running, not ready"));
+    let mut late = Web::live(1);
+    late.pod(100, unready);
+    assert_eq!(timeline::say::pod(known(&late, 100).unwrap()), "running, not ready (ContainersNotReady)");
     assert_eq!((pod.first_seen_millis(), pod.since_millis()), (0, 31_000));
     assert_eq!((pod.ended_millis(), pod.gone_millis()), (Some(30_000), Some(31_000)));
     let active = [-1, 0, 29_999, 30_000, 40_000].map(|at| pod.is_active_at(at));

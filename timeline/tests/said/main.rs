@@ -8,6 +8,7 @@
 )]
 
 mod causes;
+mod certain;
 mod choice;
 mod counting;
 mod days;
@@ -25,4 +26,5 @@ mod rollouts;
 mod scaling;
 mod shown;
 mod stuck;
+mod told;
 mod unseen;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
-use timeline::fact::ConditionStatus;
+use timeline::fact::{ConditionStatus, Phase};
 use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
 use timeline::phase::PodState;
@@ -41,8 +41,9 @@ fn day(mut look: impl FnMut(&Web)) -> Web {
     step(&mut web, 33, &Web::report);
     step(&mut web, 34, &|web| web.delete_set(2));
     step(&mut web, 35, &|web| web.pod(200, unready));
-    step(&mut web, 36, &|web| web.deployment(|deployment| deployment.spec.paused = true));
-    step(&mut web, 37, &Web::delete_deployment);
+    step(&mut web, 36, &|web| web.pod(202, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into())));
+    step(&mut web, 37, &|web| web.deployment(|deployment| deployment.spec.paused = true));
+    step(&mut web, 38, &Web::delete_deployment);
     web
 }
 
@@ -136,6 +137,13 @@ fn reasons_of_another_time_are_not_shown_in_the_past() {
     });
     let reason = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().now.reason.clone();
     assert_eq!([reason(9_999), reason(10_000)], ["", "ContainersNotReady"]);
+    // Released and adopted in one instant it is owned.
+    let mut web = Web::live(1);
+    web.now = 10_000;
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+    let owner = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
+    assert_eq!([owner(9_999), owner(10_000)], [Some(Uid::from_bits(2)); 2]);
     // Gaps that were not over yet are not known of.
     let mut web = Web::live(1);
     web.now = 50_000;
@@ -193,6 +201,8 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
     assert_eq!((pods(&web), web.timeline.model().replica_sets.len()), (8, 2));
     assert_eq!(forget(&mut web, 100_000, Retention { age_millis: 80_000, ..ALL }), Some(20_000));
     let deployment = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().clone();
+    let known_since = |web: &Web| deployment(web).known_since_millis();
+    assert_eq!([known_since(&web), known_since(&web.first_listed())], [20_000, 40_000]);
     assert_eq!(pods(&web), 8, "they went at the cut, not before");
     assert_eq!(deployment(&web).rollouts.iter().map(|rollout| rollout.revision).collect::<Vec<_>>(), [2]);
     assert_eq!(deployment(&web).rollouts_forgotten, 1);

@@ -77,6 +77,23 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
     });
     assert_eq!(web.lines(LineKind::Bad).len(), 1, "{:#?}", web.told());
     assert!(!web.verdict().contains("stuck"), "{}", web.verdict());
+    // One of its own that passes later is told of it, once.
+    for (now, reason) in [
+        (800_000, "ReplicaSetUpdated"),
+        (1_400_000, "ProgressDeadlineExceeded"),
+        (1_401_000, "ProgressDeadlineExceeded"),
+        (1_402_000, "ReplicaSetUpdated"),
+        (2_100_000, "ProgressDeadlineExceeded"),
+    ] {
+        web.now = now;
+        let mut told = condition(ConditionStatus::False, reason, "");
+        told.last_update_millis = Some(now - 500);
+        web.deployment(|deployment| deployment.status.progressing = Some(told));
+    }
+    assert!(web.verdict().starts_with("[Deadline exceeded]"), "{}", web.verdict());
+    let told = web.lines(LineKind::Bad);
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert!(told[1].starts_with("Progress deadline passed for revision 3."), "{told:#?}");
 }
 
 #[test]

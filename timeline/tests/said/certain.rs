@@ -1,0 +1,133 @@
+//! What is certain at once, and what is given time: by what the kubelet, the API server and Events say.
+
+use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, PodFact};
+use timeline::{Fact, Uid};
+
+/// Revision 2 replaces revision 1; its only pod so far is changed, and nothing lasts yet.
+fn rolling(change: impl FnOnce(&mut PodFact)) -> Web {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, change);
+    web.now = 21_000;
+    web
+}
+
+fn is_failing(web: &Web) -> bool {
+    web.verdict().starts_with("[Failing]")
+}
+
+fn event(web: &mut Web, uid: u128, kind: &str, name: &str, reason: &str, message: &str) {
+    let fact = EventFact {
+        uid: Uid::from_bits(uid),
+        about: Uid::from_bits(if kind == "Pod" { 200 } else { 1 }),
+        about_kind: kind.into(),
+        about_name: name.into(),
+        reason: reason.into(),
+        message: message.into(),
+        is_warning: true,
+        count: 1,
+        last_millis: None,
+    };
+    web.timeline.apply(web.now, Fact::Event(Box::new(fact)));
+}
+
+#[test]
+fn an_event_about_the_pods_failure_tells_why_its_image_cannot_be_pulled() {
+    let said = |events: &[(&str, &str, &str, &str)]| {
+        let mut web =
+            rolling(|pod| pod.containers[0].state = Some(waiting("ImagePullBackOff", "Back-off pulling image")));
+        for (uid, (kind, name, reason, message)) in (900..).zip(events) {
+            event(&mut web, uid, kind, name, reason, message);
+        }
+        web.view().reasons.swap_remove(0).sentence
+    };
+    let unknown = "Image web:v2 cannot be pulled: ImagePullBackOff (pod p0200).";
+    let not_found = "Image web:v2 cannot be pulled: not found (pod p0200).";
+    let denied = "Image web:v2 cannot be pulled: access denied (pod p0200).";
+    let mine = "web-3-p0200";
+    assert_eq!(said(&[]), unknown);
+    assert_eq!(said(&[("Pod", mine, "Failed", "manifest unknown")]), not_found);
+    assert_eq!(said(&[("Pod", mine, "BackOff", "manifest unknown")]), unknown, "no failure");
+    assert_eq!(said(&[("Pod", "web-3-other", "Failed", "manifest unknown")]), unknown, "another pod");
+    assert_eq!(said(&[("Deployment", mine, "Failed", "manifest unknown")]), unknown, "no pod");
+    // The last one counts.
+    let both = [("Pod", mine, "Failed", "unauthorized"), ("Pod", mine, "Failed", "not found")];
+    assert_eq!(said(&both), not_found);
+    assert_eq!(said(&[both[1], both[0]]), denied);
+}
+
+#[test]
+fn a_crash_is_certain_from_the_second_restart_on_where_it_is_news() {
+    assert!(!is_failing(&rolling(crashing(1))));
+    assert!(is_failing(&rolling(crashing(2))));
+    // A pod that ran for days: its restarts are no news, unless it crashes now.
+    let old = |state: ContainerState| {
+        let mut web = Web::live(3);
+        web.now = 20_000;
+        web.pod(100, |pod| {
+            crashing(7)(pod);
+            pod.containers[0].state = Some(state);
+        });
+        web.report();
+        web.verdict()
+    };
+    let ended = ContainerState::Terminated { exit_code: 1, reason: "Error".into(), message: String::new() };
+    assert_eq!(old(ended), "[Recovering] Revision 1: 2 of 3 available.");
+    let crash = "[Degraded] Revision 1 has 2 of 3 available: containers crash with exit code 1.";
+    assert_eq!(old(waiting("CrashLoopBackOff", "")), crash);
+}
+
+#[test]
+fn nothing_is_certain_of_pods_whose_template_was_edited_since() {
+    let states = [
+        waiting("ErrImagePull", "not found"),
+        waiting("CreateContainerConfigError", "no secret"),
+        waiting("CrashLoopBackOff", ""),
+    ];
+    for state in states {
+        let mut web = rolling(|pod| {
+            crashing(5)(pod);
+            pod.containers[0].state = Some(state);
+        });
+        assert!(is_failing(&web), "{}", web.verdict());
+        web.edit("v3");
+        assert!(!is_failing(&web), "{}", web.verdict());
+        next_revision(&mut web, 3, [1, 0]);
+        assert!(!is_failing(&web), "{}", web.verdict());
+    }
+}
+
+#[test]
+fn what_the_api_server_decided_is_certain_whatever_makes_room() {
+    let refused = |message: &'static str| {
+        let mut web = Web::replacing();
+        web.deployment(|deployment| {
+            deployment.status.replica_failure = Some(condition(ConditionStatus::True, "FailedCreate", message));
+        });
+        web.now = 21_000;
+        web
+    };
+    let is_certain = |message: &'static str, change: &dyn Fn(&mut Web)| {
+        let mut web = refused(message);
+        change(&mut web);
+        is_failing(&web)
+    };
+    let nothing: &dyn Fn(&mut Web) = &|_| {};
+    let going: &dyn Fn(&mut Web) = &|web| web.kill_pod(100);
+    let let_go_of: &dyn Fn(&mut Web) = &|web| web.set(2, |set| set.counts.desired = 2);
+    let may_go: &dyn Fn(&mut Web) = &|web| {
+        web.deployment(|deployment| deployment.spec.replicas = 2);
+    };
+    let quota = "exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3";
+    for message in ["the webhook denied the request: no", "is forbidden: no", "the pod is invalid: no"] {
+        for change in [nothing, going, let_go_of, may_go] {
+            assert!(is_certain(message, change), "{message}");
+        }
+    }
+    assert!(is_certain(quota, nothing));
+    for change in [going, let_go_of, may_go] {
+        assert!(!is_certain(quota, change), "that leaves room");
+    }
+    // An API server that is busy decides nothing.
+    assert!(!is_certain("context deadline exceeded", nothing));
+}

@@ -1,0 +1,345 @@
+//! The story: what is told of steps, pods, ReplicaSets and Deployments, and what is told together.
+
+use crate::made::{SECOND, WEB, Web, condition, image, next_revision, ready, set};
+use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, ReplicaSetFact, Seen};
+use timeline::story::{self, LineKind};
+use timeline::{Fact, Millis, Uid};
+
+/// "seconds text" of everything that is told after that time.
+fn since(web: &Web, from: Millis) -> Vec<String> {
+    let lines = story::story(web.timeline.model(), WEB).into_iter().filter(|line| line.at_millis >= from);
+    lines.map(|line| format!("{} {}", line.at_millis, line.text)).collect()
+}
+
+#[test]
+fn steps_of_one_instant_are_one_and_later_ones_are_not() {
+    let steps = |after: Millis| {
+        let mut web = Web::replacing();
+        web.now = 30_000;
+        web.set(SECOND, |set| set.counts.desired = 2);
+        web.now += after;
+        web.set(2, |set| set.counts.desired = 2);
+        since(&web, 30_000).len()
+    };
+    assert_eq!([steps(0), steps(60), steps(61)], [1, 1, 2]);
+    // Up and down again is not one step, nor is one that begins elsewhere.
+    let mut web = Web::replacing();
+    web.now = 30_000;
+    web.set(SECOND, |set| set.counts.desired = 2);
+    web.set(SECOND, |set| set.counts.desired = 3);
+    web.set(SECOND, |set| set.counts.desired = 1);
+    assert_eq!(
+        since(&web, 30_000),
+        [
+            "30000 Revision 2 up 1 → 3: 6 in total, above the ceiling of 4: a ReplicaSet was scaled manually.",
+            "30000 Revision 2 down 3 → 1: at least 3 must stay available."
+        ]
+    );
+}
+
+#[test]
+fn a_long_staircase_is_folded_after_two_steps() {
+    let mut web = Web::live(6);
+    web.now = 20_000;
+    next_revision(&mut web, 2, [1, 6]);
+    let mut told = Vec::new();
+    for step in 1..6 {
+        web.now += 1_000;
+        web.set(2, |set| set.counts.desired = 6 - step);
+        web.set(SECOND, |set| set.counts.desired = 1 + step);
+        told.push(since(&web, 20_500).len());
+    }
+    assert_eq!(told, [1, 2, 3, 4, 4], "the last one may go on");
+    web.now += 1_000;
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(
+        since(&web, 20_500),
+        [
+            "21000 Revision 1 down 6 → 5, revision 2 up 1 → 2: 7 of at most 8, at least 5 available.",
+            "22000 Revision 1 down 5 → 4, revision 2 up 2 → 3: 7 of at most 8, at least 5 available.",
+            "25000 … and so on: revision 2 to 6 and revision 1 to 1, in 3 more steps.",
+            "26000 Paused: changes of the template wait until the rollout is resumed."
+        ]
+    );
+    // What differs is told on its own.
+    web.now += 1_000;
+    web.set(2, |set| set.counts.desired = 0);
+    assert_eq!(since(&web, 27_000), ["27000 Revision 1 down 1 → 0: at least 5 must stay available."]);
+}
+
+#[test]
+fn a_scaling_is_told_with_the_replicas_that_it_is_of_whichever_comes_first() {
+    let scaled = |replicas_at: Millis, step_at: Millis| {
+        let mut web = Web::live(3);
+        let mut facts = [(replicas_at, true), (step_at, false)];
+        facts.sort_unstable();
+        for (at, is_replicas) in facts {
+            web.now = 60_000 + at;
+            if is_replicas {
+                web.deployment(|deployment| deployment.spec.replicas = 5);
+            } else {
+                web.set(2, |set| (set.counts.desired, set.desired_replicas, set.max_replicas) = (5, Some(5), Some(7)));
+            }
+        }
+        since(&web, 60_000)
+    };
+    let together = |at: Millis| vec![format!("{} Scaled 3 → 5 (not a rollout).", 60_000 + at)];
+    assert_eq!(scaled(0, 0), together(0));
+    assert_eq!(scaled(0, 2_000), together(0));
+    assert_eq!(scaled(2_000, 0), together(0));
+    assert_eq!(
+        scaled(0, 2_001),
+        ["60000 Replicas changed 3 → 5 (not a rollout).", "62001 Scaled, not a rollout: revision 1 3 → 5."]
+    );
+    assert_eq!(
+        scaled(2_001, 0),
+        ["60000 Scaled, not a rollout: revision 1 3 → 5.", "62001 Replicas changed 3 → 5 (not a rollout)."]
+    );
+}
+
+#[test]
+fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
+    let failed = |apart: Millis| {
+        let mut web = Web::live(3);
+        for number in 0..3 {
+            web.now = 60_000 + number * apart;
+            web.pod(100 + number as u128, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
+        }
+        since(&web, 60_000)
+    };
+    assert_eq!(failed(60_000), ["60000 3 pods failed: OutOfcpu; the revision stays 1."]);
+    assert_eq!(failed(60_001).len(), 3);
+    // For other reasons, or of another revision, on their own.
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
+    web.pod(101, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfmemory".into()));
+    next_revision(&mut web, 2, [1, 3]);
+    web.now = 61_000;
+    web.pod(102, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
+    let told: Vec<String> = since(&web, 60_000).into_iter().filter(|line| line.contains("failed")).collect();
+    assert_eq!(
+        told,
+        [
+            "60000 Pod p0100 failed: OutOfcpu; the revision stays 1.",
+            "60000 Pod p0101 failed: OutOfmemory; the revision stays 1.",
+            "61000 Pod p0102 failed: OutOfcpu; the revision stays 2."
+        ]
+    );
+}
+
+/// One of two pods is deleted from outside; another one is made so much later, and is available 4 s after the first went.
+fn replaced(after: Millis) -> Vec<String> {
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.kill_pod(100);
+    web.now += after;
+    web.add_pod(102, 2, |_| {});
+    web.now += 4_000 - after.min(4_000);
+    web.pod(102, ready);
+    web.now = 70_000;
+    web.delete_pod(100);
+    since(&web, 60_000)
+}
+
+#[test]
+fn a_replacement_is_one_that_is_made_within_five_seconds() {
+    let killed = "60000 Pod p0100 deleted manually; the revision stays 1.";
+    assert_eq!(
+        replaced(0),
+        [format!("{killed} Replacement: p0102, available after 4.0 s; the old one drained 6.0 s more.")]
+    );
+    assert_eq!(
+        replaced(5_000),
+        [format!("{killed} Replacement: p0102, available after 5.0 s; the old one drained 5.0 s more.")]
+    );
+    assert_eq!(replaced(5_001).len(), 1);
+    assert!(!replaced(5_001)[0].contains("Replacement"), "{:?}", replaced(5_001));
+}
+
+#[test]
+fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.kill_pod(100);
+    web.kill_pod(101);
+    (102..104).for_each(|pod| web.add_pod(pod, 2, |_| {}));
+    web.now = 61_000;
+    web.pod(102, ready);
+    web.now = 62_000;
+    web.pod(103, ready);
+    let told = since(&web, 60_000);
+    assert!(
+        told[0].contains("Pod p0100") && told[0].contains("Replacement: p0102, available after 1.0 s"),
+        "{told:#?}"
+    );
+    assert!(
+        told[1].contains("Pod p0101") && told[1].contains("Replacement: p0103, available after 2.0 s"),
+        "{told:#?}"
+    );
+    // One that a list tells of is not known to be made for it.
+    let mut web = Web::live(1);
+    web.now = 60_000;
+    web.kill_pod(100);
+    let made = crate::made::pod(102, 2, "web-2-p0102");
+    web.timeline.apply(60_500, Fact::Pod(Box::new(made), Seen::InList));
+    assert!(!since(&web, 60_000)[0].contains("Replacement"));
+}
+
+#[test]
+fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again() {
+    let deleted = |again_after: Millis, ready_after: Millis| {
+        let mut web = Web::live(2);
+        let again = ReplicaSetFact { meta: crate::made::meta(12, "web-1", Some(1)), ..web.replica_set(2) };
+        web.now = 60_000;
+        web.delete_set(2);
+        web.now += again_after;
+        web.add_set(12, again);
+        (100..102).for_each(|pod| web.kill_pod(pod));
+        web.now = 60_000 + ready_after;
+        web.add_ready_pod(102, 12);
+        since(&web, 60_000).into_iter().find(|line| line.contains("deleted manually")).unwrap()
+    };
+    assert_eq!(
+        deleted(100, 5_100),
+        "60000 ReplicaSet 1 deleted manually, created again at once; 5.0 s with nothing available."
+    );
+    assert_eq!(
+        deleted(3_000, 5_000),
+        "60000 ReplicaSet 1 deleted manually, created again after 3.0 s; 2.0 s with nothing available."
+    );
+    // It goes on while it lasts, however long.
+    assert_eq!(
+        deleted(100, 90_100),
+        "60000 ReplicaSet 1 deleted manually, created again at once; 1 min 30 s with nothing available."
+    );
+    // What goes down half a minute later has another cause.
+    assert_eq!(deleted(30_001, 40_000), "60000 ReplicaSet 1 deleted manually, created again after 30 s.");
+    assert_eq!(
+        deleted(30_000, 40_000),
+        "60000 ReplicaSet 1 deleted manually, created again after 30 s; 10 s with nothing available."
+    );
+}
+
+#[test]
+fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
+    let gone = |limit: u32, change: fn(&mut Web)| {
+        let mut web = Web::replaced();
+        web.report();
+        web.now = 60_000;
+        web.deployment(|deployment| deployment.spec.revision_history_limit = limit);
+        change(&mut web);
+        web.delete_set(2);
+        since(&web, 60_000)
+    };
+    assert_eq!(gone(0, |_| {}), ["60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 0)."]);
+    assert_eq!(gone(1, |_| {}), ["60000 ReplicaSet 1 deleted manually."]);
+    assert_eq!(gone(0, |web| web.set(2, |set| set.counts.replicas = 1)), ["60000 ReplicaSet 1 deleted manually."]);
+    assert_eq!(gone(0, |web| web.set(2, |set| set.revision = Some(2))), ["60000 ReplicaSet 1 deleted manually."]);
+}
+
+#[test]
+fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
+    // The Deployment's annotation comes first; its ReplicaSet says a moment later that it is a rollback, and why.
+    let mut web = Web::replaced();
+    web.report();
+    web.now = 60_000;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        (deployment.revision, deployment.spec.images) = (Some(3), image("v1"));
+    });
+    assert_eq!(since(&web, 60_000), ["60000 Revision 3 starts: image web:v1."]);
+    web.now = 60_500;
+    web.set(2, |set| (set.revision, set.change_cause) = (Some(3), Some("back".into())));
+    assert_eq!(since(&web, 60_000), ["60000 Rolled back to revision 1, now 3: image web:v1. Change-cause: back."]);
+    // A change-cause of the revision before is none.
+    let mut web = Web::live(1);
+    web.set(2, |set| set.change_cause = Some("same".into()));
+    web.now = 60_000;
+    let mut second = set(SECOND, 2, 1, 0);
+    second.change_cause = Some("same".into());
+    web.add_set(SECOND, second);
+    web.deployment(|deployment| (deployment.revision, deployment.spec.images) = (Some(2), image("v2")));
+    assert_eq!(web.lines(LineKind::Revision)[1], "Revision 2 starts: image web:v2.");
+    assert_eq!(web.lines(LineKind::Revision)[0], "Revision 1 is created with image web:v1. Change-cause: same.");
+}
+
+#[test]
+fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
+    let gap = |since_millis: Millis| {
+        let mut web = Web::live(1);
+        web.now = 60_000;
+        web.listed(Kind::Pod, Some(since_millis));
+        since(&web, 6_000)
+    };
+    assert_eq!(gap(59_001), Vec::<String>::new());
+    assert_eq!(gap(59_000), ["60000 Not observed for 1.0 s: what happened in between is not known."]);
+    // Events illustrate only.
+    let mut web = Web::live(1);
+    web.now = 60_000;
+    web.listed(Kind::Event, Some(30_000));
+    assert_eq!(since(&web, 6_000), Vec::<String>::new());
+    // Lists of several kinds tell of the same gap, or of more of it.
+    web.listed(Kind::Pod, Some(40_000));
+    web.now = 61_000;
+    web.listed(Kind::ReplicaSet, Some(30_000));
+    assert_eq!(since(&web, 6_000), ["61000 Not observed for 31 s: what happened in between is not known."]);
+    // Nobody looked before it was made: that is no gap of it.
+    let mut web = Web::live(1);
+    web.now = 61_000;
+    web.listed(Kind::Pod, Some(-9_000));
+    assert_eq!(since(&web, 6_000), ["61000 Not observed for 1 min 1 s: what happened in between is not known."]);
+}
+
+#[test]
+fn events_of_one_reason_are_one_line_at_their_own_last_time() {
+    let mut web = Web::live(1);
+    let event = |uid: u128, at: Option<Millis>, message: &str, count: u32, is_warning: bool| {
+        Fact::Event(Box::new(EventFact {
+            uid: Uid::from_bits(uid),
+            about: Uid::from_bits(100),
+            about_kind: "Pod".into(),
+            about_name: "web-2-p0100".into(),
+            reason: "Unhealthy".into(),
+            message: message.into(),
+            is_warning,
+            count,
+            last_millis: at,
+        }))
+    };
+    web.timeline.apply(60_000, event(900, None, "normal", 9, false));
+    assert_eq!(since(&web, 6_000), Vec::<String>::new(), "objects tell it better");
+    web.timeline.apply(60_000, event(901, Some(50_000), "one", 1, true));
+    web.timeline.apply(61_000, event(902, Some(55_000), "two", 2, true));
+    assert_eq!(since(&web, 6_000), ["55000 Event Unhealthy on Pod p0100 (3 times): two."]);
+    // One that was earlier adds to the count and keeps the words.
+    web.timeline.apply(62_000, event(903, Some(52_000), "earlier", 1, true));
+    assert_eq!(since(&web, 6_000), ["55000 Event Unhealthy on Pod p0100 (4 times): two."]);
+    // A clock that is ahead tells of no future; the same again tells nothing.
+    web.timeline.apply(63_000, event(904, Some(99_000), "ahead", 1, true));
+    assert_eq!(web.timeline.apply(64_000, event(904, Some(99_000), "ahead", 1, true)), Vec::new());
+    assert_eq!(since(&web, 6_000), ["63000 Event Unhealthy on Pod p0100 (5 times): ahead."]);
+    // Those about objects that are not known yet wait for them.
+    web.timeline.apply(65_000, event(905, Some(65_000), "other", 1, true));
+    let mut early = Web::made(0);
+    early.timeline.apply(1_000, event(905, None, "before its pod", 1, true));
+    assert_eq!(early.lines(LineKind::Event), Vec::<String>::new());
+    early.add_pod(100, 2, |_| {});
+    assert_eq!(early.lines(LineKind::Event), ["Event Unhealthy on Pod p0100: before its pod."]);
+}
+
+#[test]
+fn a_deadline_that_passes_is_told_once_per_rollout() {
+    let mut web = Web::replacing();
+    web.now = 60_000;
+    let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
+    web.deployment(|deployment| deployment.status.progressing = passed());
+    web.now = 61_000;
+    web.deployment(|deployment| deployment.status.ready = 2);
+    assert_eq!(
+        since(&web, 60_000),
+        ["60000 Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself."]
+    );
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap().clone();
+    assert_eq!((rollout.deadline_exceeded_millis, rollout.is_open()), (Some(60_000), true));
+}
