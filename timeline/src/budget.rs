@@ -68,7 +68,7 @@ pub struct Sums {
     /// Pods of the others that are there, those that terminate included, those that ended not (`oldPodsRunning` in `recreate.go`).
     pub old_pods: u32,
     /// Sum of `spec.replicas`.
-    pub asked: u32,
+    pub desired: u32,
     /// Sum of `status.availableReplicas`.
     pub available: u32,
 }
@@ -93,7 +93,7 @@ impl Sums {
         let mut sums = Self::default();
         for set in sets {
             let (counts, there) = counts(set);
-            sums.asked = sums.asked.saturating_add(counts.desired);
+            sums.desired = sums.desired.saturating_add(counts.desired);
             sums.available = sums.available.saturating_add(counts.available);
             if Some(set.uid) == new {
                 sums.new = Some(counts);
@@ -122,7 +122,7 @@ impl Sums {
 
     /// Replicas that the old ReplicaSets still ask for.
     #[must_use]
-    pub fn old_asked(&self) -> u32 {
+    pub fn old_desired(&self) -> u32 {
         self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.desired))
     }
 }
@@ -166,7 +166,7 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if spec.paused {
         return if is_spread(spec, sums) { Next::Paused } else { Next::Spread };
     }
-    let old = sums.old_asked();
+    let old = sums.old_desired();
     if spec.strategy == Strategy::Recreate {
         if old > 0 {
             return Next::RemoveOld { unhealthy: 0, healthy: old };
@@ -188,7 +188,7 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if new.desired > spec.replicas {
         return Next::RemoveNew(new.desired - spec.replicas);
     }
-    let add = (spec.replicas - new.desired).min(limits.ceiling.saturating_sub(sums.asked));
+    let add = (spec.replicas - new.desired).min(limits.ceiling.saturating_sub(sums.desired));
     if add > 0 {
         return Next::AddNew(add);
     }
@@ -197,7 +197,8 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     }
     let missing = new.desired.saturating_sub(new.available);
     // Signed: a ReplicaSet that was just scaled down may report more available pods than it asks for.
-    let budget = i64::from(sums.asked) - i64::from(limits.floor) - (i64::from(new.desired) - i64::from(new.available));
+    let budget =
+        i64::from(sums.desired) - i64::from(limits.floor) - (i64::from(new.desired) - i64::from(new.available));
     if budget <= 0 {
         return Next::WaitForNew { missing, needed: u32::try_from(1 - budget).unwrap_or(u32::MAX) };
     }
@@ -221,9 +222,9 @@ fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
     match (active.next(), active.next(), sums.new) {
         (None, ..) => n == 0 || (sums.new.is_none() && sums.old.is_empty()),
         (Some(only), None, _) => only.desired == n,
-        (.., Some(new)) if new.desired == n && new.available == n => sums.old_asked() == 0,
+        (.., Some(new)) if new.desired == n && new.available == n => sums.old_desired() == 0,
         _ if spec.strategy == Strategy::Recreate => true,
-        _ => sums.asked == if n == 0 { 0 } else { limits(spec).ceiling },
+        _ => sums.desired == if n == 0 { 0 } else { limits(spec).ceiling },
     }
 }
 

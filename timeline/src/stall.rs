@@ -253,7 +253,7 @@ impl Situation<'_> {
         let spec = &self.deployment.now.spec;
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
-            && self.sums.old_asked() > 0
+            && self.sums.old_desired() > 0
             && matches!(self.next, Next::WaitForNew { .. } | Next::AddNew(_))
             && self.sums.available <= self.limits.floor;
         is_blocked.then(|| fault(CauseKind::Deadlock, 0, cannot_add.evidence.clone()))

@@ -253,9 +253,9 @@ impl<'m> Assessment<'m> {
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
         let counts = if sees_pods {
-            counts(model, deployment, current, sums.asked)
+            counts(model, deployment, current, sums.desired)
         } else {
-            reported(model, deployment, current, sums.asked)
+            reported(model, deployment, current, sums.desired)
         };
         let owed = if sees_pods { owed(model, deployment) } else { (0, 0) };
         let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
@@ -304,7 +304,7 @@ impl<'m> Assessment<'m> {
     #[must_use]
     pub fn is_ahead(&self) -> bool {
         let mut sets = self.model.owned_sets(self.deployment.uid);
-        sets.any(|set| set.now.max_replicas.is_some_and(|most| most >= self.counts.asked))
+        sets.any(|set| set.now.max_replicas.is_some_and(|most| most >= self.counts.desired))
     }
 
     /// The Deployment that bore the name before this one.
@@ -329,7 +329,7 @@ impl<'m> Assessment<'m> {
     }
 
     fn hold(&self) -> Hold {
-        let has_next = self.sums.old_asked() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
+        let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
         match self.next {
             _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,
             // Old pods that were let go of count until they are asked to go.
@@ -364,7 +364,7 @@ impl<'m> Assessment<'m> {
     /// The ceiling and the floor of the budget are both reached.
     #[must_use]
     pub const fn at_limits(&self) -> bool {
-        self.counts.asked >= self.limits.ceiling && self.counts.available <= self.limits.floor
+        self.counts.desired >= self.limits.ceiling && self.counts.available <= self.limits.floor
     }
 }
 

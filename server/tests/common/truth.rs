@@ -188,13 +188,13 @@ impl Truth {
         found: &mut Vec<String>,
     ) {
         let counts = view.counts;
-        let said = [counts.available, counts.new_available, counts.not_yet, counts.terminating, counts.asked];
+        let said = [counts.available, counts.new_available, counts.not_yet, counts.terminating, counts.desired];
         let ours = [counted.available, counted.new_available, counted.not_yet, counted.terminating, counted.desired];
         if said != ours {
             found.push(format!("counts {said:?} instead of {ours:?}"));
         }
         let bands = view.sets.iter().fold((0, 0), |(d, a), set| (d + set.desired, a + set.available));
-        if bands != (counts.asked, counts.available) {
+        if bands != (counts.desired, counts.available) {
             found.push(format!("bands together {bands:?}, verdict {counts:?}"));
         }
         let strip = steps::steps(&model.counted_pods(deployment.uid), |_, state| layer(state), clock.millis);

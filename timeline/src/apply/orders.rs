@@ -23,7 +23,7 @@ pub(super) fn is_later(version: Option<Version>, than: Option<Version>) -> bool 
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     /// Per ReplicaSet: the versions in which `spec.replicas` became what it was.
-    asked: BTreeMap<Uid, VecDeque<(Version, u32)>>,
+    desired: BTreeMap<Uid, VecDeque<(Version, u32)>>,
     /// Deployments and ReplicaSets that are being deleted, or are gone: the version that first said so.
     leaving: BTreeMap<Uid, Version>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Orders {
 impl Orders {
     /// A version of a ReplicaSet asks for so many replicas.
     pub(super) fn asks(&mut self, set: Uid, version: Option<Version>, replicas: u32, seen: Seen) {
-        let steps = self.asked.entry(set).or_default();
+        let steps = self.desired.entry(set).or_default();
         if seen == Seen::InList {
             steps.clear(); // what it asked for in between was not seen
         }
@@ -48,9 +48,9 @@ impl Orders {
     }
 
     /// What a ReplicaSet asked for when something else got this version, where that is known.
-    pub(super) fn asked_at(&self, set: Uid, version: Option<Version>) -> Option<u32> {
+    pub(super) fn desired_at(&self, set: Uid, version: Option<Version>) -> Option<u32> {
         let version = version?;
-        let before = self.asked.get(&set)?.iter().rev().find(|(since, _)| *since < version);
+        let before = self.desired.get(&set)?.iter().rev().find(|(since, _)| *since < version);
         before.map(|(_, replicas)| *replicas)
     }
 
@@ -68,7 +68,7 @@ impl Orders {
 
     /// Only these are known still.
     pub(super) fn keep(&mut self, is_known: impl Fn(&Uid) -> bool) {
-        self.asked.retain(|uid, _| is_known(uid));
+        self.desired.retain(|uid, _| is_known(uid));
         self.leaving.retain(|uid, _| is_known(uid));
     }
 }
@@ -90,21 +90,21 @@ mod tests {
     #[test]
     fn what_was_asked_is_that_of_the_last_version_before() {
         let orders = orders(&[(10, 3), (11, 3), (20, 2), (30, 5)]);
-        for (version, asked) in [(9, None), (10, None), (11, Some(3)), (20, Some(3)), (21, Some(2)), (99, Some(5))] {
-            assert_eq!(orders.asked_at(SET, Some(version)), asked, "{version}");
+        for (version, desired) in [(9, None), (10, None), (11, Some(3)), (20, Some(3)), (21, Some(2)), (99, Some(5))] {
+            assert_eq!(orders.desired_at(SET, Some(version)), desired, "{version}");
         }
-        assert_eq!(orders.asked_at(SET, None), None);
-        assert_eq!(orders.asked_at(Uid::from_bits(2), Some(99)), None);
+        assert_eq!(orders.desired_at(SET, None), None);
+        assert_eq!(orders.desired_at(Uid::from_bits(2), Some(99)), None);
     }
 
     #[test]
     fn a_list_begins_anew_and_versions_that_are_no_numbers_say_nothing() {
         let mut listed = orders(&[(10, 3), (20, 2)]);
         listed.asks(SET, Some(40), 2, Seen::InList);
-        assert_eq!(listed.asked_at(SET, Some(21)), None);
-        assert_eq!(listed.asked_at(SET, Some(41)), Some(2));
+        assert_eq!(listed.desired_at(SET, Some(21)), None);
+        assert_eq!(listed.desired_at(SET, Some(41)), Some(2));
         listed.asks(SET, None, 1, Seen::Modified);
-        assert_eq!(listed.asked_at(SET, Some(41)), None);
+        assert_eq!(listed.desired_at(SET, Some(41)), None);
     }
 
     #[test]
@@ -121,14 +121,14 @@ mod tests {
                 && !is_later(Some(1), None)
         );
         orders.keep(|uid| *uid != SET);
-        assert_eq!((orders.left(SET), orders.asked_at(SET, Some(99))), (None, None));
+        assert_eq!((orders.left(SET), orders.desired_at(SET, Some(99))), (None, None));
     }
 
     #[test]
     fn steps_are_bounded() {
         let steps: Vec<(Version, u32)> = (1..100).map(|version| (version, version as u32)).collect();
         let orders = orders(&steps);
-        assert_eq!(orders.asked.values().map(VecDeque::len).sum::<usize>(), STEPS);
-        assert_eq!(orders.asked_at(SET, Some(100)), Some(99));
+        assert_eq!(orders.desired.values().map(VecDeque::len).sum::<usize>(), STEPS);
+        assert_eq!(orders.desired_at(SET, Some(100)), Some(99));
     }
 }

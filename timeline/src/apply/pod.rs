@@ -305,8 +305,8 @@ impl Timeline {
         if (set.removed_millis.is_some() || set.now.deleting) && is_why(set.uid) {
             return EndReason::ReplicaSetDeleted;
         }
-        let asked = self.orders.asked_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);
-        if asked < mark.active { EndReason::ScaledDown } else { EndReason::DeletedByHand }
+        let desired = self.orders.desired_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);
+        if desired < mark.active { EndReason::ScaledDown } else { EndReason::DeletedByHand }
     }
 
     /// Keeps the counts of pods per ReplicaSet, and what the rollouts they belong to came to.

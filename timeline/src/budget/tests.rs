@@ -39,7 +39,7 @@ fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
         new: Some(counts(new)),
         old: old.iter().copied().map(counts).collect(),
         old_pods: 0,
-        asked: all().map(|(desired, _)| desired).sum(),
+        desired: all().map(|(desired, _)| desired).sum(),
         available: all().map(|(_, available)| available).sum(),
     }
 }
@@ -229,6 +229,6 @@ fn a_paused_deployment_is_spread_when_the_controller_would_write_nothing() {
 
 #[test]
 fn what_old_ones_ask_for_is_the_sum_of_theirs() {
-    assert_eq!(sums((9, 9), &[(2, 0), (3, 1)]).old_asked(), 5);
-    assert_eq!(sums((9, 9), &[]).old_asked(), 0);
+    assert_eq!(sums((9, 9), &[(2, 0), (3, 1)]).old_desired(), 5);
+    assert_eq!(sums((9, 9), &[]).old_desired(), 0);
 }

@@ -143,16 +143,16 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
     let grows = parts.iter().any(|part| part.to > part.from);
     let shrinks = parts.iter().any(|part| part.to < part.from);
     // The Deployment controller never asks for more than its ceiling: more was asked for by somebody else, or the limits fell.
-    let asked = if desired > ceiling {
+    let desired = if desired > ceiling {
         format!("{desired} in total, above the ceiling of {ceiling}: a ReplicaSet was scaled manually")
     } else {
         format!("{desired} of at most {ceiling}")
     };
     let room = match (grows, shrinks) {
-        (true, false) => asked,
+        (true, false) => desired,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) => format!("at least {floor} must stay available"),
-        _ => format!("{asked}, at least {floor} available"),
+        _ => format!("{desired}, at least {floor} available"),
     };
     format!("{text}: {room}.")
 }

@@ -173,10 +173,10 @@ fn neither(looked: &Assessment<'_>) -> Option<String> {
     let is_said = looked.causes.iter().any(|cause| cause.kind == CauseKind::Deadlock);
     let beginning = if looked.has_fault() { "Can't add or remove pods" } else { "Both limits are reached" };
     let waits = matches!(looked.next, Next::WaitForNew { .. });
-    (looked.sums.old_asked() > 0 && looked.at_limits() && waits && !is_said).then(|| {
+    (looked.sums.old_desired() > 0 && looked.at_limits() && waits && !is_said).then(|| {
         format!(
             "{beginning}: {}, {} of at least {} {} available.",
-            asked(looked),
+            desired(looked),
             counts.available,
             limits.floor,
             is_are(limits.floor)
@@ -186,16 +186,16 @@ fn neither(looked: &Assessment<'_>) -> Option<String> {
 
 /// What is asked for against the ceiling. More than that is asked for only until the controller follows limits that fell, until
 /// a change that raised them is seen, or where somebody else scaled a ReplicaSet.
-fn asked(looked: &Assessment<'_>) -> String {
-    let (asked, ceiling) = (looked.counts.asked, looked.limits.ceiling);
-    if asked <= ceiling {
-        format!("{asked} of at most {ceiling} asked for")
+fn desired(looked: &Assessment<'_>) -> String {
+    let (desired, ceiling) = (looked.counts.desired, looked.limits.ceiling);
+    if desired <= ceiling {
+        format!("{desired} of at most {ceiling} asked for")
     } else if looked.is_lowered() {
-        format!("{asked} asked for, above the ceiling of {ceiling} since it was lowered")
+        format!("{desired} asked for, above the ceiling of {ceiling} since it was lowered")
     } else if looked.is_ahead() {
-        format!("{asked} asked for")
+        format!("{desired} asked for")
     } else {
-        format!("{asked} asked for, above the ceiling of {ceiling}")
+        format!("{desired} asked for, above the ceiling of {ceiling}")
     }
 }
 
@@ -244,12 +244,15 @@ fn silence(looked: &Assessment<'_>) -> crate::Millis {
 pub fn budget(looked: &Assessment<'_>) -> String {
     let (spec, counts, limits) = (&looked.deployment.now.spec, looked.counts, looked.limits);
     let Some((ceiling, floor)) = derived(spec, limits) else {
-        let (asked, available) = (counts.asked, counts.available);
-        return format!("Recreate: {asked} of {} asked for, {available} available; old pods go first.", spec.replicas);
+        let (desired, available) = (counts.desired, counts.available);
+        return format!(
+            "Recreate: {desired} of {} asked for, {available} available; old pods go first.",
+            spec.replicas
+        );
     };
     format!(
         "{} (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
-        asked(looked),
+        desired(looked),
         limits.ceiling,
         counts.available,
         limits.floor,

@@ -22,7 +22,7 @@ pub struct Counts {
     /// Available, of the current revision.
     pub new_available: u32,
     /// Sum of the ReplicaSets' `spec.replicas`: what the controllers asked for.
-    pub asked: u32,
+    pub desired: u32,
 }
 
 /// A ReplicaSet in figures, said in the same moment as everything else.
@@ -37,8 +37,8 @@ pub struct SetCounts {
 }
 
 /// Pods as they are seen.
-pub(super) fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
-    let mut counts = Counts { asked, ..Counts::default() };
+pub(super) fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, desired: u32) -> Counts {
+    let mut counts = Counts { desired, ..Counts::default() };
     for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
         for pod in model.pods_of(set.uid) {
             match pod.state() {
@@ -60,8 +60,8 @@ pub(super) fn counts(model: &Model, deployment: &Deployment, current: Option<&Re
 }
 
 /// What ReplicaSets report of pods that are not seen.
-pub(super) fn reported(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, asked: u32) -> Counts {
-    let mut counts = Counts { asked, ..Counts::default() };
+pub(super) fn reported(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, desired: u32) -> Counts {
+    let mut counts = Counts { desired, ..Counts::default() };
     for set in model.owned_sets(deployment.uid) {
         let said = set.now.counts;
         counts.available += said.available;

@@ -101,7 +101,7 @@ impl Assessment<'_> {
             KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
-            _ if self.sums.old_asked() == 0 && counts.available >= desired => Standing::Finishing,
+            _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
             _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() },
             _ if self.decisive().is_some() => Standing::Failing,
@@ -121,7 +121,7 @@ impl Assessment<'_> {
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
-        self.sums.old_asked() == 0 && last.is_some_and(was_there)
+        self.sums.old_desired() == 0 && last.is_some_and(was_there)
     }
 
     fn has_deadline_of_before(&self) -> bool {
@@ -133,13 +133,13 @@ impl Assessment<'_> {
     #[must_use]
     pub fn is_rolling_out(&self) -> bool {
         let was_start_seen = || self.deployment.rollouts.last().is_some_and(|rollout| rollout.started_millis.is_some());
-        self.sums.old_asked() > 0 || (was_start_seen() && !self.is_settled())
+        self.sums.old_desired() > 0 || (was_start_seen() && !self.is_settled())
     }
 
     /// It was there when watching began, nothing is replaced, and whether it had everything before is not known.
     fn is_unseen(&self) -> bool {
         let last = self.deployment.rollouts.last();
-        self.sums.old_asked() == 0
+        self.sums.old_desired() == 0
             && !self.awaits_revision()
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
     }

@@ -43,7 +43,7 @@ impl Shown {
             counts.failed,
             counts.terminating,
             counts.out_of_rotation,
-            counts.asked,
+            counts.desired,
             view.hold,
         ));
         let sets: Vec<String> = view.sets.iter().map(|set| format!("{}/{}", set.available, set.desired)).collect();
