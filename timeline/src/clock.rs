@@ -83,6 +83,18 @@ mod tests {
     }
 
     #[test]
+    fn ten_seconds_are_in_time_and_more_are_not() {
+        assert_eq!(after([500, 10_500]), 10_000);
+        assert_eq!(after([500, 10_501]), 0);
+        assert_eq!(after([10_500, 500]), 10_000);
+        assert_eq!(after([10_501, 500]), 0);
+        assert_eq!(
+            [after([OLD_MILLIS]), after([OLD_MILLIS + 1]), after([-OLD_MILLIS])],
+            [OLD_MILLIS - 500, 0, -OLD_MILLIS - 500]
+        );
+    }
+
+    #[test]
     fn objects_that_waited_for_a_watch_that_was_away_do_not_move_it() {
         assert_eq!(after([500, 500, 500].into_iter().chain((0..20).map(|n| HOUR - n * 60_000))), 0);
     }

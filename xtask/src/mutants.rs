@@ -50,8 +50,9 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
     if !part.tests.is_empty() {
         command.arg("--").args(part.tests);
     }
-    // One folder for the dependencies of all runs; nobody debugs a mutant; a few cases find most of what many find.
-    command.env("CARGO_TARGET_DIR", sh::at("target/mutants/build"));
+    // One folder for the dependencies of all runs of a part, of which cargo-mutants lets only one run at a time; nobody debugs a
+    // mutant; a few cases find most of what many find.
+    command.env("CARGO_TARGET_DIR", sh::at(&out).join("build"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("PROPTEST_CASES", "40").env("INSTA_UPDATE", "no");
     let status = command.status()?;
     // 2 and 3: mutants were missed, or ran out of time. That is what was asked.

@@ -203,3 +203,37 @@ fn gate(message: &str) -> Option<String> {
     let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
     Some(safe(name)).filter(|name| !name.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(message: &str) -> Option<(String, Option<String>)> {
+        quota(message).map(|quota| (quota.name, quota.used))
+    }
+
+    #[test]
+    fn a_quota_is_named_with_how_much_of_it_is_used() {
+        let said = |used: &str| Some(("q".to_owned(), Some(used.to_owned())));
+        let refused = "pods \"a\" is forbidden: exceeded quota: q, requested: pods=1, ";
+        assert_eq!(used(&format!("{refused}used: pods=3, limited: pods=4")), said("3 of 4 pods"));
+        assert_eq!(used(&format!("{refused}used: pods=3, limited: cpu=4")), said("pods=3 of cpu=4"));
+        assert_eq!(used(&format!("{refused}used: 3, limited: 4")), said("3 of 4"));
+        assert_eq!(used(&format!("{refused}used: pods=3")), Some(("q".to_owned(), None)));
+        assert_eq!(used("exceeded quota: q"), Some(("q".to_owned(), None)));
+        assert_eq!(used("is forbidden: no"), None);
+    }
+
+    #[test]
+    fn what_decides_is_taken_out_of_messages() {
+        let long = "0/4 nodes are available: 2 Insufficient cpu, 2 had taints. preemption: 0/4 are helpful.";
+        assert_eq!(scheduler_says(long), "2 Insufficient cpu, 2 had taints");
+        assert_eq!(scheduler_says("0/4 nodes are available: 4 Insufficient cpu."), "4 Insufficient cpu.");
+        assert_eq!(scheduler_says("something else. And more"), "something else. And more");
+        let unready = unready_containers("containers with unready status: [web proxy]");
+        assert_eq!((unready.as_str(), unready_containers("none")), (" (container web, proxy)", String::new()));
+        let told = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
+        assert_eq!(gate(told).as_deref(), Some("shop/open"));
+        assert_eq!([gate("readiness gate \"\""), gate("nothing")], [None, None]);
+    }
+}

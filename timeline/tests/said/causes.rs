@@ -220,6 +220,19 @@ fn what_its_owner_did_after_a_pod_was_asked_to_go_is_not_why() {
         removed.meta.version = Some(version);
         Fact::ReplicaSet(Box::new(removed), Seen::Deleted)
     };
+    // It says that it is leaving, or is gone at once.
+    for seen in [Seen::Modified, Seen::Deleted] {
+        let over = |version| {
+            let mut over = deployment();
+            (over.meta.version, over.meta.deletion_at_millis) =
+                (Some(version), (seen == Seen::Modified).then_some(40_000));
+            Fact::Deployment(Box::new(over), seen)
+        };
+        for owner_first in [false, true] {
+            assert_eq!(end_by_version(owner_first, over, 99), Some(EndReason::DeploymentDeleted), "{seen:?}");
+            assert_eq!(end_by_version(owner_first, over, 101), Some(EndReason::DeletedByHand), "{seen:?}");
+        }
+    }
     for owner_first in [false, true] {
         assert_eq!(end_by_version(owner_first, smaller, 99), Some(EndReason::ScaledDown));
         assert_eq!(end_by_version(owner_first, smaller, 101), Some(EndReason::DeletedByHand));

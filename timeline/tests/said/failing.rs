@@ -190,3 +190,40 @@ fn limits_say_where_they_come_from() {
     let raised = "3 − maxUnavailable 1 (not 0, because maxSurge is 0 too)";
     assert_eq!(derived(Int(0), Percent(25)), pair("3 + maxSurge 0", raised));
 }
+
+#[test]
+fn a_revision_whose_pods_do_not_work_is_not_gone_back_to() {
+    let mut web = Web::replacing();
+    web.set(2, |set| set.counts.desired = 1);
+    [101, 102].into_iter().for_each(|pod| web.delete_pod(pod));
+    web.set(SECOND, |set| set.counts.desired = 2);
+    (200..202).for_each(|pod| web.add_pod(pod, SECOND, |_| {}));
+    let third = next_revision(&mut web, 3, [1, 2]);
+    web.add_pod(300, third, crashing(2));
+    web.now += 1_000;
+    assert_eq!(command(&web), "Go back to revision 1: rollout undo deployment/web --to-revision=1");
+    // One that is available counts only for the revision that it is of.
+    web.pod(100, |pod| pod.meta.controller = None);
+    assert_eq!(command(&web), "Undo this rollout: rollout undo deployment/web");
+}
+
+#[test]
+fn logs_are_shown_of_the_container_that_crashes_and_of_the_run_that_ended() {
+    let shown = |restarts: u32, is_alone: bool| {
+        let mut web = Web::live(1);
+        web.now = 20_000;
+        web.pod(100, |pod| {
+            crashing(restarts)(pod);
+            if !is_alone {
+                let proxy = pod.containers[0].clone();
+                pod.containers[0].restarts += 1;
+                pod.containers.push(timeline::fact::Container { name: "proxy".into(), ..proxy });
+            }
+        });
+        web.now = 40_000;
+        command(&web)
+    };
+    assert_eq!(shown(3, true), "Show the logs of the crash: logs web-2-p0100 --previous");
+    assert_eq!(shown(0, true), "Show the logs of the crash: logs web-2-p0100");
+    assert_eq!(shown(3, false), "Show the logs of the crash: logs web-2-p0100 --container=web --previous");
+}

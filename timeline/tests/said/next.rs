@@ -137,6 +137,32 @@ fn a_deployment_that_is_gone_leaves_pods_or_nothing() {
     assert_eq!((next(&web), web.view().verdict.why), (none.to_owned(), String::new()));
     web.now = 75_000;
     assert_eq!(web.verdict(), "[Ended] This Deployment was deleted 15 s ago.");
+    // It went while nobody looked.
+    let mut web = Web::live(2);
+    let kind = timeline::fact::Kind::Deployment;
+    let gone = timeline::Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: Some(30_000) };
+    web.timeline.apply(60_000, gone);
+    web.now = 75_000;
+    assert_eq!(web.verdict(), "[Ended] This Deployment was deleted at least 15 s ago.");
+}
+
+#[test]
+fn it_is_scaled_to_zero_when_no_pod_is_left_that_counts() {
+    let verdict = |change: fn(&mut Web)| {
+        let mut web = Web::live(2);
+        web.now = 20_000;
+        web.scale(2, 0);
+        change(&mut web);
+        web.view().verdict.badge
+    };
+    assert_ne!(verdict(|_| {}), "Scaled to zero");
+    assert_ne!(verdict(|web| web.kill_pod(100)), "Scaled to zero");
+    let one_is_not_ready = |web: &mut Web| {
+        web.kill_pod(100);
+        web.pod(101, unready);
+    };
+    assert_ne!(verdict(one_is_not_ready), "Scaled to zero");
+    assert_eq!(verdict(|web| (100..102).for_each(|pod| web.kill_pod(pod))), "Scaled to zero");
 }
 
 /// Revision 2 crashes; the progress deadline is as said.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Phase};
+use timeline::frame::Said;
 use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
 use timeline::phase::PodState;
@@ -273,4 +274,51 @@ fn what_belongs_to_no_deployment_is_forgotten_when_it_is_old() {
     assert_eq!(left(60_001, age(10_000, 0)), (1, 1));
     assert_eq!(left(60_001, age(10_000, 20_000)), (2, 2));
     assert_eq!(left(70_001, age(10_000, 20_000)), (1, 1));
+}
+
+#[test]
+fn a_pod_that_only_changes_its_state_again_and_again_lets_go_of_old_states() {
+    let mut web = Web::live(1);
+    forget(&mut web, 100_000, Retention { age_millis: 1, ..ALL });
+    for number in 0..6 {
+        web.now = 110_000 + number * 1_000;
+        web.pod(100, if number % 2 == 0 { unready } else { ready });
+    }
+    let states = |web: &Web| {
+        let pod = web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap();
+        pod.states.iter().map(|(_, at)| *at).collect::<Vec<_>>()
+    };
+    let all = [0, 5_000, 110_000, 111_000, 112_000, 113_000, 114_000, 115_000];
+    assert_eq!(states(&web), all);
+    forget(&mut web, 120_000, Retention { age_millis: 10_000, ..ALL });
+    assert_eq!(states(&web), all, "the one that it was in at that time is kept, and what came before is its beginning");
+    forget(&mut web, 120_000, Retention { age_millis: 7_000, ..ALL });
+    // It was unready at first and at 112 s: what lay between stays, for neighbours differ.
+    assert_eq!(states(&web), [0, 111_000, 112_000, 113_000, 114_000, 115_000]);
+    // So many of one pod are kept.
+    forget(&mut web, 120_000, Retention { steps: 2, ..ALL });
+    assert_eq!(states(&web), [0, 113_000, 114_000, 115_000]);
+}
+
+#[test]
+fn what_is_said_anew_makes_a_copy_say_the_same() {
+    let said_of =
+        |web: &Web| Said { view: at(web.timeline.model(), web.now), story: story::story(web.timeline.model(), WEB) };
+    let mut copy = Said::default();
+    let mut known = Said::default();
+    day(|web| {
+        let now = said_of(web);
+        if let Some(news) = now.news_since(&known) {
+            assert_eq!(news.view.is_some(), now.view != known.view);
+            assert_eq!(news.story.is_some(), now.story != known.story);
+            copy.hear(news);
+        }
+        assert_eq!(copy, now);
+        assert_eq!(now.news_since(&now), None);
+        known = now;
+    });
+    let other = Said { view: None, ..known.clone() };
+    let shorter = Said { story: known.story[..1].to_vec(), ..known.clone() };
+    assert!(known.news_since(&other).is_some_and(|news| news.view.is_some() && news.story.is_none()));
+    assert!(shorter.news_since(&known).is_some_and(|news| news.view.is_none() && news.story == Some((1, Vec::new()))));
 }

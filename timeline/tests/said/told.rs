@@ -284,6 +284,13 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     web.now = 61_000;
     web.listed(Kind::ReplicaSet, Some(30_000));
     assert_eq!(since(&web, 6_000), ["61000 Not observed for 31 s: what happened in between is not known."]);
+    // In one moment, too.
+    let mut web = Web::live(1);
+    web.now = 60_000;
+    web.listed(Kind::Pod, Some(40_000));
+    web.listed(Kind::ReplicaSet, Some(30_000));
+    web.listed(Kind::Deployment, Some(45_000));
+    assert_eq!(since(&web, 6_000), ["60000 Not observed for 30 s: what happened in between is not known."]);
     // Nobody looked before it was made: that is no gap of it.
     let mut web = Web::live(1);
     web.now = 61_000;
@@ -326,6 +333,14 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     assert_eq!(early.lines(LineKind::Event), Vec::<String>::new());
     early.add_pod(100, 2, |_| {});
     assert_eq!(early.lines(LineKind::Event), ["Event Unhealthy on Pod p0100: before its pod."]);
+    // Each waits, as it was told last; of more than there is room for the last ones.
+    let mut early = Web::made(0);
+    for number in 0..300 {
+        early.timeline.apply(1_000, event(1_000 + number, None, "first", 1, true));
+    }
+    early.timeline.apply(1_000, event(1_299, None, "again", 2, true));
+    early.add_pod(100, 2, |_| {});
+    assert_eq!(early.lines(LineKind::Event), ["Event Unhealthy on Pod p0100 (257 times): again."]);
 }
 
 #[test]

@@ -92,6 +92,13 @@ fn where_pods_are_not_seen_their_replica_sets_are_believed() {
     assert_eq!(after_gap.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
     assert_eq!(after_gap.view().reasons, []);
     assert_eq!(after_gap.view().sets.iter().map(|set| set.available).sum::<u32>(), 3);
+    // In the middle of a rollout: what they report is counted, of the current one by itself.
+    let mut web = Web::replacing();
+    web.set(3, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (2, 2, 1));
+    web.set(2, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (3, 4, 2));
+    let counts = web.first_listed_without_pods().view().counts;
+    assert_eq!((counts.available, counts.new_available, counts.not_yet, counts.asked), (3, 1, 3, 5));
+    assert_eq!((counts.terminating, counts.failed, counts.out_of_rotation), (0, 0, 0));
 }
 
 #[test]
