@@ -33,13 +33,14 @@ mod controller;
 mod defaults;
 pub mod error;
 mod events;
+#[cfg(feature = "api")]
+mod fields;
 mod hash;
 pub mod kubelet;
 pub mod load;
 mod meta;
 pub mod object;
 mod scheduler;
-pub mod selector;
 pub mod store;
 pub mod story;
 mod strategy;

@@ -195,6 +195,8 @@ impl RolloutScreen {
         if is_first {
             let deployment = copy.deployment.and_then(|uid| copy.model.deployments.get(&uid));
             copy.frame.window_millis = scale::window_millis(deployment, snapshot.now_millis);
+            // Browsers draw in single precision: far from a time of its own, a cluster's bars would stand seconds off.
+            copy.frame.base_millis = snapshot.now_millis;
         }
         set_if_new(&self.0.board.looking_since_millis, snapshot.looking_since_millis);
         set_if_new(&self.0.board.is_known, true);

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetCondition, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use selector::Labels;
 
 use crate::agenda::Task;
 use crate::change::Stored;
 use crate::events::Note;
 use crate::meta::{self, replicas_of};
 use crate::object::{Key, Kind, Resource};
-use crate::selector::Labels;
 use crate::world::{DeleteOptions, Write};
 use crate::{ApiError, World, time};
 

@@ -3,13 +3,13 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use selector::Labels;
 
 use super::World;
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
 use crate::controller::node;
 use crate::object::{Key, Kind, Object};
-use crate::selector::Labels;
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::{kubelet, meta, strategy};
 

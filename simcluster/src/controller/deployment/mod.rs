@@ -9,10 +9,10 @@ mod status;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStatus, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
+use selector::Labels;
 
 use crate::events::Note;
 use crate::object::{Key, Kind, Resource};
-use crate::selector::Labels;
 use crate::strategy::strategy;
 use crate::world::Write;
 use crate::{ApiError, World, meta};

@@ -1,35 +1,54 @@
-//! Label selectors as kubectl takes them: `app=web,tier!=db,env in (prod,test),!canary`. Read here, matched by kube.
+//! Label selectors: as kubectl takes them, `app=web,tier!=db,env in (prod,test),!canary`, and of objects. Read here, for the list's
+//! filter as for the simulated cluster; matched by kube.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube::core::{Expression, Selector, SelectorExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube_core::{Expression, Selector, SelectorExt};
 
-/// A selector that was read.
-#[derive(Debug, Clone, Default)]
+/// Requirements on labels, which all must be met; none are met by everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Labels(Selector);
 
 /// A selector that cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no label selector; write app=web, tier!=db, env in (prod,test), canary or !canary, with commas between them"
+    "{part:?} is no label selector; write app=web, tier!=db, env in (prod,test), canary or !canary, with commas between them"
 )]
-pub struct NoSelector(String);
+pub struct NoSelector {
+    /// The requirement that is none, as it was written.
+    pub part: String,
+}
 
 impl std::str::FromStr for Labels {
     type Err = NoSelector;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = parts(text).into_iter().map(str::trim).filter(|part| !part.is_empty());
-        let read = |part: &str| expression(part).ok_or_else(|| NoSelector(timeline::words::safe(part)));
+        let read = |part: &str| expression(part).ok_or_else(|| NoSelector { part: part.to_owned() });
         parts.map(read).collect::<Result<Selector, _>>().map(Self)
     }
 }
 
 impl Labels {
+    /// Of an object's `selector`. One that the API server would refuse, by an operator that there is not or without the values
+    /// that its operator needs, is met by nothing.
+    #[must_use]
+    pub fn of(selector: &LabelSelector) -> Self {
+        let nothing = || Expression::In(String::new(), BTreeSet::new()).into();
+        Self(selector.clone().try_into().unwrap_or_else(|_| nothing()))
+    }
+
     /// These labels are meant.
     #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.matches(labels)
+    }
+
+    /// Everything is meant.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.selects_all()
     }
 }
 
@@ -87,6 +106,8 @@ const fn is_plain(c: char) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
 
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
+
     use super::*;
 
     #[test]
@@ -111,6 +132,30 @@ mod tests {
         for (selector, matches) in cases {
             assert_eq!(selector.parse::<Labels>().unwrap().matches(&labels), matches, "{selector}");
         }
+    }
+
+    #[test]
+    fn a_selector_of_an_object_means_what_it_means_to_a_controller() {
+        let labels: BTreeMap<String, String> = [("app".to_owned(), "web".to_owned())].into();
+        let expression = |operator: &str, values: &[&str]| LabelSelectorRequirement {
+            key: "app".to_owned(),
+            operator: operator.to_owned(),
+            values: (!values.is_empty()).then(|| values.iter().map(|value| (*value).to_owned()).collect()),
+        };
+        for (operator, values, matches) in [
+            ("In", &["web", "shop"][..], true),
+            ("In", &["shop"], false),
+            ("NotIn", &["shop"], true),
+            ("Exists", &[], true),
+            ("DoesNotExist", &[], false),
+            ("In", &[], false),
+            ("Like", &["web"], false),
+        ] {
+            let match_expressions = Some(vec![expression(operator, values)]);
+            let selector = LabelSelector { match_expressions, match_labels: Some(labels.clone()) };
+            assert_eq!(Labels::of(&selector).matches(&labels), matches, "{operator} {values:?}");
+        }
+        assert!(Labels::of(&LabelSelector::default()).is_empty());
     }
 
     #[test]
