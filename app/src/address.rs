@@ -1,5 +1,6 @@
 //! Addresses of pages, and of what belongs to them.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use timeline::list::{By, Group, Query};
 use timeline::{Millis, Uid, Workload};
 
@@ -120,20 +121,14 @@ pub fn timeline(workload: &Workload) -> String {
     format!("/api/v1{}/timeline", whatever_bears_the_name(workload))
 }
 
-/// A name as a segment of a path: percent-encodes everything that is not unreserved in one.
+/// What stands in a segment of a path as it is, besides letters and digits.
+const PLAIN: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@').remove(b':');
+
+/// A name as a segment of a path.
 #[must_use]
 pub fn segment(name: &str) -> String {
-    name.bytes().fold(String::with_capacity(name.len()), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'@' | b':') {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                out.extend(char::from_digit(u32::from(digit), 16).map(|digit| digit.to_ascii_uppercase()));
-            }
-        }
-        out
-    })
+    utf8_percent_encode(name, PLAIN).to_string()
 }
 
 #[cfg(test)]

@@ -1,7 +1,16 @@
 //! The page's files: embedded in release builds, read from `target/site` in development builds.
 
 use std::borrow::Cow;
+use std::future::{Ready, ready};
+use std::io::{self, Cursor, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::LazyLock;
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+
+use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
+use tower_http::services::fs::{Backend, File, Metadata};
 
 /// Everything below `target/site`: in `pkg` a program and its bindings per kind of page and the style sheet, each with a
 /// `.br` beside it, and fonts, which are compressed already; in `previews` the fonts that previews are drawn with.
@@ -10,32 +19,87 @@ use std::sync::LazyLock;
 #[allow_missing = true]
 struct Site;
 
-/// A file of the page.
-pub struct Asset {
-    /// Its bytes.
-    pub bytes: Cow<'static, [u8]>,
-    /// Its media type.
-    pub media_type: &'static str,
-    /// The bytes are compressed with brotli.
-    pub is_brotli: bool,
+/// The site as tower-http's `ServeDir` reads a folder.
+#[derive(Debug, Clone, Copy)]
+pub struct Folder;
+
+/// What there is to know of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    length: u64,
+    modified: Option<SystemTime>,
 }
 
-/// Finds a file, compressed if the client takes that.
-#[must_use]
-pub fn find(path: &str, takes_brotli: bool) -> Option<Asset> {
-    let media_type = match path.rsplit_once('.')?.1 {
-        "js" => "text/javascript; charset=utf-8",
-        "wasm" => "application/wasm",
-        "css" => "text/css; charset=utf-8",
-        "svg" => "image/svg+xml",
-        "woff2" => "font/woff2",
-        "txt" => "text/plain; charset=utf-8",
-        _ => return None,
-    };
-    if takes_brotli && let Some(file) = Site::get(&format!("{path}.br")) {
-        return Some(Asset { bytes: file.data, media_type, is_brotli: true });
+/// A file that is read.
+#[derive(Debug)]
+pub struct Opened {
+    about: About,
+    bytes: Cursor<Cow<'static, [u8]>>,
+}
+
+impl Opened {
+    fn at(path: &Path) -> io::Result<Self> {
+        let name = path.strip_prefix(".").unwrap_or(path).to_str();
+        let file = name.and_then(Site::get).ok_or(io::ErrorKind::NotFound)?;
+        let modified =
+            file.metadata.last_modified().map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let about = About { length: file.data.len() as u64, modified };
+        Ok(Self { about, bytes: Cursor::new(file.data) })
     }
-    Site::get(path).map(|file| Asset { bytes: file.data, media_type, is_brotli: false })
+}
+
+impl Backend for Folder {
+    type File = Opened;
+    type Metadata = About;
+    type OpenFuture = Ready<io::Result<Opened>>;
+    type MetadataFuture = Ready<io::Result<About>>;
+
+    fn open(&self, path: PathBuf) -> Self::OpenFuture {
+        ready(Opened::at(&path))
+    }
+
+    fn metadata(&self, path: PathBuf) -> Self::MetadataFuture {
+        ready(Opened::at(&path).map(|file| file.about))
+    }
+}
+
+impl File for Opened {
+    type Metadata = About;
+    type MetadataFuture<'a> = Ready<io::Result<About>>;
+
+    fn metadata(&self) -> Self::MetadataFuture<'_> {
+        ready(Ok(self.about))
+    }
+}
+
+impl Metadata for About {
+    fn is_dir(&self) -> bool {
+        false // folders are nothing that is asked for
+    }
+
+    fn modified(&self) -> io::Result<SystemTime> {
+        self.modified.ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl AsyncRead for Opened {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.bytes).poll_read(cx, into)
+    }
+}
+
+impl AsyncSeek for Opened {
+    fn start_seek(mut self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
+        Pin::new(&mut self.bytes).start_seek(position)
+    }
+
+    fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        Pin::new(&mut self.bytes).poll_complete(cx)
+    }
 }
 
 /// The file is named after what is in it, and so never changes.

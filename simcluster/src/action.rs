@@ -66,21 +66,28 @@ pub fn quota(namespace: &str, pods: u32) -> Value {
 /// Words of a command, quoted for a shell where that is needed.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,".contains(&byte);
-    if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{text}'") }
+    if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// A node as it is brought back, with what kubectl needs to know of it.
+fn node_manifest(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name } })
 }
 
 impl Action {
-    /// The kubectl command that does the same; the namespace is named unless it is "default".
+    /// The kubectl command that does the same, as a line for a shell; the namespace is named unless it is "default".
     #[must_use]
     pub fn command(&self, world: &World, of: &Key) -> String {
-        let arguments = self.arguments(world, of);
-        let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
-        format!("kubectl {}", words.join(" "))
+        let words: Vec<String> = self.arguments(world, of).iter().map(|word| quoted(word)).collect();
+        let kubectl = format!("kubectl {}", words.join(" "));
+        match self {
+            Self::AddNode(node) => format!("echo {} | {kubectl}", quoted(&node_manifest(node).to_string())),
+            _ => kubectl,
+        }
     }
 
     /// The arguments of that command.
-    #[must_use]
-    pub fn arguments(&self, world: &World, of: &Key) -> Vec<String> {
+    fn arguments(&self, world: &World, of: &Key) -> Vec<String> {
         let name = format!("deployment/{}", of.name);
         let deployment = world.get::<Deployment>(of).unwrap_or_default();
         let (label, value) = label(&deployment).unwrap_or_default();
@@ -116,7 +123,7 @@ impl Action {
                 ]
             }
             Self::LoseNode(node) => vec!["delete".into(), "node".into(), node.clone()],
-            Self::AddNode(node) => vec!["apply".into(), "-f".into(), format!("{node}.yaml")],
+            Self::AddNode(_) => vec!["apply".into(), "-f".into(), "-".into()],
             Self::Drain(node) => vec!["drain".into(), node.clone()],
             Self::Uncordon(node) => vec!["uncordon".into(), node.clone()],
         };
@@ -185,7 +192,7 @@ impl Action {
                 }
             }
             Self::AddNode(name) => {
-                let object = Object::read(Resource::Node, json!({ "metadata": { "name": name } }))?;
+                let object = Object::read(Resource::Node, node_manifest(name))?;
                 world.create(object, false).map(|_| ())
             }
             Self::Drain(node) => {

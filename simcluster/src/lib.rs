@@ -33,6 +33,8 @@ mod controller;
 mod defaults;
 pub mod error;
 mod events;
+#[cfg(feature = "api")]
+mod fields;
 mod hash;
 pub mod kubelet;
 pub mod load;

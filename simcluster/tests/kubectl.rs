@@ -9,9 +9,11 @@
     reason = "a test ends where its assumptions do"
 )]
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use simcluster::action::{Action, Choice};
 use simcluster::api::{self, Cluster};
@@ -39,19 +41,22 @@ impl Kubectl {
 
     /// Runs it; what it prints, and whether it succeeded.
     fn output(&self, arguments: &[&str], input: &str, editor: &str) -> (bool, String) {
-        let program = std::env::var("ROLLCAST_KUBECTL").expect("ROLLCAST_KUBECTL names kubectl");
+        let program = program();
         let mut words = program.split(' ');
-        let mut child = Command::new(words.next().unwrap())
-            .args(words)
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            .args(arguments)
-            .env("EDITOR", editor)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).arg("--kubeconfig").arg(&self.kubeconfig).args(arguments).env("EDITOR", editor);
+        Self::told(&mut command, input)
+    }
+
+    /// What a line does that is pasted into a shell, in which kubectl talks to this cluster.
+    fn pasted(&self, line: &str) -> (bool, String) {
+        let function = format!("kubectl() {{ {} \"$@\"; }}", program());
+        let mut shell = Command::new("sh");
+        Self::told(shell.arg("-c").arg(format!("{function}\n{line}")).env("KUBECONFIG", &self.kubeconfig), "")
+    }
+
+    fn told(command: &mut Command, input: &str) -> (bool, String) {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
         let text = [output.stdout, output.stderr].concat();
@@ -80,6 +85,56 @@ impl Kubectl {
     fn get(&self, path: &str) -> String {
         self.run(&format!("get {path}"))
     }
+
+    /// Watches; each line as it comes.
+    fn watch(&self, line: &str) -> Watching {
+        let program = program();
+        let mut words = program.split(' ');
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).arg("--kubeconfig").arg(&self.kubeconfig).args(line.split(' '));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let (told, lines) = mpsc::channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
+        Watching { child, lines }
+    }
+
+    /// Waits until what can be chosen is so; what that is.
+    fn until(&self, what: &str, is: impl Fn(&Choice) -> bool) -> Choice {
+        let begun = Instant::now();
+        loop {
+            let choice = self.choice();
+            if is(&choice) {
+                return choice;
+            }
+            assert!(begun.elapsed() < LONGEST, "never came: {what}; it is {choice:?}");
+            std::thread::sleep(Duration::from_millis(20)); // between two looks
+        }
+    }
+}
+
+/// kubectl, and a first argument where it needs one.
+fn program() -> String {
+    std::env::var("ROLLCAST_KUBECTL").expect("ROLLCAST_KUBECTL names kubectl")
+}
+
+/// A kubectl that watches.
+struct Watching {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Watching {
+    fn line(&self) -> String {
+        self.lines.recv_timeout(LONGEST).expect("kubectl tells another line")
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Drop for Kubectl {
@@ -88,8 +143,12 @@ impl Drop for Kubectl {
     }
 }
 
+/// A wait that only a defect reaches.
+const LONGEST: Duration = Duration::from_secs(60);
 const REPLICAS: &str = "deployment/web -o jsonpath={.spec.replicas}";
 const IMAGE: &str = "deployment/web -o jsonpath={.spec.template.spec.containers[0].image}";
+const RESTARTED: &str =
+    "deployment/web -o jsonpath={.spec.template.metadata.annotations.kubectl\\.kubernetes\\.io/restartedAt}";
 const POD: &str = "pods -l app=web -o jsonpath={.items[0].metadata.name}";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,8 +165,18 @@ async fn people_look_at_it() {
     assert!(kubectl.get("pods --field-selector=status.phase=Pending").contains("No resources found"));
     assert_eq!(kubectl.get("pods -l app!=web -o name"), "");
     assert_eq!(kubectl.get("pods --chunk-size=1 -o name").lines().count(), 3);
-    let watched = kubectl.output(&["get", "pods", "--watch", "--request-timeout=1s"], "", "true").1;
-    assert_eq!(watched.matches("Running").count(), 3, "{watched}");
+    let pods = kubectl.choice().pods;
+    let watching = kubectl.watch("get pods --watch --no-headers");
+    let mut there: Vec<String> = (0..pods.len()).map(|_| watching.line()).collect();
+    there.sort();
+    for (line, pod) in there.iter().zip(pods.iter().collect::<std::collections::BTreeSet<_>>()) {
+        assert!(line.starts_with(pod) && line.contains("Running"), "each pod once: {there:?}");
+    }
+    kubectl.run(&format!("delete pod {} --wait=false", pods[0]));
+    let line = watching.line();
+    assert!(line.starts_with(&pods[0]) && line.contains("Terminating"), "then what changes: {line}");
+    drop(watching);
+    kubectl.settle();
     let described = kubectl.run("describe deployment web");
     assert!(described.contains("NewReplicaSetAvailable") && described.contains("ScalingReplicaSet"), "{described}");
     assert!(kubectl.run(&format!("describe pod {}", kubectl.get(POD))).contains("Started"));
@@ -152,8 +221,11 @@ async fn people_change_it() {
     kubectl.settle();
     assert_eq!(kubectl.get(IMAGE), "web:v2");
     kubectl.run("rollout undo deployment/web");
+    assert_eq!(kubectl.get(IMAGE), "web:v3");
+    assert_eq!(kubectl.get(RESTARTED), "");
     kubectl.run("rollout restart deployment/web");
     kubectl.settle();
+    assert_ne!(kubectl.get(RESTARTED), "");
     kubectl.run("rollout pause deployment/web");
     assert!(!kubectl.output(&["rollout", "undo", "deployment/web"], "", "true").0, "a paused one cannot be undone");
     kubectl.run("rollout resume deployment/web");
@@ -214,7 +286,7 @@ async fn wrong_manifests_are_refused_with_the_field() {
     }
 }
 
-/// A command that a button shows does what the button does.
+/// A command that a button shows, pasted into a shell, does what the button does. Every action is here.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl; `cargo xtask test` brings it"]
 async fn commands_do_what_they_stand_for() {
@@ -224,9 +296,9 @@ async fn commands_do_what_they_stand_for() {
     let quota = simcluster::action::quota("default", 50);
     kubectl.cluster.with(|world| world.create(Object::read(Resource::ResourceQuota, quota).unwrap(), false).unwrap());
     let run = |action: &Action| {
-        let arguments = kubectl.cluster.with(|world| action.arguments(world, &of));
-        let (is_good, text) = kubectl.output(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "", "true");
-        assert!(is_good, "{arguments:?}: {text}");
+        let command = kubectl.cluster.with(|world| action.command(world, &of));
+        let (is_good, text) = kubectl.pasted(&command);
+        assert!(is_good, "{command}: {text}");
     };
     let choice = || kubectl.choice();
     run(&Action::Image(choice().next_image("")));
@@ -241,8 +313,14 @@ async fn commands_do_what_they_stand_for() {
     run(&Action::Undo(Some(1)));
     assert_eq!(choice().image, "web:v1");
     run(&Action::Undo(None));
+    assert_eq!(choice().image, "web:v2");
+    kubectl.settle();
+    let (before, revision) = (choice().pods, choice().newest);
     run(&Action::Restart);
     kubectl.settle();
+    assert_ne!(kubectl.get(RESTARTED), "");
+    assert!(choice().image == "web:v2" && choice().newest != revision, "the same image in a new revision");
+    kubectl.until("every pod is a new one", |now| now.pods.iter().all(|pod| !before.contains(pod)));
     let pod = choice().pods[0].clone();
     run(&Action::Unlabel(pod.clone()));
     kubectl.settle(); // its ReplicaSet lets go of it in its own time
@@ -253,7 +331,15 @@ async fn commands_do_what_they_stand_for() {
     let pod = choice().pods[0].clone();
     run(&Action::KillPod(pod.clone()));
     assert!(!choice().pods.contains(&pod));
-    run(&Action::DeleteReplicaSet(choice().newest.unwrap()));
+    kubectl.settle();
+    let (set, before) = (choice().newest.unwrap(), choice().pods);
+    let uid = || kubectl.get(&format!("replicaset/{set} --ignore-not-found -o jsonpath={{.metadata.uid}}"));
+    let deleted = uid();
+    run(&Action::DeleteReplicaSet(set.clone()));
+    kubectl.until("the Deployment makes it anew, and its pods", |now| {
+        now.newest.as_ref() == Some(&set) && now.pods.len() == 4 && !now.pods.iter().any(|pod| before.contains(pod))
+    });
+    assert_ne!(uid(), deleted, "the same template, so the same name, and another ReplicaSet");
     run(&Action::Quota(7));
     assert_eq!(choice().quota, 7);
     run(&Action::Drain("node-3".to_owned()));
@@ -262,4 +348,7 @@ async fn commands_do_what_they_stand_for() {
     assert!(choice().drained.is_empty());
     run(&Action::LoseNode("node-4".to_owned()));
     assert_eq!(choice().lost, ["node-4"]);
+    run(&Action::AddNode("node-4".to_owned()));
+    assert!(choice().lost.is_empty());
+    kubectl.until("the node takes pods", |now| now.nodes.contains(&"node-4".to_owned()));
 }

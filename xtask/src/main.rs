@@ -79,7 +79,7 @@ enum Command {
     /// A real Kubernetes control plane on this machine
     #[command(subcommand)]
     Cluster(cluster::Command),
-    /// Format check, clippy for server and page, licences
+    /// Format check, clippy for server and page; licences, sources and advisories of dependencies
     Lint,
     /// Bytes of a first visit, and memory of an idle server
     Size,

@@ -2,6 +2,7 @@
 
 mod browser;
 mod control_plane;
+mod deny;
 mod firefox;
 mod wasm;
 
@@ -9,6 +10,7 @@ use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
 pub use control_plane::{Binaries, ensure_binaries};
+pub use deny::ensure_deny;
 pub use firefox::ensure_firefox;
 pub use wasm::{Toolchain, ensure_wasm};
 
@@ -21,6 +23,9 @@ pub fn everything() -> Result<()> {
     ensure_browser()?;
     if ensure_firefox().is_none() {
         sh::say("no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)");
+    }
+    if ensure_deny().is_none() {
+        sh::say("no cargo-deny here, and none to install: licences and sources of dependencies will not be checked");
     }
     if sh::has("go") {
         ensure_binaries()?;

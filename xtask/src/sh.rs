@@ -65,6 +65,11 @@ pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
     false
 }
 
+/// This is continuous integration, where nothing may be left out silently.
+pub fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+}
+
 /// The program is on the PATH.
 pub fn has(program: &str) -> bool {
     find(program).is_some()

@@ -243,16 +243,9 @@ impl Kubectl {
         command
     }
 
-    /// Runs one line; arguments are separated by spaces, single quotes keep one together.
+    /// Runs one line, of words as a shell has them.
     fn run(&self, line: &str) -> Result<String> {
-        let mut arguments = Vec::new();
-        for (index, part) in line.split('\'').enumerate() {
-            if index % 2 == 1 {
-                arguments.push(part.to_owned());
-            } else {
-                arguments.extend(part.split_whitespace().map(str::to_owned));
-            }
-        }
+        let arguments = shlex::split(line).with_context(|| format!("a quotation in {line:?} does not end"))?;
         sh::output(self.command().args(arguments))
     }
 

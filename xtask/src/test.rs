@@ -16,7 +16,7 @@ pub fn run(only: &[String]) -> Result<()> {
         ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
     }
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
-    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    let is_ci = sh::is_ci();
     // The page first: the server embeds it, and a page that does not build should be known at once.
     let rollcast = build::build()?;
     if wants("lint") {

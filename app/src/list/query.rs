@@ -11,13 +11,7 @@ impl Parameters {
     /// Those of `q=web&by=namespace`.
     #[must_use]
     pub fn of(search: &str) -> Self {
-        let pairs = search.split('&').filter(|pair| !pair.is_empty());
-        Self(
-            pairs
-                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-                .map(|(name, value)| (decoded(name), decoded(value)))
-                .collect(),
-        )
+        Self(form_urlencoded::parse(search.as_bytes()).into_owned().collect())
     }
 
     /// What is written there; `None` where nothing is.
@@ -45,31 +39,6 @@ impl Parameters {
             namespace,
         }
     }
-}
-
-/// What is written in an address, as text.
-fn decoded(written: &str) -> String {
-    let mut bytes = Vec::with_capacity(written.len());
-    let mut rest = written.bytes();
-    while let Some(byte) = rest.next() {
-        let hex = || {
-            let (high, low) = (rest.clone().next()?, rest.clone().nth(1)?);
-            let digit = |byte: u8| char::from(byte).to_digit(16);
-            u8::try_from(digit(high)? * 16 + digit(low)?).ok()
-        };
-        match byte {
-            b'+' => bytes.push(b' '),
-            b'%' => match hex() {
-                Some(byte) => {
-                    bytes.push(byte);
-                    rest.nth(1);
-                }
-                None => bytes.push(b'%'),
-            },
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

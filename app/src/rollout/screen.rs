@@ -175,6 +175,8 @@ impl RolloutScreen {
         }
         if is_first {
             state.frame.window_millis = scale::window_millis(state.copy.deployment(), now_millis);
+            // Browsers draw in single precision: far from a time of its own, a cluster's bars would stand seconds off.
+            state.frame.base_millis = now_millis;
         }
         set_if_new(&self.0.board.looking_since_millis, looking_since_millis);
         set_if_new(&self.0.board.is_known, true);

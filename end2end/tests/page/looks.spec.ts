@@ -40,6 +40,11 @@ for (const theme of ["light", "dark"] as const) {
     await page.setViewportSize({ width: 1920, height: 1080 });
     await page.goto(`${server.address}/wall?theme=${theme}&rotate=3600`);
     await expect(page.locator(".tile")).toHaveCount(4);
+    // Every seat is drawn, and has scrolled to its newest band.
+    await expect(page.locator(".tile").filter({ has: page.getByTestId("band") })).toHaveCount(4);
+    const scrollers = page.locator(".tile .scroller");
+    const areAtTheirEnd = (all: Element[]) => all.every((of) => of.scrollHeight - of.clientHeight - of.scrollTop < 1);
+    await expect.poll(() => scrollers.evaluateAll(areAtTheirEnd)).toBe(true);
     // The address of the server, and so its code, differs each time.
     await expect(page).toHaveScreenshot(`wall-${theme}.png`, { mask: [page.getByTestId("clock"), page.locator(".qr")] });
   });

@@ -1,38 +1,54 @@
-//! The page's files below `/pkg`, and the page for every address that does not exist.
+//! The page's files, and the page for every address that does not exist. tower-http reads what a client takes and already has.
 
 use std::sync::Arc;
 
-use axum::extract::{Path, RawQuery, Request, State};
-use axum::http::{HeaderValue, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use tower_http::services::ServeDir;
 
 use super::pages;
-use crate::assets;
+use crate::assets::{self, Folder};
 use crate::state::Rollcast;
 
-pub(super) async fn file_or_not_found(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path(path): Path<String>,
-    RawQuery(query): RawQuery,
-    request: Request,
-) -> Response {
-    let accepts =
-        request.headers().get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let takes_brotli = accepts.split(',').any(|coding| coding.trim().split(';').next() == Some("br"));
-    let Some(asset) = assets::find(&path, takes_brotli) else {
+pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
+    let mut files = ServeDir::with_backend("", Folder).append_index_html_on_directories(false).precompressed_br();
+    let mut asked = Request::new(());
+    *asked.uri_mut() = request.uri().clone();
+    *asked.method_mut() = request.method().clone();
+    *asked.headers_mut() = request.headers().clone();
+    let Some(mut file) = files.try_call(asked).await.ok().filter(|answer| answer.status() != StatusCode::NOT_FOUND)
+    else {
         return pages::not_found(&rollcast, request).await;
     };
-    // Addresses that name the build or the content never change what they deliver.
-    let names_build = query.as_deref() == Some(&format!("v={}", rollcast.build));
     let cache =
-        if names_build || assets::names_content(&path) { "public, max-age=31536000, immutable" } else { "no-cache" };
-    let mut response = asset.bytes.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.media_type));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
-    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if asset.is_brotli {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("br"));
+        if never_changes(request.uri(), &rollcast) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    file.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    file.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    as_utf8(file.headers_mut());
+    weaken(file.headers_mut());
+    file.into_response()
+}
+
+/// The address names the build, or the content.
+fn never_changes(address: &Uri, rollcast: &Rollcast) -> bool {
+    address.query() == Some(&format!("v={}", rollcast.build)) || assets::names_content(address.path())
+}
+
+/// All texts of the site are.
+fn as_utf8(headers: &mut HeaderMap) {
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if let Some(text) = media_type.filter(|media_type| media_type.starts_with("text/"))
+        && let Ok(text) = HeaderValue::try_from(format!("{text}; charset=utf-8"))
+    {
+        headers.insert(header::CONTENT_TYPE, text);
     }
-    response
+}
+
+/// What is not compressed yet may still be on its way out, and then is the same in other bytes.
+fn weaken(headers: &mut HeaderMap) {
+    let tag = headers.get(header::ETAG).and_then(|value| value.to_str().ok());
+    if let Some(weak) = tag.and_then(|tag| HeaderValue::try_from(format!("W/{tag}")).ok()) {
+        headers.insert(header::ETAG, weak);
+    }
 }

@@ -1,65 +1,98 @@
-//! `/metrics` in Prometheus' text format. Names follow `rollcast_<what>_total` for counters.
+//! `/metrics` in the text format of OpenMetrics. Counters end in `_total`, which the format adds to their names.
 
-use std::fmt::Write;
+use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
 use timeline::wire::ConnectionState;
 
 use crate::hub::Handle;
 use crate::state::Rollcast;
 
+const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 type PerCluster = (&'static str, &'static str, fn(&Handle) -> &AtomicU64);
 
 const PER_CLUSTER: [PerCluster; 9] = [
-    ("rollcast_list_requests_total", "Lists started at the API server.", |hub| &hub.sources().lists),
-    ("rollcast_watch_requests_total", "Watches started at the API server.", |hub| &hub.sources().watches),
-    ("rollcast_request_failures_total", "Lists and watches that failed.", |hub| &hub.sources().failures),
-    ("rollcast_watch_events_total", "Watch events received.", |hub| &hub.sources().events),
-    ("rollcast_malformed_objects_total", "Objects skipped because they could not be decoded.", |hub| {
+    ("rollcast_list_requests", "Lists started at the API server.", |hub| &hub.sources().lists),
+    ("rollcast_watch_requests", "Watches started at the API server.", |hub| &hub.sources().watches),
+    ("rollcast_request_failures", "Lists and watches that failed.", |hub| &hub.sources().failures),
+    ("rollcast_watch_events", "Watch events received.", |hub| &hub.sources().events),
+    ("rollcast_malformed_objects", "Objects skipped because they could not be decoded.", |hub| {
         &hub.sources().malformed
     }),
-    ("rollcast_odd_objects_total", "Objects with missing or contradictory fields, used as far as they go.", |hub| {
+    ("rollcast_odd_objects", "Objects with missing or contradictory fields, used as far as they go.", |hub| {
         &hub.counters().odd
     }),
-    ("rollcast_facts_total", "Facts applied to the timeline.", |hub| &hub.counters().facts),
-    ("rollcast_changes_total", "Changes that facts made.", |hub| &hub.counters().changes),
-    ("rollcast_frames_encoded_total", "Frames encoded for viewers, each once.", |hub| &hub.counters().frames),
+    ("rollcast_facts", "Facts applied to the timeline.", |hub| &hub.counters().facts),
+    ("rollcast_changes", "Changes that facts made.", |hub| &hub.counters().changes),
+    ("rollcast_frames_encoded", "Frames encoded for viewers, each once.", |hub| &hub.counters().frames),
 ];
 
-pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> impl IntoResponse {
-    let mut text = String::new();
-    for (name, help, read) in PER_CLUSTER {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
-        for hub in rollcast.clusters.values() {
-            let _ = writeln!(text, "{name}{{cluster=\"{}\"}} {}", label(hub.name()), read(hub).load(Ordering::Relaxed));
-        }
+pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> Response {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Figures(rollcast)));
+    let mut told = String::new();
+    match text::encode(&mut told, &registry) {
+        Ok(()) => ([(header::CONTENT_TYPE, MEDIA_TYPE)], told).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(), // a string takes whatever is written to it
     }
-    let _ = writeln!(
-        text,
-        "# HELP rollcast_cluster_stale Whether there is no word from the cluster.\n# TYPE rollcast_cluster_stale gauge"
-    );
-    for hub in rollcast.clusters.values() {
-        let stale = matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
-        let _ = writeln!(text, "rollcast_cluster_stale{{cluster=\"{}\"}} {}", label(hub.name()), u8::from(stale));
-    }
-    let viewers = rollcast.viewers.count();
-    let _ = writeln!(
-        text,
-        "# HELP rollcast_viewers Viewers connected.\n# TYPE rollcast_viewers gauge\nrollcast_viewers {viewers}"
-    );
-    let resyncs = rollcast.resyncs.load(Ordering::Relaxed);
-    let name = "rollcast_viewer_resyncs_total";
-    let _ = writeln!(
-        text,
-        "# HELP {name} Viewers that lagged and were given a fresh snapshot.\n# TYPE {name} counter\n{name} {resyncs}"
-    );
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
 }
 
-fn label(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+/// What a server counts, read when it is asked for.
+struct Figures(Arc<Rollcast>);
+
+impl Debug for Figures {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Figures")
+    }
+}
+
+impl Collector for Figures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let Self(rollcast) = self;
+        for (name, help, read) in PER_CLUSTER {
+            let count = |hub: &Handle| ConstCounter::new(read(hub).load(Ordering::Relaxed));
+            per_cluster(rollcast, &mut encoder, name, help, count)?;
+        }
+        let is_stale = |hub: &Handle| matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
+        let stale = |hub: &Handle| ConstGauge::new(i64::from(is_stale(hub)));
+        let help = "Whether there is no word from the cluster.";
+        per_cluster(rollcast, &mut encoder, "rollcast_cluster_stale", help, stale)?;
+        let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
+        alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
+        let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
+        let help = "Viewers that lagged and were given a fresh snapshot.";
+        alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)
+    }
+}
+
+/// A figure of each cluster.
+fn per_cluster<M: EncodeMetric>(
+    rollcast: &Rollcast,
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    read: impl Fn(&Handle) -> M,
+) -> fmt::Result {
+    let figures: Vec<(&str, M)> = rollcast.clusters.values().map(|hub| (hub.name(), read(hub))).collect();
+    let Some((_, first)) = figures.first() else { return Ok(()) };
+    let mut family = encoder.encode_descriptor(name, help, None, first.metric_type())?;
+    for (cluster, figure) in &figures {
+        figure.encode(family.encode_family(&[("cluster", *cluster)])?)?;
+    }
+    Ok(())
+}
+
+/// A figure of the server.
+fn alone(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, figure: &impl EncodeMetric) -> fmt::Result {
+    figure.encode(encoder.encode_descriptor(name, help, None, figure.metric_type())?)
 }

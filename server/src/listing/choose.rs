@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use simcluster::selector::{Labels, NoSelector};
 use timeline::Millis;
 use timeline::list::{By, ClusterState, Common, Group, Head, Overall, Query};
 use timeline::view::Summary;
 
-use super::labels::Labels;
 use crate::hub::{List, ListedDeployment};
 
 /// A cluster as lists read it.
@@ -44,7 +44,7 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
         ..Overall::default()
     };
     let labels = query.labels.parse::<Labels>().unwrap_or_else(|error| {
-        overall.trouble = format!("{error}.");
+        overall.trouble = format!("{}.", NoSelector { part: timeline::words::safe(&error.part) });
         Labels::default()
     });
     if let Some(name) = &query.cluster

@@ -6,7 +6,6 @@
 //! ```
 
 mod choose;
-mod labels;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -44,8 +44,8 @@ pub(super) async fn list(
     let mut listed = CompleteList { resource_version: String::new(), objects: Vec::new() };
     let mut next: Option<String> = None;
     loop {
-        let after = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
-        let path = format!("{collection}?limit={}{after}", cluster.pace.page_size);
+        let limit = ("limit", cluster.pace.page_size.to_string());
+        let path = request::asked(&collection, std::iter::once(limit).chain(next.map(|token| ("continue", token))));
         let body = tokio::time::timeout(cluster.pace.page, page(cluster, &path)).await;
         let body =
             body.map_err(|_| RequestError::Unreachable("the API server does not finish a list".to_owned()))??;
@@ -74,16 +74,4 @@ async fn page(cluster: &Cluster, path: &str) -> Result<Vec<u8>, RequestError> {
 pub(super) fn skipped(cluster: &Cluster, error: &crate::translate::Unusable) {
     Counters::add(&cluster.counters.malformed);
     tracing::warn!(%error, "skipped an object that cannot be used");
-}
-
-fn encoded(token: &str) -> String {
-    use std::fmt::Write;
-    token.bytes().fold(String::with_capacity(token.len()), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
 }

@@ -144,7 +144,7 @@ pub struct Pace {
     pub earn: Duration,
     /// Time between two liveness probes, also the time that one may take.
     pub probe: Duration,
-    /// Silence after which a cluster is stale.
+    /// Silence after which a cluster is stale. Told at the latest one probe later, which together must stay within ten seconds.
     pub silence: Duration,
     /// After this long the server ends a watch. Also the longest that a connection which died without a word goes unnoticed while
     /// others live.
@@ -185,7 +185,7 @@ impl Default for Pace {
             burst: 8,
             earn: Duration::from_millis(1200),
             probe: Duration::from_secs(3),
-            silence: Duration::from_secs(8),
+            silence: Duration::from_secs(7),
             watch_seconds: 110,
             bookmark: Duration::from_secs(90),
             watch_margin: Duration::from_secs(10),

@@ -39,6 +39,12 @@ pub enum RequestError {
     Malformed(#[from] serde_json::Error),
 }
 
+/// A path with what is asked of it.
+pub(super) fn asked(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    format!("{path}?{query}")
+}
+
 /// Path of a kind's collection.
 pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
     fn path<R: Resource>() -> (String, &'static str) {

@@ -88,9 +88,13 @@ impl Stream {
     ) -> Result<Self, Ended> {
         let Pace { watch_seconds, watch_margin, .. } = *cluster.pace;
         let collection = request::collection(kind, namespace);
-        let path = format!(
-            "{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={watch_seconds}&resourceVersion={position}"
-        );
+        let parameters = [
+            ("watch", "1".to_owned()),
+            ("allowWatchBookmarks", "true".to_owned()),
+            ("timeoutSeconds", watch_seconds.to_string()),
+            ("resourceVersion", position.to_owned()),
+        ];
+        let path = request::asked(&collection, parameters);
         let losses = life.borrow_and_update().losses;
         let ends_at = Instant::now() + std::time::Duration::from_secs(watch_seconds.into()) + watch_margin;
         let body: Body = tokio::select! {

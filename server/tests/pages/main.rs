@@ -11,8 +11,10 @@
 mod api;
 #[path = "../common/mod.rs"]
 mod common;
+mod files;
 mod links;
 mod lists;
+mod metrics;
 mod playground;
 mod replay;
 mod site;

@@ -10,7 +10,8 @@ use serde_json::json;
 use super::route::{Target, shown};
 use super::{Cluster, answer, table};
 use crate::change::Stored;
-use crate::selector::{Fields, Labels};
+use crate::fields::Fields;
+use crate::selector::{Labels, NoSelector};
 use crate::{ApiError, Key, meta};
 
 /// Which objects a request is about, besides kind and namespace.
@@ -24,13 +25,13 @@ impl Selection {
     /// From `labelSelector` and `fieldSelector`.
     pub fn of(target: &Target) -> Result<Self, ApiError> {
         Ok(Self {
-            labels: Labels::parse(target.query.get("labelSelector").unwrap_or_default())?,
+            labels: target.query.get("labelSelector").unwrap_or_default().parse().map_err(refused)?,
             fields: Fields::parse(target.query.get("fieldSelector").unwrap_or_default())?,
         })
     }
 
     /// Whether every object is.
-    const fn is_everything(&self) -> bool {
+    fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
@@ -38,6 +39,10 @@ impl Selection {
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
         Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
     }
+}
+
+fn refused(error: NoSelector) -> ApiError {
+    ApiError::bad_request(format!("unable to parse requirement: {error}"))
 }
 
 /// One object.

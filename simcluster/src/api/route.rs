@@ -59,11 +59,7 @@ pub struct Query(BTreeMap<String, String>);
 
 impl Query {
     fn read(text: &str) -> Self {
-        let pair = |pair: &str| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(name), decoded(value))
-        };
-        Self(text.split('&').filter(|pair| !pair.is_empty()).map(pair).collect())
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
     /// A value, unless it is empty.
@@ -77,24 +73,6 @@ impl Query {
     }
 }
 
-/// `%2C` and `+` as what they stand for.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        match byte {
-            b'+' => bytes.push(b' '),
-            b'%' => match (digit(rest.next()), digit(rest.next())) {
-                (Some(high), Some(low)) => bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?')),
-                _ => bytes.push(b'?'),
-            },
-            other => bytes.push(other),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// Everything that the cluster answers.
 pub fn router(cluster: Cluster) -> Router {
     Router::new().fallback(answer).with_state(cluster)
@@ -106,7 +84,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
         return (StatusCode::FORBIDDEN, error).into_response();
     }
     let (parts, body) = request.into_parts();
-    let path = decoded(&parts.uri.path().replace('+', "%2B"));
+    let path = percent_encoding::percent_decode_str(parts.uri.path()).decode_utf8_lossy();
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     if let Some(found) = discovery::answer(&segments) {
         return if parts.method == Method::GET { found } else { ApiError::not_allowed().into_response() };

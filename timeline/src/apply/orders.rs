@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn what_is_asked_again_or_told_late_is_no_step() {
         let late = orders(&[(10, 3), (20, 2), (15, 9)]);
-        assert_eq!(late.asked_at(SET, Some(25)), Some(2));
-        assert_eq!(late.asked_at(SET, Some(20)), Some(3));
+        assert_eq!(late.desired_at(SET, Some(25)), Some(2));
+        assert_eq!(late.desired_at(SET, Some(20)), Some(3));
         let again: Vec<(Version, u32)> = (10..60).map(|version| (version, 3)).collect();
-        assert_eq!(orders(&again).asked_at(SET, Some(11)), Some(3), "since the first time");
+        assert_eq!(orders(&again).desired_at(SET, Some(11)), Some(3), "since the first time");
     }
 
     #[test]

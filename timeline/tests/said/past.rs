@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Phase};
-use timeline::frame::Said;
 use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
 use timeline::phase::PodState;
 use timeline::view::{self, Now, View};
+use timeline::wire::Said;
 use timeline::{Change, Millis, Retention, Uid, story};
 
 fn at(model: &Model, at_millis: Millis) -> Option<View> {
@@ -308,17 +308,17 @@ fn what_is_said_anew_makes_a_copy_say_the_same() {
     let mut known = Said::default();
     day(|web| {
         let now = said_of(web);
-        if let Some(news) = now.news_since(&known) {
+        if let Some(news) = now.delta_since(&known) {
             assert_eq!(news.view.is_some(), now.view != known.view);
             assert_eq!(news.story.is_some(), now.story != known.story);
-            copy.hear(news);
+            copy.take(news);
         }
         assert_eq!(copy, now);
-        assert_eq!(now.news_since(&now), None);
+        assert_eq!(now.delta_since(&now), None);
         known = now;
     });
     let other = Said { view: None, ..known.clone() };
     let shorter = Said { story: known.story[..1].to_vec(), ..known.clone() };
-    assert!(known.news_since(&other).is_some_and(|news| news.view.is_some() && news.story.is_none()));
-    assert!(shorter.news_since(&known).is_some_and(|news| news.view.is_none() && news.story == Some((1, Vec::new()))));
+    assert!(known.delta_since(&other).is_some_and(|news| news.view.is_some() && news.story.is_none()));
+    assert!(shorter.delta_since(&known).is_some_and(|news| news.view.is_none() && news.story == Some((1, Vec::new()))));
 }

@@ -97,7 +97,7 @@ fn where_pods_are_not_seen_their_replica_sets_are_believed() {
     web.set(3, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (2, 2, 1));
     web.set(2, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (3, 4, 2));
     let counts = web.first_listed_without_pods().view().counts;
-    assert_eq!((counts.available, counts.new_available, counts.not_yet, counts.asked), (3, 1, 3, 5));
+    assert_eq!((counts.available, counts.new_available, counts.not_yet, counts.desired), (3, 1, 3, 5));
     assert_eq!((counts.terminating, counts.failed, counts.out_of_rotation), (0, 0, 0));
 }
 
