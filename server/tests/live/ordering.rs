@@ -13,7 +13,8 @@ use server::viewers::Viewers;
 use timeline::Workload;
 use timeline::fact::{Kind, Seen};
 use timeline::verdict::KubectlVerdict;
-use timeline::wire::{self, ConnectionState, PROTOCOL, Said, Scope, ServerFrame, ViewerFrame};
+use timeline::viewer::{DeploymentCopy, Taken};
+use timeline::wire::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -77,22 +78,13 @@ fn web(generation: u64) -> Value {
 
 /// What a viewer knows.
 #[derive(Default)]
-struct Copy {
-    said: Said,
-    is_there: bool,
-}
+struct Viewer(DeploymentCopy);
 
-impl Copy {
-    fn hear(&mut self, frame: &ServerFrame) {
+impl Viewer {
+    fn take(&mut self, frame: ServerFrame) {
         match frame {
-            ServerFrame::Snapshot(snapshot) => {
-                (self.said, self.is_there) = (snapshot.said.clone(), snapshot.deployment.is_some());
-            }
-            ServerFrame::Delta(delta) => {
-                if let Some(said) = &delta.said {
-                    self.said.take(said.clone());
-                }
-            }
+            ServerFrame::Snapshot(snapshot) => drop(self.0.take_snapshot(*snapshot)),
+            ServerFrame::Delta(delta) => assert_eq!(self.0.take_delta(delta), Taken::Fits),
             _ => {}
         }
     }
@@ -101,7 +93,7 @@ impl Copy {
     async fn until(&mut self, followed: &mut Followed, is_wanted: impl Fn(&ConnectionState) -> bool) {
         loop {
             match followed.next().await.unwrap() {
-                Update::Frame(bytes) => self.hear(&decoded(&bytes)),
+                Update::Frame(bytes) => self.take(decoded(&bytes)),
                 Update::Connection(connection) if is_wanted(&connection.state) => return,
                 Update::Connection(_) => {}
                 Update::Missed => panic!("nothing was missed"),
@@ -110,7 +102,7 @@ impl Copy {
     }
 
     fn verdict(&self) -> Option<KubectlVerdict> {
-        self.said.view.as_ref().map(|view| view.verdict.kubectl)
+        self.0.said.view.as_ref().map(|view| view.verdict.kubectl)
     }
 }
 
@@ -123,8 +115,8 @@ async fn a_cluster_that_becomes_live_again_is_told_after_its_new_list() {
     let mut source = Source::new();
     source.listed(&[web(2)]).await;
     let (first, mut followed) = source.hub.follow(crate::viewers::web(), None).await.unwrap();
-    let mut copy = Copy::default();
-    copy.hear(&decoded(&first.frame));
+    let mut copy = Viewer::default();
+    copy.take(decoded(&first.frame));
     for generation in 3..40 {
         source.stale().await;
         copy.until(&mut followed, |state| matches!(state, ConnectionState::Stale { .. })).await;
@@ -143,16 +135,17 @@ async fn a_verdict_comes_with_the_change_that_made_it() {
     let mut source = Source::new();
     source.listed(&[web(2)]).await;
     let (first, mut followed) = source.hub.follow(crate::viewers::web(), None).await.unwrap();
-    let mut copy = Copy::default();
-    copy.hear(&decoded(&first.frame));
+    let mut copy = Viewer::default();
+    copy.take(decoded(&first.frame));
     for generation in 3..12 {
         source.seen(&web(generation)).await;
         loop {
             let next = tokio::time::timeout(Duration::from_secs(20), followed.next()).await.unwrap();
             let Update::Frame(bytes) = next.unwrap() else { continue };
             let frame = decoded(&bytes);
-            copy.hear(&frame);
-            if matches!(&frame, ServerFrame::Delta(delta) if !delta.changes.is_empty()) {
+            let is_change = matches!(&frame, ServerFrame::Delta(delta) if !delta.changes.is_empty());
+            copy.take(frame);
+            if is_change {
                 break;
             }
         }
@@ -186,11 +179,11 @@ async fn a_viewer_who_hears_that_a_starting_server_is_live_knows_what_there_is()
         let mut source = Source::new();
         source.health(Health::Connecting).await;
         let mut frames = session(&source, "fake").await;
-        let mut copy = Copy::default();
+        let mut copy = Viewer::default();
         let mut is_listed = false;
         loop {
             let frame = frames.next().await.unwrap();
-            copy.hear(&frame);
+            copy.take(frame.clone());
             match frame {
                 ServerFrame::Connection { connection, .. } if connection.state.is_live() => break,
                 ServerFrame::Snapshot(_) if !is_listed => {
@@ -200,7 +193,7 @@ async fn a_viewer_who_hears_that_a_starting_server_is_live_knows_what_there_is()
                 _ => {}
             }
         }
-        assert!(copy.is_there, "live, and the list not yet told");
+        assert!(copy.0.deployment.is_some(), "live, and the list not yet told");
     }
 }
 
