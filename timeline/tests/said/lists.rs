@@ -3,7 +3,7 @@
 use crate::made::{WEB, Web, unready};
 use timeline::list::{ClusterState, Common, Group, Head, ListCopy, ListDelta, Overall, Row, RowDelta, Sent, Window};
 use timeline::view::{Now, Summary, Tone, summary};
-use timeline::wire::Connection;
+use timeline::wire::{Connection, ConnectionState};
 use timeline::{Millis, Uid};
 
 fn line(number: u128) -> Summary {
@@ -183,4 +183,13 @@ fn a_line_says_how_it_was_lately_and_nothing_where_nothing_changed() {
     }
     let (from, steps) = lately(&web, 139_500);
     assert_eq!((from, steps.len(), steps.last()), (60_000, 24, Some(&(79_000, [0, 0, 1, 0]))));
+}
+
+#[test]
+fn a_connection_is_live_or_stale_or_on_its_way() {
+    let stale = ConnectionState::Stale { since_millis: 1, retry_at_millis: None, why: String::new() };
+    let replay = ConnectionState::Replay { name: "rollout".into() };
+    let states = [ConnectionState::Connecting, ConnectionState::Live, stale, replay, ConnectionState::Unknown];
+    assert_eq!(states.each_ref().map(ConnectionState::is_live), [false, true, false, true, false]);
+    assert_eq!(states.each_ref().map(ConnectionState::is_stale), [false, false, true, false, true]);
 }

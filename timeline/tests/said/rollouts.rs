@@ -1,6 +1,6 @@
 //! Rollouts that overlap with other things: scaling, rollbacks, pauses, Recreate, deleted ReplicaSets.
 
-use crate::made::{SECOND, Web, condition};
+use crate::made::{SECOND, Web, condition, ready, unready};
 use timeline::fact::{ConditionStatus, Strategy};
 use timeline::story::LineKind;
 
@@ -120,4 +120,41 @@ fn paused_with_nothing_to_do_nothing_waits() {
     web.deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(web.view().verdict.why, "No change of the template is waiting.");
     assert_eq!(web.view().next, "Changes of the template wait until somebody resumes the rollout.");
+}
+
+#[test]
+fn a_rollback_by_recreate_after_a_scale_is_a_rollout_before_its_deployment_says_so() {
+    let mut web = Web::replaced();
+    web.report();
+    web.now = 40_000;
+    web.scale(SECOND, 5);
+    web.now = 60_000;
+    web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+    web.edit("v1");
+    web.set(SECOND, |set| set.counts.desired = 0);
+    (0..3).for_each(|number| web.kill_pod(200 + number));
+    (0..3).for_each(|number| web.delete_pod(200 + number));
+    web.now = 70_000;
+    web.set(2, |set| {
+        (set.revision, set.counts.desired) = (Some(3), 5);
+        (set.desired_replicas, set.max_replicas) = (Some(5), Some(5));
+    });
+    assert_eq!(web.lines(LineKind::Step).last().unwrap(), "Revision 3 up 0 → 5: 5 of at most 5.");
+}
+
+#[test]
+fn what_is_lost_once_all_pods_were_there_is_no_part_of_the_rollout() {
+    // All three are available, and the controller has not reported it yet.
+    let mut web = Web::replaced();
+    web.now = 21_000;
+    web.pod(200, unready);
+    assert_eq!(web.verdict(), "[Recovering] Revision 2: 2 of 3 available.");
+    // One that was never there is.
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.take_over(|_| {});
+    (200..202).for_each(|pod| web.pod(pod, ready));
+    web.now = 21_000;
+    web.pod(200, unready);
+    assert_eq!(web.verdict(), "[Rolling out] Revision 2: 1 of 3 available.");
 }

@@ -312,6 +312,12 @@ fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
     web.pod(200, crashing(2));
     web.now = 30_000;
     assert_eq!(causes(&web), ["New pods crash: exit code 1, 2 restarts in 8.0 s (pod p0200)."]);
+    // A container that restarted crashes, whatever it waits for now.
+    let mut odd = Web::replacing();
+    odd.add_pod(200, SECOND, |pod| {
+        (pod.containers[0].state, pod.containers[0].restarts) = (Some(waiting("NewReasonOfTomorrow", "")), 2);
+    });
+    assert_eq!(causes(&odd), ["New pods crash: 2 restarts so far (pod p0200)."]);
     // It runs again for the moment, and crashes all the same.
     web.pod(200, |pod| pod.containers[0].state = Some(timeline::fact::ContainerState::Running));
     web.now = 31_000;

@@ -291,6 +291,17 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     web.listed(Kind::ReplicaSet, Some(30_000));
     web.listed(Kind::Deployment, Some(45_000));
     assert_eq!(since(&web, 6_000), ["60000 Not observed for 30 s: what happened in between is not known."]);
+    let same = Fact::Listed {
+        kind: Kind::Event,
+        namespace: Some("shop".into()),
+        present: Vec::new(),
+        gap_since_millis: Some(30_000),
+    };
+    assert_eq!(web.timeline.apply(60_000, same), Vec::new());
+    let gaps = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().gaps.len();
+    let known = web.timeline.seq();
+    web.listed(Kind::Pod, Some(30_000));
+    assert_eq!((gaps(&web), web.timeline.seq()), (1, known), "the same gap is no news");
     // Nobody looked before it was made: that is no gap of it.
     let mut web = Web::live(1);
     web.now = 61_000;
