@@ -397,4 +397,17 @@ fn an_init_container_is_told_with_whether_it_has_started() {
     assert_eq!(init([Some(ContainerState::Running), None]), words("init-0 is running (0 of 2 done"));
     assert_eq!(init([done(), Some(ContainerState::Running)]), words("init-1 is running (1 of 2 done"));
     assert_eq!(init([None, Some(ContainerState::Running)]), words("init-0 has not started (0 of 2 done"));
+    let mut web = Web::replacing();
+    for number in 200..203 {
+        web.add_pod(number, SECOND, |pod| {
+            let migrate = Container { name: "migrate".into(), role: Role::Init, ..pod.containers[0].clone() };
+            (pod.phase, pod.containers[0].state) = (Phase::Pending, Some(waiting("PodInitializing", "")));
+            pod.containers.insert(0, migrate);
+        });
+    }
+    web.now = 35_000;
+    assert_eq!(
+        causes(&web),
+        [words("migrate is running (0 of 1 done, 3 pods, one is p0200").replace(", pod p0200)", ")")]
+    );
 }
