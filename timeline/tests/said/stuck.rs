@@ -1,7 +1,7 @@
 //! When something holds a rollout up, and when nothing does: each condition on its own.
 
 use crate::made::{SECOND, WEB, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, IntOrPercent, Phase, PodFact, Strategy};
+use timeline::fact::{ConditionStatus, Container, ContainerState, IntOrPercent, Phase, PodFact, Role, Strategy};
 use timeline::view::{self, Now};
 
 /// The sentences of all causes.
@@ -319,7 +319,7 @@ fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
     });
     assert_eq!(causes(&odd), ["New pods crash: 2 restarts so far (pod p0200)."]);
     // It runs again for the moment, and crashes all the same.
-    web.pod(200, |pod| pod.containers[0].state = Some(timeline::fact::ContainerState::Running));
+    web.pod(200, |pod| pod.containers[0].state = Some(ContainerState::Running));
     web.now = 31_000;
     assert_eq!(causes(&web), ["New pods crash: exit code 1, 2 restarts in 9.0 s (pod p0200)."]);
     web.pod(200, ready);
@@ -373,4 +373,41 @@ fn pods_that_wait_for_a_gate_or_a_node_are_counted() {
     let since: Vec<_> =
         web.view().reasons.iter().map(|reason| (reason.is_fault, reason.evidence.since_millis)).collect();
     assert_eq!(since[..3], [(true, Some(21_000)); 3]);
+}
+
+#[test]
+fn an_init_container_is_told_with_whether_it_has_started() {
+    let init = |states: [Option<ContainerState>; 2]| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, |pod| {
+            pod.phase = Phase::Pending;
+            let app = pod.containers[0].clone();
+            pod.containers[0].state = Some(waiting("PodInitializing", ""));
+            for (number, state) in states.into_iter().enumerate() {
+                let named = Container { name: format!("init-{number}"), role: Role::Init, state, ..app.clone() };
+                pod.containers.insert(number, named);
+            }
+        });
+        web.now = 35_000;
+        causes(&web).swap_remove(0)
+    };
+    let done = || Some(ContainerState::Terminated { exit_code: 0, reason: String::new(), message: String::new() });
+    let words = |which: &str| format!("Init container {which}, pod p0200); the pod has been starting for 15 s.");
+    assert_eq!(init([None, None]), words("init-0 has not started (0 of 2 done"));
+    assert_eq!(init([Some(ContainerState::Running), None]), words("init-0 is running (0 of 2 done"));
+    assert_eq!(init([done(), Some(ContainerState::Running)]), words("init-1 is running (1 of 2 done"));
+    assert_eq!(init([None, Some(ContainerState::Running)]), words("init-0 has not started (0 of 2 done"));
+    let mut web = Web::replacing();
+    for number in 200..203 {
+        web.add_pod(number, SECOND, |pod| {
+            let migrate = Container { name: "migrate".into(), role: Role::Init, ..pod.containers[0].clone() };
+            (pod.phase, pod.containers[0].state) = (Phase::Pending, Some(waiting("PodInitializing", "")));
+            pod.containers.insert(0, migrate);
+        });
+    }
+    web.now = 35_000;
+    assert_eq!(
+        causes(&web),
+        [words("migrate is running (0 of 1 done, 3 pods, one is p0200").replace(", pod p0200)", ")")]
+    );
 }
