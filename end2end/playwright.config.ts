@@ -15,7 +15,7 @@ export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
   timeout: 120_000,
-  expect: { timeout: 20_000, toHaveScreenshot: { maxDiffPixels: 40, animations: "disabled" } },
+  expect: { timeout: 20_000, toHaveScreenshot: { maxDiffPixels: 400, animations: "disabled" } },
   snapshotPathTemplate: "{testDir}/{testFileDir}/looks/{arg}{ext}",
   fullyParallel: true,
   forbidOnly: !!process.env.CI,

@@ -103,6 +103,9 @@ async fn talk(
                 (Update::Connection(connection), Following::Deployment(followed)) => {
                     let cluster = followed.hub().name().to_owned();
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                    // How fast time passes is news of what time it is: until now the viewer may have let it pass at another speed.
+                    let now_millis = now(&following);
+                    send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
                 }
                 (Update::Missed, Following::Deployment(followed)) => {
                     rollcast.resyncs.fetch_add(1, Ordering::Relaxed);

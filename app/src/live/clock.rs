@@ -22,10 +22,12 @@ impl Clock {
         Self { server_millis: server_millis as f64, at_page_millis: page_millis, speed: 1.0, stopped_at: None }
     }
 
-    /// The server told the time. Small jitter of the network is ignored, so that the picture does not jump back.
+    /// The server told the time. Small jitter of the network is ignored, so that the picture does not jump back; a time that stands
+    /// still is late by nothing.
     pub fn hear(&mut self, server_millis: Millis, page_millis: f64) {
         let off = server_millis as f64 - self.running(page_millis);
-        if !(-JITTER_MILLIS * self.speed.max(1.0)..=0.0).contains(&off) {
+        let jitter = if self.speed > 0.0 { JITTER_MILLIS * self.speed.max(1.0) } else { 0.0 };
+        if !(-jitter..=0.0).contains(&off) {
             self.server_millis = server_millis as f64;
             self.at_page_millis = page_millis;
         }
@@ -77,6 +79,17 @@ mod tests {
         assert_eq!(clock.now_millis(9_000.0), 500);
         clock.set_pace(&live, true, 9_000.0);
         assert_eq!(clock.now_millis(9_000.0), 9_000);
+    }
+
+    #[test]
+    fn a_time_that_is_held_is_what_the_server_says() {
+        let state = ConnectionState::Replay { name: "rollout".into() };
+        let held = Connection { state, speed_percent: 0, forbidden: Vec::new() };
+        let mut clock = Clock::new(1_000, 0.0);
+        clock.set_pace(&held, true, 120.0);
+        assert_eq!(clock.now_millis(5_000.0), 1_120, "that it stands still was told 120 ms after the time");
+        clock.hear(1_000, 5_000.0);
+        assert_eq!(clock.now_millis(9_000.0), 1_000);
     }
 
     #[test]

@@ -47,8 +47,9 @@ impl Scroll {
         let seen = element.scroll_top();
         let bottom = above + current.top + current.height + BELOW;
         let wanted = ((bottom - f64::from(element.client_height())).ceil() as i32).min(most).max(0);
-        // What moved because there is less to scroll was moved by nobody.
-        if seen != self.at.min(most) {
+        // What moved because there is less to scroll was moved by nobody; where nothing can be touched, as on the wall, all was.
+        let is_inert = matches!(element.closest("[inert]"), Ok(Some(_)));
+        if seen != self.at.min(most) && !is_inert {
             self.is_left_alone = (seen - wanted).abs() > NEAR;
         }
         if !self.is_left_alone && seen != wanted {

@@ -40,11 +40,17 @@ for (const theme of ["light", "dark"] as const) {
     await page.setViewportSize({ width: 1920, height: 1080 });
     await page.goto(`${server.address}/wall?theme=${theme}&rotate=3600`);
     await expect(page.locator(".tile")).toHaveCount(4);
-    // Every seat is drawn, and has scrolled to its newest band.
+    // Every seat is drawn, fits its room, and has scrolled to its newest band.
     await expect(page.locator(".tile").filter({ has: page.getByTestId("band") })).toHaveCount(4);
-    const scrollers = page.locator(".tile .scroller");
-    const areAtTheirEnd = (all: Element[]) => all.every((of) => of.scrollHeight - of.clientHeight - of.scrollTop < 1);
-    await expect.poll(() => scrollers.evaluateAll(areAtTheirEnd)).toBe(true);
+    let before = "";
+    const isAtRest = async () => {
+      const rooms = await page.locator(".tile .scroller").evaluateAll((all) => all.map((of) => [of.clientHeight, of.scrollTop, of.querySelector<HTMLElement>(".picture")?.offsetHeight]));
+      const now = JSON.stringify(rooms);
+      const wasSo = now === before;
+      before = now;
+      return wasSo && rooms.every(([room, , picture]) => picture === room);
+    };
+    await expect.poll(isAtRest, { intervals: [500] }).toBe(true);
     // The address of the server, and so its code, differs each time.
     await expect(page).toHaveScreenshot(`wall-${theme}.png`, { mask: [page.getByTestId("clock"), page.locator(".qr")] });
   });
