@@ -8,6 +8,7 @@ use timeline::wire::{Connection, Moment, Snapshot};
 use timeline::words::count;
 use timeline::words::safe;
 
+#[cfg(feature = "ssr")]
 use crate::address;
 use crate::detail::Detail;
 use crate::playground::Playground;
