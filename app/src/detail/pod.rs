@@ -1,6 +1,7 @@
 //! What is told of one pod.
 
 use serde::{Deserialize, Serialize};
+use timeline::Workload;
 use timeline::fact::{self, ConditionStatus, ContainerState, Role};
 use timeline::model::{Pod, ReplicaSet};
 use timeline::phase::PodState;
@@ -12,7 +13,6 @@ use timeline::{Change, Millis, Model, Uid, chosen};
 use super::history::{self, Span};
 use super::lines::{Facts, joined};
 use super::{Fact, Value};
-use timeline::Workload;
 
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! What is told of one revision.
 
 use serde::{Deserialize, Serialize};
+use timeline::Workload;
 use timeline::model::{Deployment, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::view::Command;
@@ -10,7 +11,6 @@ use timeline::{Model, rollout};
 use super::lines::Facts;
 use super::rollouts::{self, RolloutLine};
 use super::{Fact, Value};
-use timeline::Workload;
 
 /// A revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,12 @@
 //! What is told of the rollouts of a Deployment, each with its moment.
 
 use serde::{Deserialize, Serialize};
+use timeline::Workload;
 use timeline::model::{Deployment, Rollout};
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
 
 use crate::address;
-use timeline::Workload;
 
 /// A rollout of the next revision makes its ReplicaSet this long before it is told.
 const BEFORE_MILLIS: Millis = 250;

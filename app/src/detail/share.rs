@@ -3,10 +3,9 @@
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
-use timeline::{Millis, Uid};
+use timeline::{Millis, Uid, Workload};
 
 use crate::address;
-use timeline::Workload;
 
 /// What is shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

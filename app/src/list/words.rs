@@ -87,14 +87,14 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     (words, !is_whole)
 }
 
-/// What is wrong with the question, or with clusters.
+/// What is wrong with clusters.
 #[must_use]
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
     troubled(overall, |at_millis| zone.stamp(at_millis), |why, near| zone.said(why, near))
 }
 
 fn troubled(overall: &Overall, stamp: impl Fn(Millis) -> String, said: impl Fn(&str, Millis) -> String) -> String {
-    let mut words = overall.trouble.clone();
+    let mut words = String::new();
     for cluster in &overall.clusters {
         if let ConnectionState::Stale { since_millis, retry_at_millis, why } = &cluster.connection.state {
             let why = said(&sentence_end(why), *since_millis);

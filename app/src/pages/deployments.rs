@@ -70,6 +70,8 @@ pub fn DeploymentsPage() -> impl IntoView {
         <main class="list" data-testid="overview">
             <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href="/">"All"</a></h1>
             <Filter board inputs/>
+            // Below the links of the filter: those stay where they are, however the question changes.
+            <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>
             <Columns/>
             <ListRows board/>
             <Nothing board/>

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::components::title::PageTitle;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
@@ -25,6 +24,7 @@ use crate::components::rollout::story::Story;
 use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
+use crate::components::title::PageTitle;
 use crate::live::client::Live;
 use crate::payload::{DeploymentPayload, Payload, title};
 use crate::rollout::board::{Board, Rendered, Shown};
@@ -78,14 +78,15 @@ fn Rollout(
     payload: Option<DeploymentPayload>,
 ) -> impl IntoView {
     let scope = Scope::Workload(workload.clone());
-    let rendered = payload.as_ref().map(Rendered::from);
-    let (board, drawn) = match payload.as_ref().zip(rendered.as_ref()) {
-        Some((payload, rendered)) => {
-            let shown = rendered.shown();
-            (Board::rendered(payload, &shown), drawn(rendered.copy.deployment, shown))
+    let (board, rendered) = match payload {
+        Some(payload) => {
+            let (board, rendered) = Board::rendered(payload);
+            (board, Some(rendered))
         }
-        None => (Board::of(workload.clone(), revision), Drawn::nothing()),
+        None => (Board::of(workload.clone(), revision), None),
     };
+    let drawn = rendered.as_ref().map(|rendered| drawn(rendered.copy.deployment, rendered.shown()));
+    let drawn = drawn.unwrap_or_else(Drawn::nothing);
     let Drawn { picture, moving, sheet } = drawn;
     let (controls, as_table, help) = (Controls::provide(), RwSignal::new(false), NodeRef::<html::Details>::new());
     provide_context(board);

@@ -82,19 +82,24 @@ impl Board {
         use_context()
     }
 
-    /// The board of a page that was just rendered.
+    /// The board of a page that was just rendered, and what it was rendered from.
     #[must_use]
-    pub fn rendered(payload: &DeploymentPayload, shown: &Shown) -> Self {
-        let board = Self::of(payload.workload.clone(), payload.revision);
+    pub fn rendered(payload: DeploymentPayload) -> (Self, Rendered) {
+        let DeploymentPayload { workload, revision, connection, snapshot, moment } = payload;
+        let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
+        let rendered = Rendered { copy: snapshot.into(), told_millis, moment };
+        let board = Self::of(workload, revision);
         board.is_known.set(true);
-        board.view.set(shown.said.view.clone());
-        board.current.set(payload.snapshot.said.view.as_ref().and_then(|view| view.revision));
-        board.connection.set(payload.connection.clone());
-        let tenths = payload.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
+        board.current.set(rendered.copy.said.view.as_ref().and_then(|view| view.revision));
+        board.connection.set(connection);
+        board.looking_since_millis.set(looking_since_millis);
+        let tenths = rendered.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });
+        let shown = rendered.shown();
+        board.view.set(shown.said.view.clone());
         board.second.set(shown.frame.now_millis.div_euclid(1000));
-        board.looking_since_millis.set(payload.snapshot.looking_since_millis);
-        board
+        drop(shown);
+        (board, rendered)
     }
 
     /// The time in the picture stands still: the page or the server has no word. Follows both.
@@ -158,13 +163,6 @@ impl Rendered {
         let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
         let frame = Frame::unmeasured(now_millis, scale::window_millis(deployment, now_millis), told_millis);
         Shown { model, said, frame }
-    }
-}
-
-impl From<&DeploymentPayload> for Rendered {
-    fn from(payload: &DeploymentPayload) -> Self {
-        let told_millis = payload.snapshot.now_millis;
-        Self { copy: payload.snapshot.clone().into(), told_millis, moment: payload.moment.clone() }
     }
 }
 

@@ -2,9 +2,9 @@
 //! gathers over days.
 
 use leptos::prelude::*;
-use timeline::Millis;
 use timeline::list::{ListCopy, Overall};
 use timeline::view::{Hold, Tone, View};
+use timeline::{Millis, Workload};
 
 use super::age::Age;
 use super::stage::SEATS;
@@ -13,7 +13,6 @@ use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
-use timeline::Workload;
 
 /// Before the ids of what is on each seat.
 const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];

@@ -85,7 +85,7 @@ test("lists name the clusters that there are after a restart, and say which one 
   await expect(page.getByTestId("cluster")).toContainText("first");
   await server.kill();
   await serve(() => Server.start(after, port(server)));
-  await expect(page.getByTestId("trouble")).toHaveText("This server does not watch a cluster named first.");
+  await expect(page.getByTestId("mistake")).toHaveText("This server does not watch a cluster named first.");
   await expect(page.getByTestId("cluster")).toContainText("second");
   await expect(page.getByTestId("cluster")).toHaveAttribute("href", "/clusters/second");
   complaints.length = 0;

@@ -23,9 +23,9 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(page.getByRole("link", { name: "Stuck 0" })).toHaveAttribute("href", "/?q=nginx%20live&show=stuck");
   await page.getByRole("searchbox").fill("");
   await page.getByLabel("Labels").fill("app=nginx");
-  await expect(page.getByTestId("trouble")).toBeHidden();
+  await expect(page.getByTestId("mistake")).toBeHidden();
   await page.getByLabel("Labels").fill("app=nginx=");
-  await expect(page.getByTestId("trouble")).toContainText("is no label selector");
+  await expect(page.getByTestId("mistake")).toContainText("is no label selector");
   await page.getByLabel("Labels").fill("");
   await expect(rows).toHaveCount(3);
   await page.getByRole("link", { name: "Stuck 1" }).click();

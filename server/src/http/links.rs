@@ -47,6 +47,11 @@ impl LinkParameters {
             at_millis: parameters.moment()?,
         })
     }
+
+    /// Neither a revision nor a moment is named.
+    const fn is_present(self) -> bool {
+        self.revision.is_none() && self.at_millis.is_none()
+    }
 }
 
 /// What a link means now.
@@ -86,10 +91,9 @@ pub(super) async fn workload(
     let Ok(snapshot) = hub.page(&workload).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
-    let model = Model::from(snapshot.objects.clone());
-    let found = snapshot.deployment.and_then(|uid| model.deployments.get(&uid));
-    let meaning = match found {
-        Some(deployment) => meaning(&model, deployment, named, &page, snapshot.now_millis),
+    let meaning = match snapshot.deployment {
+        Some(_) if named.is_present() => Meaning::Live,
+        Some(uid) => meaning(&Model::from(snapshot.objects.clone()), uid, named, &page, snapshot.now_millis),
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
             let why = format!(
@@ -118,7 +122,8 @@ pub(super) async fn workload(
     pages::render(rollcast, Payload::Deployment(Box::new(page)), status, request).await
 }
 
-fn meaning(model: &Model, deployment: &Deployment, named: LinkParameters, page: &str, now_millis: Millis) -> Meaning {
+fn meaning(model: &Model, uid: Uid, named: LinkParameters, page: &str, now_millis: Millis) -> Meaning {
+    let Some(deployment) = model.deployments.get(&uid) else { return Meaning::Live };
     let then = |at_millis: Millis| match named.uid {
         Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
         None => format!("{page}?at={at_millis}"),

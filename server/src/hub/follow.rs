@@ -2,13 +2,12 @@
 //! after everything that was published before it was so. Who hears that a cluster is live knows what it holds.
 
 use bytes::Bytes;
-use timeline::Millis;
 use timeline::wire::{Connection, Position};
+use timeline::{Millis, Workload};
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::watch as signal;
 
 use super::{Handle, HubEnded};
-use timeline::Workload;
 
 /// A Deployment that is followed, and the connection of its cluster.
 pub struct Followed {

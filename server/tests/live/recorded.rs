@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
-use crate::until::until;
 use server::hub::Handle;
 use server::recording::{self, Recording};
 use server::source::access::Access;
@@ -12,6 +10,9 @@ use server::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::sync::{Mutex, mpsc};
+
+use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
+use crate::until::until;
 
 #[tokio::test]
 async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {

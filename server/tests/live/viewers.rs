@@ -1,7 +1,5 @@
 //! Viewers: snapshot, then deltas; encoded once; no viewer costs the cluster anything; nobody sees secrets.
 
-use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set};
-use crate::until::until;
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
 use server::state::Rollcast;
@@ -9,6 +7,9 @@ use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Model, Workload};
 use tokio_tungstenite::tungstenite::Message;
+
+use crate::support::{FakeApi, Verb, Watched, deployment, pod, replica_set};
+use crate::until::until;
 
 struct Site {
     address: std::net::SocketAddr,

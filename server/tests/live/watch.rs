@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{FakeApi, Fault, Verb, Watched, deployment, is_stale, pod, replica_set, until_connection};
-use crate::until::until;
 use serde_json::json;
 use server::source::access::Access;
 use server::source::{self, SourceEvent};
 use timeline::wire::ConnectionState;
 use tokio::time::Instant;
+
+use crate::support::{FakeApi, Fault, Verb, Watched, deployment, is_stale, pod, replica_set, until_connection};
+use crate::until::until;
 
 /// A Deployment with two pods, listed and watched.
 async fn shop() -> FakeApi {

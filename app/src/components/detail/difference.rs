@@ -1,12 +1,12 @@
 //! What differs in a revision from the one before.
 
 use leptos::prelude::*;
+use timeline::Workload;
 
 use super::link::DetailLink;
 use crate::address;
 use crate::detail::RevisionDetail;
 use crate::detail::revision::Difference as Told;
-use timeline::Workload;
 
 /// The difference; nothing where none is known.
 #[component]

@@ -1,13 +1,13 @@
 //! Facts of a pod or a revision, a line each.
 
 use leptos::prelude::*;
+use timeline::Workload;
 use timeline::words::safe;
 
 use super::link::DetailLink;
 use crate::address;
 use crate::detail::{Fact, Value};
 use crate::zone::Zone;
-use timeline::Workload;
 
 /// The facts.
 #[component]

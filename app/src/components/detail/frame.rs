@@ -2,11 +2,11 @@
 
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
+use timeline::Workload;
 
 use crate::address;
 use crate::browser::is_plain;
 use crate::rollout::controls::Controls;
-use timeline::Workload;
 
 /// The frame.
 #[component]

@@ -1,6 +1,7 @@
 //! What happened to a pod, each line with a way to its moment.
 
 use leptos::prelude::*;
+use timeline::Workload;
 use timeline::words::duration;
 
 use super::following::numbered;
@@ -8,7 +9,6 @@ use super::moment::Moment;
 use crate::detail::PodDetail;
 use crate::detail::history::Span;
 use crate::zone::Zone;
-use timeline::Workload;
 
 /// The history.
 #[component]

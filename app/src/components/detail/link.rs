@@ -2,10 +2,10 @@
 
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
+use timeline::Workload;
 
 use crate::address;
 use crate::rollout::controls::Controls;
-use timeline::Workload;
 
 /// The link. Beside the picture it opens there; as a page of its own the server is asked for it.
 #[component]

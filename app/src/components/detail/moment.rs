@@ -2,12 +2,11 @@
 
 use leptos::either::Either;
 use leptos::prelude::*;
-use timeline::{Millis, Uid};
+use timeline::{Millis, Uid, Workload};
 
 use crate::address;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;
-use timeline::Workload;
 
 /// The time of day. Beside the picture it shows the moment there; as a page of its own it is a link to it.
 #[component]

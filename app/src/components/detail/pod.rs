@@ -1,6 +1,7 @@
 //! Everything about one pod.
 
 use leptos::prelude::*;
+use timeline::Workload;
 use timeline::phase::PodState;
 use timeline::words::duration;
 
@@ -14,7 +15,6 @@ use super::start::Start;
 use crate::components::tokens::Token;
 use crate::detail::PodDetail;
 use crate::zone::Zone;
-use timeline::Workload;
 
 /// The pod.
 #[component]

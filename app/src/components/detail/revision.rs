@@ -1,6 +1,7 @@
 //! Everything about one revision.
 
 use leptos::prelude::*;
+use timeline::Workload;
 
 use super::commands::Commands;
 use super::difference::Difference;
@@ -9,7 +10,6 @@ use super::frame::Frame;
 use super::images::Images;
 use super::past_rollouts::PastRollouts;
 use crate::detail::RevisionDetail;
-use timeline::Workload;
 
 /// The revision.
 #[component]

@@ -1,13 +1,13 @@
 //! The rollouts of a Deployment that are kept, each a link to its moment.
 
 use leptos::prelude::*;
+use timeline::Workload;
 
 use super::following::numbered;
 use super::frame::Frame;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
 use crate::zone::Zone;
-use timeline::Workload;
 
 /// All rollouts, the last one first.
 #[component]

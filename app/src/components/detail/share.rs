@@ -1,6 +1,7 @@
 //! Links to a Deployment: the one that most people want, and the others for those who look for them.
 
 use leptos::prelude::*;
+use timeline::Workload;
 
 use super::following::numbered;
 use super::frame::Frame;
@@ -8,7 +9,6 @@ use super::shared_link::SharedLink;
 use crate::address;
 use crate::detail::ShareDetail;
 use crate::detail::share::Link;
-use timeline::Workload;
 
 /// What is said where the links lead nowhere for anybody else.
 const LOCAL: &str =

@@ -1,6 +1,7 @@
 //! A detail of whichever kind.
 
 use leptos::prelude::*;
+use timeline::Workload;
 
 use super::following::following;
 use super::pod::PodView;
@@ -8,7 +9,6 @@ use super::revision::RevisionView;
 use super::rollouts::RolloutsView;
 use super::share::ShareView;
 use crate::detail::Detail;
-use timeline::Workload;
 
 /// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
 #[component]
