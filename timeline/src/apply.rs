@@ -14,6 +14,8 @@ mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 pub use forget::Retention;
 
 use crate::clock::Skew;
@@ -26,8 +28,9 @@ use crate::{Change, Millis, Model, Uid};
 /// two of them is decided at once and may be decided better for this long.
 const SETTLING_MILLIS: Millis = 1_000;
 
-/// The state machine of one cluster.
-#[derive(Debug, Default)]
+/// The state machine of one cluster. It can be put away and taken up again: what it derives later is the same. What it is put
+/// away as is this version's own affair: another one may not read it, and makes it anew from the facts.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
     model: Model,
     /// Number of the last change.

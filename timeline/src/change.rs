@@ -15,7 +15,7 @@ use crate::verdict::KubectlVerdict;
 use crate::{Millis, Uid};
 
 /// One alteration of the model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Change {
     /// A Deployment appeared, or is sent whole.
     Deployment(Box<Deployment>),

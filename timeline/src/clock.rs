@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Millis;
 
 /// Arrivals that are remembered.
@@ -20,7 +22,7 @@ const LATE_IN_A_ROW: u32 = 31;
 /// Nothing arrives before it is made, so an arrival is either in time or late, never early: one that is much earlier than
 /// what was known proves that what was known was late, however many there were of it. So clocks that are hours apart are found
 /// with the first new object, and a wrong first one is mended by the next.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Skew {
     samples: VecDeque<Millis>,
     /// Late arrivals since the last one in time.

@@ -88,7 +88,7 @@ impl Fact {
 }
 
 /// How an object came to our eyes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
     /// In a list. In the first list of its kind, what happened before is not known.
     InList,
@@ -122,7 +122,7 @@ pub struct Meta {
 }
 
 /// An integer or a percentage, as in `maxSurge`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IntOrPercent {
     /// A number of pods.
     Int(u32),
@@ -131,7 +131,7 @@ pub enum IntOrPercent {
 }
 
 /// `spec.strategy` of a Deployment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strategy {
     /// Replace pods step by step within a budget.
     RollingUpdate {
@@ -146,7 +146,7 @@ pub enum Strategy {
 }
 
 /// A condition of an object's status.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
     /// "True", "False" or "Unknown" as a word of our own.
     pub status: ConditionStatus,
@@ -161,7 +161,7 @@ pub struct Condition {
 }
 
 /// A condition's status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConditionStatus {
     /// `"True"`.
     True,
@@ -198,7 +198,7 @@ pub struct DeploymentFact {
 }
 
 /// What a Deployment asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeploymentSpec {
     /// `spec.replicas`.
     pub replicas: u32,
@@ -217,7 +217,7 @@ pub struct DeploymentSpec {
 }
 
 /// What the Deployment controller reports.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeploymentStatus {
     /// `status.observedGeneration`.
     pub observed_generation: u64,
@@ -305,7 +305,7 @@ pub struct PodFact {
 }
 
 /// A condition of a pod.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodCondition {
     /// `type`.
     pub kind: String,
@@ -318,7 +318,7 @@ pub struct PodCondition {
 }
 
 /// `status.phase`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Accepted, not all containers started.
     Pending,
@@ -333,7 +333,7 @@ pub enum Phase {
 }
 
 /// A container and what its status says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// Its name.
     pub name: String,
@@ -348,7 +348,7 @@ pub struct Container {
 }
 
 /// How a container ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     /// Exit code.
     pub code: i32,
@@ -357,7 +357,7 @@ pub struct Exit {
 }
 
 /// What part a container has in its pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// Runs to completion before the app containers.
     Init,
@@ -368,7 +368,7 @@ pub enum Role {
 }
 
 /// A container's state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ContainerState {
     /// Not running yet or again.
     Waiting {
@@ -391,7 +391,7 @@ pub enum ContainerState {
 }
 
 /// An Event (`v1`), reduced. Events come seconds late, are folded and dropped: texts to show, nothing to derive from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventFact {
     /// `metadata.uid`.
     pub uid: Uid,

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use crate::change::Subject;
 use crate::{Change, Millis, Model, Uid};
 
@@ -10,7 +12,7 @@ use crate::{Change, Millis, Model, Uid};
 pub const MOST_CHANGES: usize = 40_000;
 
 /// The past of one cluster.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct History {
     base: Model,
     /// Moments before this cannot be told exactly any more.

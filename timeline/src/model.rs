@@ -23,7 +23,7 @@ use crate::{Millis, Uid};
 pub use pod::{EndReason, Pod, PodNow};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     /// Every Deployment seen, also those that are gone.
     pub deployments: Table<Deployment>,
@@ -56,7 +56,7 @@ impl Keyed for Pod {
 }
 
 /// A Deployment and its story.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -124,7 +124,7 @@ pub struct Gap {
 }
 
 /// A Warning Event, kept to illustrate the story.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// UID of the Event.
     pub uid: Uid,
@@ -148,7 +148,7 @@ impl Event {
 }
 
 /// A Deployment as last observed.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentNow {
     /// `metadata.labels`: lists are searched by them.
     pub labels: BTreeMap<String, String>,
@@ -176,7 +176,7 @@ impl DeploymentNow {
 }
 
 /// One rollout: the reign of one value of the revision annotation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
     /// The revision.
     pub revision: u64,
@@ -233,7 +233,7 @@ impl Rollout {
 }
 
 /// A moment in a Deployment's life.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Arrival.
     pub at_millis: Millis,
@@ -242,7 +242,7 @@ pub struct Mark {
 }
 
 /// What a mark marks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MarkKind {
     /// `spec.paused` became true.
     Paused,
@@ -260,7 +260,7 @@ pub enum MarkKind {
 }
 
 /// A ReplicaSet and its story.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReplicaSet {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -303,7 +303,7 @@ impl ReplicaSet {
 }
 
 /// A ReplicaSet as last observed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaSetNow {
     /// `spec.replicas` and the status' counts.
     pub counts: ReplicaSetCounts,

@@ -65,7 +65,7 @@ impl LineKind {
 }
 
 /// An entry of the story.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Tells it from the other entries of its Deployment; later entries have higher ones.
     pub id: u64,
@@ -76,7 +76,7 @@ pub struct Entry {
 }
 
 /// A change of one ReplicaSet's `spec.replicas`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The ReplicaSet.
     pub set: Uid,
@@ -99,7 +99,7 @@ impl Part {
 }
 
 /// In which way pods had to leave a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Left {
     /// They were evicted or preempted.
     Evicted,
@@ -110,7 +110,7 @@ pub enum Left {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
     /// It was there when watching began.
     Begins {

@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::Uid;
 
 type Index = BTreeMap<(Uid, Uid), u32>;
@@ -105,6 +108,24 @@ impl<V> Table<V> {
     }
 }
 
+impl<V: Serialize> Serialize for Table<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut values = serializer.serialize_seq(Some(self.len()))?;
+        self.values().try_for_each(|value| values.serialize_element(value))?;
+        values.end()
+    }
+}
+
+impl<'de, V: Deserialize<'de> + Keyed> Deserialize<'de> for Table<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Self::default();
+        for value in Vec::<V>::deserialize(deserializer)? {
+            table.insert(value.uid(), value);
+        }
+        Ok(table)
+    }
+}
+
 impl<V: fmt::Debug> fmt::Debug for Table<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.values()).finish()
@@ -118,7 +139,7 @@ impl<V: PartialEq> PartialEq for Table<V> {
 }
 
 /// Which UIDs belong to which, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Links(Index);
 
 impl Links {

@@ -286,6 +286,24 @@ proptest! {
     }
 
     #[test]
+    fn a_timeline_that_was_put_away_goes_on_as_if_it_had_not_been(
+        before in proptest::collection::vec(event(), 0..40),
+        after in proptest::collection::vec(event(), 0..20),
+    ) {
+        let (mut kept, _) = play(&before);
+        let bytes = postcard::to_stdvec(&kept).unwrap();
+        let mut again: Timeline = postcard::from_bytes(&bytes).unwrap();
+        prop_assert_eq!(again.model(), kept.model());
+        for (index, event) in after.iter().enumerate() {
+            let at = (before.len() + index) as i64 * 700;
+            prop_assert_eq!(again.apply(at, fact(event, at)), kept.apply(at, fact(event, at)));
+        }
+        let at = (before.len() + after.len()) as i64 * 700 + 60_000;
+        prop_assert_eq!(again.tick(at), kept.tick(at));
+        prop_assert_eq!(again.next_due_millis(), kept.next_due_millis());
+    }
+
+    #[test]
     fn the_same_fact_again_changes_nothing(events in proptest::collection::vec(event(), 1..40)) {
         let (mut timeline, _) = play(&events);
         let at = (events.len() as i64 - 1) * 700;

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::Timeline;
 use crate::fact::EventFact;
 use crate::model::Event;
 use crate::{Change, Millis, Uid};
 
 /// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Early(VecDeque<(Millis, EventFact)>);
 
 impl Early {
@@ -18,7 +20,7 @@ impl Early {
 
 /// What was told of each Event: how often it happened, and in which words. Longer than the Events of a Deployment are kept,
 /// so that an Event that comes again does not count twice.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ToldEvents {
     of: BTreeMap<Uid, (u32, String)>,
     order: VecDeque<Uid>,

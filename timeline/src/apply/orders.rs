@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use crate::Uid;
 use crate::fact::Seen;
 
@@ -20,7 +22,7 @@ pub(super) fn is_later(version: Option<Version>, than: Option<Version>) -> bool 
 }
 
 /// What is known of owners' versions.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Orders {
     /// Per ReplicaSet: the versions in which `spec.replicas` became what it was.
     desired: BTreeMap<Uid, VecDeque<(Version, u32)>>,

@@ -1,5 +1,7 @@
 //! What a Pod's facts change: state, release and adoption, end.
 
+use serde::{Deserialize, Serialize};
+
 use super::Timeline;
 use super::orders::{Version, is_later};
 use crate::fact::{Phase, PodFact, Seen};
@@ -12,7 +14,7 @@ use crate::{Change, Millis, Uid};
 const APART_MILLIS: Millis = 2_000;
 
 /// Pods of a ReplicaSet that exist and that it controls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Counted {
     /// Without deletion timestamp, whatever their phase.
     pub(super) live: u32,
@@ -37,7 +39,7 @@ struct Begun {
 }
 
 /// An end that another kind's stream may still explain better.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Settling {
     pod: Uid,
     set: Uid,
@@ -46,7 +48,7 @@ pub(super) struct Settling {
 }
 
 /// How it was when a pod was asked to go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Mark {
     /// Active pods of its ReplicaSet, this one included; 0 when it was none itself.
     active: u32,
@@ -372,7 +374,7 @@ fn left(fact: Option<&PodFact>) -> Left {
 }
 
 /// How a pod counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     owner: Option<Uid>,
     is_terminating: bool,

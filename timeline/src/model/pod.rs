@@ -7,7 +7,7 @@ use crate::phase::PodState;
 use crate::{Millis, Uid};
 
 /// A Pod and its life.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -105,7 +105,7 @@ impl Pod {
 }
 
 /// A Pod as last observed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodNow {
     /// `spec.nodeName`.
     pub node: Option<String>,

@@ -1,5 +1,7 @@
 //! Telling pods: why one went, what replaced it, and who left a node together.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::Timeline;
 use crate::model::EndReason;
 use crate::phase::PodState;
@@ -16,7 +18,7 @@ const PATIENCE_MILLIS: Millis = 3_600_000;
 const MOST_REPLACED: usize = 32;
 
 /// A pod that was deleted from outside, and what took its place.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in crate::apply) struct Replacing {
     deployment: Uid,
     entry: u64,

@@ -1,5 +1,7 @@
 //! Telling ReplicaSets that go: cleaned up by the history limit, or deleted from outside, with what that cost.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::Timeline;
 use crate::model::{Deployment, RemovedBecause};
 use crate::story::Happening;
@@ -9,7 +11,7 @@ use crate::{Millis, Uid};
 const FOLLOWED_MILLIS: Millis = 30_000;
 
 /// A ReplicaSet that was deleted from outside, and what became of it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in crate::apply) struct Outage {
     set: Uid,
     deployment: Uid,
