@@ -1,6 +1,7 @@
 //! How a connection to a cluster is told, in words.
 
 use timeline::wire::{Connection, ConnectionState, Forbidden};
+use timeline::words::safe;
 
 use crate::zone::Zone;
 
@@ -25,6 +26,14 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
 #[must_use]
 pub fn forbidden(connection: &Connection) -> String {
     connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
+}
+
+/// That what is observed is not written down at present; empty while it is.
+#[must_use]
+pub fn unwritten(connection: &Connection, zone: Zone) -> String {
+    let Some(unwritten) = &connection.unwritten else { return String::new() };
+    let why = safe(unwritten.why.trim_end_matches('.'));
+    format!("History is not written since {}: {why}. What happens is still shown.", zone.stamp(unwritten.since_millis))
 }
 
 fn may_not(missing: &Forbidden) -> String {

@@ -13,12 +13,14 @@ fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let line = line?;
-        let Ok(mut parsed) = serde_json::from_str::<RecordedLine<'_>>(&line) else {
+        let Ok(mut parsed) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(&line) else {
             continue;
         };
         // Of other kinds only the moment is kept: it belongs to the span that was observed.
         let json = match Kind::ALL.into_iter().find(|kind| kind.name() == parsed.kind) {
-            Some(kind) => Object::decode(kind, parsed.object.get()).ok().and_then(|object| object.to_json()),
+            Some(kind) => {
+                Object::decode(kind, parsed.object.get()).ok().and_then(|object| serde_json::to_string(&object).ok())
+            }
             None => Some("{}".to_owned()),
         };
         let trimmed = json.and_then(|json| RawValue::from_string(json).ok());

@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand};
 use timeline::Retention;
 
 use crate::config::{Config, duration};
+use crate::history::options::{self, Limits, Options};
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
@@ -61,10 +63,22 @@ pub struct Clusters {
     pub all_contexts: bool,
 }
 
-/// How much history is kept.
+/// How much history pages hold, and what is kept beyond the life of the program.
 #[derive(Debug, Args)]
 pub struct History {
-    /// Forget what ended longer ago, for example 90m, 24h or 7d [default: 24h]
+    /// Folder for the history that lasts [default: rollcast in this platform's state folder, ~/.local/state on Linux]
+    #[arg(long, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// Keep no history beyond the life of the program
+    #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "keep_for", "keep_bytes"])]
+    pub no_history: bool,
+    /// Keep what was observed this long [default: 30d]
+    #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
+    pub keep_for: Option<Duration>,
+    /// Keep at most this much, for example 500MB or 2GB: what is oldest goes first [default: 2GB]
+    #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
+    pub keep_bytes: Option<ByteSize>,
+    /// Pages hold what ended at most this long ago, for example 90m, 24h or 7d [default: 24h]
     #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = duration, value_name = "TIME")]
     pub history_age: Option<Duration>,
     /// Pods that are gone to remember per Deployment; those of the last 15 minutes always are [default: 1000]
@@ -88,7 +102,31 @@ impl History {
             ..usual
         }
     }
+
+    /// Where history is kept, and how much of it; `None` when none is to be kept. The file says what the command line does not.
+    ///
+    /// # Errors
+    /// When nothing says where, and this platform has no folder for that.
+    pub fn kept(&self, file: &Config) -> Result<Option<Options>, NoFolder> {
+        let is_said = self.data_dir.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
+        if self.no_history || (file.no_history && !is_said) {
+            return Ok(None);
+        }
+        let folder = self.data_dir.clone().or_else(|| file.data_dir.clone()).or_else(options::usual_folder);
+        let usual = Limits::default();
+        let age = self.keep_for.or(file.keep_for).and_then(|age| i64::try_from(age.as_millis()).ok());
+        let limits = Limits {
+            age_millis: age.unwrap_or(usual.age_millis),
+            bytes: self.keep_bytes.or(file.keep_bytes).map_or(usual.bytes, |size| size.as_u64()),
+        };
+        Ok(Some(Options { folder: folder.ok_or(NoFolder)?, limits }))
+    }
 }
+
+/// Nothing says where history is to be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no folder for history here: name one with --data-dir, or keep none with --no-history")]
+pub struct NoFolder;
 
 /// Where to serve.
 #[derive(Debug, Args)]
@@ -272,6 +310,9 @@ pub struct Wait {
 /// `rollcast check`.
 #[derive(Debug, Args)]
 pub struct Check {
+    /// How much history is kept.
+    #[command(flatten)]
+    pub history: History,
     /// Configuration file; without it rollcast.toml in the current folder, if it is there. Options win over it
     #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 
 use crate::cli::Clusters;
 use crate::config::{self, Config};
-use crate::hub::Handle;
+use crate::history::Archive;
+use crate::hub::{Handle, Kept};
 use crate::source::credentials::Credentials;
 use crate::source::kubeconfig::{Contexts, Target, TargetError};
 use crate::source::{self, Counters, Pace, SourceEvent};
@@ -82,11 +83,18 @@ impl ClusterConfig {
         self.credentials.target(&self.pace).await
     }
 
-    /// Starts its hub at once, and its sources as soon as it has credentials.
+    /// Starts its hub at once, from what is kept of it where there is an archive, and its sources as soon as it has credentials.
     #[must_use]
-    pub fn watch(mut self, kinds: &'static [Kind], retention: Retention, viewers: Viewers) -> Handle {
+    pub fn watch(
+        mut self,
+        kinds: &'static [Kind],
+        retention: Retention,
+        viewers: Viewers,
+        archive: Option<&Archive>,
+    ) -> Handle {
         let counters = Arc::new(Counters::default());
-        let (hub, events) = Handle::start(self.credentials.name(), counters.clone(), retention);
+        let kept = archive.map(|archive| Kept { archive: archive.clone(), namespaces: self.namespaces.clone() });
+        let (hub, events) = Handle::start_kept(self.credentials.name(), counters.clone(), retention, kept);
         let hub = hub.with_accent(self.accent);
         let clock = hub.clock();
         tokio::spawn(async move {

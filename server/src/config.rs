@@ -5,7 +5,8 @@
 //! listen = "127.0.0.1:7440"
 //! allow_host = ["rollouts.example.com"]
 //! namespaces = ["shop", "payments"]       # of every cluster that names none itself; without it, all of them
-//! history_age = "24h"
+//! history_age = "24h"                     # what pages hold in memory
+//! data_dir = "/var/lib/rollcast"          # what lasts; keep_for = "30d", keep_bytes = "2GB", or no_history = true
 //!
 //! [[cluster]]
 //! context = "arn:aws:eks:eu-1:12345:cluster/prod"
@@ -23,6 +24,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use serde::{Deserialize, Deserializer};
 
 /// Looked for where no file is named.
@@ -45,7 +47,17 @@ pub struct Config {
     /// Watch every context of the kubeconfig.
     #[serde(default)]
     pub all_contexts: bool,
-    /// Forget what ended longer ago.
+    /// Folder for the history that lasts.
+    pub data_dir: Option<PathBuf>,
+    /// Keep no history beyond the life of the program.
+    #[serde(default)]
+    pub no_history: bool,
+    /// Keep what was observed this long.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub keep_for: Option<Duration>,
+    /// Keep at most this much.
+    pub keep_bytes: Option<ByteSize>,
+    /// Pages hold what ended at most this long ago.
     #[serde(default, deserialize_with = "read_duration")]
     pub history_age: Option<Duration>,
     /// Pods that are gone to remember per Deployment.

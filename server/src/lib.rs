@@ -12,6 +12,7 @@ pub mod clock;
 pub mod clusters;
 pub mod config;
 pub mod decode;
+pub mod history;
 pub mod http;
 pub mod hub;
 pub mod listing;

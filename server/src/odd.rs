@@ -75,7 +75,8 @@ mod tests {
         let text =
             std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/node-lost.jsonl")).unwrap();
         for line in text.lines() {
-            let line: crate::recording::RecordedLine<'_> = serde_json::from_str(line).unwrap();
+            let line: crate::recording::RecordedLine<'_, &serde_json::value::RawValue> =
+                serde_json::from_str(line).unwrap();
             let kind = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind);
             let is_object = !line.object.get().starts_with("{}") && line.object.get().contains("uid");
             if let Some(kind) = kind.filter(|_| is_object) {

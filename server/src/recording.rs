@@ -1,6 +1,7 @@
 //! Recordings: JSON lines of what a client observed, read strictly in file order.
 //!
-//! `{"observedAtMillis", "kind", "type": LISTED | LIST_DONE | ADDED | MODIFIED | DELETED | BOOKMARK, "object"}`. Other kinds
+//! `{"observedAtMillis", "kind", "type": LISTED | LIST_DONE | ADDED | MODIFIED | DELETED | BOOKMARK, "object"}`; LIST_DONE may name
+//! the namespace of its list, since when nobody looked (`blindSinceMillis`), and the UIDs that it held. Other kinds
 //! and bookmarks are passed over; a malformed line is reported with its number, and the rest still plays.
 
 use std::collections::BTreeMap;
@@ -13,10 +14,10 @@ use timeline::{Fact, Millis, Timeline, Uid};
 use crate::source::SourceEvent;
 use crate::translate::{Object, Unusable};
 
-/// One line as it is written.
+/// One line as it is written, with an object of some form.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RecordedLine<'a> {
+pub struct RecordedLine<'a, O> {
     /// Arrival, our clock.
     pub observed_at_millis: Millis,
     /// Kind as Kubernetes spells it.
@@ -27,9 +28,14 @@ pub struct RecordedLine<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "blindSinceMillis")]
     // as recordings always had it
     pub gap_since_millis: Option<Millis>,
+    /// Of LIST_DONE: the namespace that the list was limited to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<std::borrow::Cow<'a, str>>,
+    /// Of LIST_DONE: the UIDs that the list held, where not all of them have lines of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub present: Option<Vec<Uid>>,
     /// The object; of LIST_DONE and BOOKMARK only its resourceVersion.
-    #[serde(borrow)]
-    pub object: &'a RawValue,
+    pub object: O,
 }
 
 /// What kind of observation a line is.
@@ -115,24 +121,18 @@ impl Recording {
 
 /// The lines of a source's event; objects are written with the fields that are decoded and no others.
 #[must_use]
-pub fn lines(event: SourceEvent) -> Vec<String> {
-    let line = |at_millis: Millis, kind: Kind, r#type: LineType, gap_since_millis: Option<Millis>, object: String| {
-        let object = RawValue::from_string(object).ok()?;
-        serde_json::to_string(&RecordedLine {
-            observed_at_millis: at_millis,
-            kind: kind.name().into(),
-            r#type,
-            gap_since_millis,
-            object: &object,
-        })
-        .ok()
-    };
+pub fn lines(event: &SourceEvent) -> Vec<String> {
     match event {
-        SourceEvent::Reset { kind, objects, at_millis, gap_since_millis, .. } => {
-            let listed =
-                objects.iter().filter_map(|object| line(at_millis, kind, LineType::Listed, None, object.to_json()?));
-            let done = line(at_millis, kind, LineType::ListDone, gap_since_millis, "{}".to_owned());
-            listed.chain(done).collect()
+        SourceEvent::Reset { kind, objects, at_millis, gap_since_millis, namespace } => {
+            let listed = objects.iter().filter_map(|object| object_line(*at_millis, LineType::Listed, object));
+            let done = ListDone {
+                kind: *kind,
+                namespace: namespace.as_deref(),
+                at_millis: *at_millis,
+                gap_since_millis: *gap_since_millis,
+                present: None,
+            };
+            listed.chain(list_done(done)).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
             let r#type = match seen {
@@ -141,10 +141,55 @@ pub fn lines(event: SourceEvent) -> Vec<String> {
                 Seen::Modified => LineType::Modified,
                 Seen::Deleted => LineType::Deleted,
             };
-            object.to_json().and_then(|json| line(at_millis, object.kind(), r#type, None, json)).into_iter().collect()
+            object_line(*at_millis, r#type, object).into_iter().collect()
         }
         SourceEvent::Health { .. } | SourceEvent::Answers { .. } => Vec::new(),
     }
+}
+
+/// The line of an object.
+#[must_use]
+pub fn object_line(at_millis: Millis, r#type: LineType, object: &Object) -> Option<String> {
+    let line = RecordedLine {
+        observed_at_millis: at_millis,
+        kind: object.kind().name().into(),
+        r#type,
+        gap_since_millis: None,
+        namespace: None,
+        present: None,
+        object,
+    };
+    serde_json::to_string(&line).ok()
+}
+
+/// A list that is complete.
+#[derive(Debug)]
+pub struct ListDone<'a> {
+    /// Kind that was listed.
+    pub kind: Kind,
+    /// The namespace that it was limited to.
+    pub namespace: Option<&'a str>,
+    /// Arrival.
+    pub at_millis: Millis,
+    /// For a list after the first: since when nobody looked.
+    pub gap_since_millis: Option<Millis>,
+    /// The UIDs that it held, where not all of them have lines of their own.
+    pub present: Option<Vec<Uid>>,
+}
+
+/// The line of a list that is complete.
+#[must_use]
+pub fn list_done(list: ListDone<'_>) -> Option<String> {
+    let line = RecordedLine {
+        observed_at_millis: list.at_millis,
+        kind: list.kind.name().into(),
+        r#type: LineType::ListDone,
+        gap_since_millis: list.gap_since_millis,
+        namespace: list.namespace.map(Into::into),
+        present: list.present,
+        object: serde_json::Map::new(),
+    };
+    serde_json::to_string(&line).ok()
 }
 
 /// What was read of the lists so far.
@@ -173,7 +218,7 @@ impl Listing {
 }
 
 fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
-    let line: RecordedLine<'_> = serde_json::from_str(line)?;
+    let line: RecordedLine<'_, &RawValue> = serde_json::from_str(line)?;
     let at_millis = line.observed_at_millis;
     let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind) else {
         return Ok(Observed { at_millis, fact: None });
@@ -182,9 +227,12 @@ fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
     let seen = match line.r#type {
         LineType::Bookmark => return Ok(Observed { at_millis, fact: None }),
         LineType::ListDone => {
-            let present = listing.present.remove(&kind).unwrap_or_default();
-            let gap_since_millis = line.gap_since_millis.or(listing.blind_since.remove(&kind));
-            let fact = Fact::Listed { kind, namespace: None, present, gap_since_millis };
+            let listed = listing.present.remove(&kind).unwrap_or_default();
+            let blind_since = listing.blind_since.remove(&kind);
+            // Where lists are of one namespace each, the first of another one follows no gap.
+            let gap_since_millis = line.gap_since_millis.or(blind_since.filter(|_| line.namespace.is_none()));
+            let namespace = line.namespace.map(std::borrow::Cow::into_owned);
+            let fact = Fact::Listed { kind, namespace, present: line.present.unwrap_or(listed), gap_since_millis };
             return Ok(Observed { at_millis, fact: Some(fact) });
         }
         LineType::Listed => Seen::InList,

@@ -13,13 +13,14 @@ use tokio::sync::{mpsc, watch};
 use crate::cli::{Check, Cli, Clusters, Command, Demo, Record, Replay, Report, Serve};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::history::Archive;
 use crate::hub::Handle;
 use crate::playground::Playground;
 use crate::source::kubeconfig::Target;
 use crate::source::{self, Counters, Health, Pace, SourceEvent};
 use crate::state::Rollcast;
 use crate::viewers::Viewers;
-use crate::{assets, clusters, http, replay, signals, terminal};
+use crate::{assets, clusters, history, http, replay, signals, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -50,11 +51,25 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         only.target().await?; // with one cluster, what is wrong is said at once
     }
     let retention = arguments.history.retention(&file);
+    let kept = arguments.history.kept(&file)?;
     let (address, hosts) = arguments.listen.with(file);
     let listener = listen(address).await?;
     let viewers = Viewers::default();
-    let hubs = wanted.into_iter().map(|cluster| cluster.watch(&WATCHED, retention, viewers.clone())).collect();
-    publish(hubs, viewers, listener, hosts, None).await
+    let archive = kept.map(Archive::start);
+    if let Some(archive) = &archive {
+        tracing::info!("history is kept in {}", archive.folder().display());
+    }
+    let watch =
+        |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref());
+    let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
+    let ended = publish(hubs.clone(), viewers, listener, hosts, None).await;
+    if let Some(archive) = archive {
+        for hub in &hubs {
+            let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
+        }
+        archive.close().await;
+    }
+    ended
 }
 
 /// The playground: a cluster of our own, watched like any other.
@@ -71,7 +86,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let wanted = clusters::configured(&clusters, &[], &Config::default())?;
     let (address, hosts) = arguments.listen.with(Config::default());
     let listener = listen(address).await?;
-    let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, Retention::default(), viewers.clone());
+    let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, Retention::default(), viewers.clone(), None);
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
     let ended = publish(hubs, viewers, listener, hosts, Some(playground)).await;
@@ -123,7 +138,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
                 tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
             }
             other => {
-                for line in crate::recording::lines(other) {
+                for line in crate::recording::lines(&other) {
                     writeln!(out, "{line}")?;
                 }
                 out.flush()?;
@@ -137,6 +152,11 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
     let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     let mut bad = Vec::new();
+    match arguments.history.kept(&file)?.map(|options| history::check(&options)) {
+        None => println!("history: none is kept beyond the life of the program"),
+        Some(Ok(line)) => println!("history: {line}"),
+        Some(Err(why)) => bad.push(format!("history: {why}")),
+    }
     for cluster in &wanted {
         let found = match cluster.target().await {
             Ok(target) => source::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await,

@@ -1,5 +1,6 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
+use serde::{Serialize, Serializer};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
     Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen,
@@ -48,6 +49,18 @@ pub enum Unusable {
     Uid,
 }
 
+/// Written out again: the decoded fields and no others.
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Deployment(o) => o.serialize(serializer),
+            Self::ReplicaSet(o) => o.serialize(serializer),
+            Self::Pod(o) => o.serialize(serializer),
+            Self::Event(o) => o.serialize(serializer),
+        }
+    }
+}
+
 impl Object {
     /// Decodes one object of a known kind.
     ///
@@ -71,18 +84,6 @@ impl Object {
             Self::Pod(_) => Kind::Pod,
             Self::Event(_) => Kind::Event,
         }
-    }
-
-    /// Written out again: the decoded fields and no others.
-    #[must_use]
-    pub fn to_json(&self) -> Option<String> {
-        match self {
-            Self::Deployment(o) => serde_json::to_string(o),
-            Self::ReplicaSet(o) => serde_json::to_string(o),
-            Self::Pod(o) => serde_json::to_string(o),
-            Self::Event(o) => serde_json::to_string(o),
-        }
-        .ok()
     }
 
     /// Where it stands in its resource's history.

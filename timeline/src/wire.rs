@@ -31,13 +31,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use change::Change;
-pub use connection::{Connection, ConnectionState, Forbidden};
+pub use connection::{Connection, ConnectionState, Forbidden, Unwritten};
 pub use frame::{Delta, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
 pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
 pub use said::{Moment, Said, SaidDelta};
 
 /// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.
-pub const PROTOCOL: u16 = 11;
+pub const PROTOCOL: u16 = 12;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_time_that_is_held_is_what_the_server_says() {
         let state = ConnectionState::Replay { name: "rollout".into() };
-        let held = Connection { state, speed_percent: 0, forbidden: Vec::new() };
+        let held = Connection { state, speed_percent: 0, ..Connection::default() };
         let mut clock = Clock::new(1_000, 0.0);
         clock.set_pace(&held, true, 120.0);
         assert_eq!(clock.now_millis(5_000.0), 1_120, "that it stands still was told 120 ms after the time");
@@ -96,7 +96,7 @@ mod tests {
     fn a_replay_runs_at_its_own_speed() {
         let mut clock = Clock::new(0, 0.0);
         let state = ConnectionState::Replay { name: "rollout".into() };
-        clock.set_pace(&Connection { state, speed_percent: 400, forbidden: Vec::new() }, true, 0.0);
+        clock.set_pace(&Connection { state, speed_percent: 400, ..Connection::default() }, true, 0.0);
         assert_eq!(clock.now_millis(1_000.0), 4_000);
         clock.hear(3_000, 1_000.0);
         assert_eq!(clock.now_millis(1_000.0), 4_000, "a frame that is a quarter of a second late is no news");

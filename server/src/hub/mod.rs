@@ -11,6 +11,7 @@
 
 mod connection;
 mod follow;
+mod keep;
 mod task;
 mod topic;
 
@@ -27,6 +28,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
 use crate::clock::{Clock, OwnClock};
+use crate::history::Archive;
 use crate::source::{self, Counters, SourceEvent};
 
 /// Capacity of the queue of commands to a hub.
@@ -99,6 +101,15 @@ enum Command {
     Observe { at_millis: Millis, fact: Option<Box<Fact>> },
     Restart { clock: OwnClock, state: ConnectionState },
     SetClock { clock: OwnClock },
+    Checkpoint { reply: oneshot::Sender<()> },
+}
+
+/// What is kept of a cluster, and which of its namespaces are watched.
+pub struct Kept {
+    /// The way to it.
+    pub archive: Archive,
+    /// The namespaces; empty for all.
+    pub namespaces: Vec<String>,
 }
 
 /// What a reader sees of a hub.
@@ -138,9 +149,20 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Starts a hub. Its sources send to the returned queue.
+    /// Starts a hub that keeps nothing. Its sources send to the returned queue.
     #[must_use]
     pub fn start(name: &str, sources: Arc<Counters>, retention: Retention) -> (Self, mpsc::Sender<SourceEvent>) {
+        Self::start_kept(name, sources, retention, None)
+    }
+
+    /// Starts a hub that goes on from what is kept of its cluster, and keeps what it observes.
+    #[must_use]
+    pub fn start_kept(
+        name: &str,
+        sources: Arc<Counters>,
+        retention: Retention,
+        kept: Option<Kept>,
+    ) -> (Self, mpsc::Sender<SourceEvent>) {
         let name: Arc<str> = name.into();
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
         let (events, event_inbox) = mpsc::channel(source::QUEUE);
@@ -150,7 +172,7 @@ impl Handle {
         let counters = Arc::new(HubCounters::default());
         let signals = task::Signals { connection, list, clock };
         let hub = task::Hub::new(name.clone(), retention, signals, counters.clone());
-        let running = tokio::spawn(hub.run(event_inbox, command_inbox));
+        let running = tokio::spawn(hub.run(event_inbox, command_inbox, kept));
         let cluster = name.clone();
         tokio::spawn(async move {
             // A hub that broke would leave its last picture standing as if it was live: whoever started us starts us again.
@@ -291,6 +313,14 @@ impl Handle {
     /// When the hub has ended.
     pub async fn set_clock(&self, clock: OwnClock) -> Result<(), HubEnded> {
         self.tell(Command::SetClock { clock }).await
+    }
+
+    /// Hands the timeline as it stands to the journal, where there is one: the program ends.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn checkpoint(&self) -> Result<(), HubEnded> {
+        self.ask(|reply| Command::Checkpoint { reply }).await
     }
 
     async fn tell(&self, command: Command) -> Result<(), HubEnded> {

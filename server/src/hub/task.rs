@@ -14,8 +14,9 @@ use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
 
 use super::connection::Watches;
+use super::keep::{CHECKPOINT_EVERY, KEEP_EVERY, Keeper};
 use super::topic::{Haste, Publication, Topic};
-use super::{Command, HubCounters, List, ListedDeployment, Reader, Subscription};
+use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Subscription};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
 use crate::source::SourceEvent;
@@ -42,14 +43,14 @@ pub(super) struct Signals {
 
 pub(super) struct Hub {
     /// Name of the cluster.
-    name: Arc<str>,
-    epoch: u64,
-    timeline: Timeline,
-    history: History,
-    retention: Retention,
-    clock: Clock,
+    pub(super) name: Arc<str>,
+    pub(super) epoch: u64,
+    pub(super) timeline: Timeline,
+    pub(super) history: History,
+    pub(super) retention: Retention,
+    pub(super) clock: Clock,
     looking_since_millis: Millis,
-    observed: Option<(Millis, Millis)>,
+    pub(super) observed: Option<(Millis, Millis)>,
     watches: Watches,
     replay: Option<ConnectionState>,
     topics: BTreeMap<Workload, Topic>,
@@ -57,13 +58,15 @@ pub(super) struct Hub {
     touched: BTreeMap<Uid, u64>,
     listed: BTreeMap<Uid, Arc<ListedDeployment>>,
     /// Deployments whose summary may be old.
-    outdated: BTreeSet<Uid>,
+    pub(super) outdated: BTreeSet<Uid>,
     is_list_old: bool,
     is_dirty: bool,
     published: Instant,
     list_sent: Instant,
-    signals: Signals,
+    pub(super) signals: Signals,
     counters: Arc<HubCounters>,
+    /// What is observed is kept.
+    pub(super) keeper: Option<Keeper>,
 }
 
 impl Hub {
@@ -90,11 +93,22 @@ impl Hub {
             list_sent: now,
             signals,
             counters,
+            keeper: None,
         }
     }
 
     /// Runs until nobody can reach it any more.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<SourceEvent>, mut commands: mpsc::Receiver<Command>) {
+    pub(super) async fn run(
+        mut self,
+        mut events: mpsc::Receiver<SourceEvent>,
+        mut commands: mpsc::Receiver<Command>,
+        kept: Option<Kept>,
+    ) {
+        if let Some(kept) = kept {
+            self.resume(&kept).await;
+        }
+        let mut keep = tokio::time::interval(KEEP_EVERY);
+        let mut checkpoint = tokio::time::interval_at(Instant::now() + CHECKPOINT_EVERY, CHECKPOINT_EVERY);
         let mut look_again = tokio::time::interval(LOOK_AGAIN_EVERY);
         let mut say_again = tokio::time::interval(SAY_EVERY);
         say_again.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -132,6 +146,8 @@ impl Hub {
                     self.take(now_millis, changes);
                     self.history.forget(now_millis - self.retention.age_millis);
                 }
+                _ = keep.tick(), if self.keeper.is_some() => self.keep(),
+                _ = checkpoint.tick(), if self.keeper.is_some() => self.checkpoint(),
                 _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(Haste::None),
             }
             if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
@@ -148,6 +164,7 @@ impl Hub {
     }
 
     fn event(&mut self, event: SourceEvent) {
+        let event = self.keep_event(event);
         match event {
             SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
@@ -266,7 +283,7 @@ impl Hub {
         Now { millis: heard.map_or(millis, |heard| heard.min(millis)), skew_millis: self.timeline.skew_millis() }
     }
 
-    fn is_stale(&self) -> bool {
+    pub(super) fn is_stale(&self) -> bool {
         self.signals.connection.borrow().state.is_stale()
     }
 
@@ -325,12 +342,12 @@ impl Hub {
 
     /// Tells how the server gets on with the cluster, after everything that was known by then: who hears that it is live
     /// must know what it holds.
-    fn tell_connection(&mut self) {
+    pub(super) fn tell_connection(&mut self) {
         let connection = match &self.replay {
             Some(state) => Connection { state: state.clone(), ..Connection::default() },
-            None => self.watches.connection(),
+            None => self.since_before(self.watches.connection()),
         };
-        let connection = Connection { speed_percent: self.clock.percent(), ..connection };
+        let connection = Connection { speed_percent: self.clock.percent(), unwritten: self.unwritten(), ..connection };
         if *self.signals.connection.borrow() == connection {
             return;
         }
@@ -381,6 +398,10 @@ impl Hub {
                 self.set_clock(clock);
             }
             Command::SetClock { clock } => self.set_clock(self.not_before(clock)),
+            Command::Checkpoint { reply } => {
+                self.checkpoint();
+                let _ = reply.send(()); // whoever asked may have given up
+            }
         }
     }
 

@@ -244,7 +244,7 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     let script =
         format!("if [ \"$runs\" -lt 3 ]; then sleep 1000 & echo $! >> hung; wait; fi\n{}", answer(&token("good")));
     folder.write(api.address, &folder.user_of(&script));
-    let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), Viewers::default());
+    let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
     for words in ["does not end", "did not end within"] {
         until_connection(&hub, words, |now| is_stale(now, words)).await;
     }
@@ -260,7 +260,7 @@ async fn a_kubeconfig_that_is_mended_while_a_cluster_waits_for_its_first_credent
     let (api, folder) = (shop().await, Folder::new());
     api.take_only("good");
     folder.write(api.address, &folder.user_of("exit 3"));
-    let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), Viewers::default());
+    let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
     until_connection(&hub, "what is wrong", |now| is_stale(now, "failed (exit status: 3)")).await;
     folder.write(api.address, &token("good"));
     until_live(&hub).await;
@@ -272,5 +272,5 @@ async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
     folder.write(api.address, "{}");
     let wanted = folder.cluster();
     std::fs::remove_file(folder.kubeconfig()).unwrap();
-    until_live(&wanted.watch(&Kind::ALL, Retention::default(), Viewers::default())).await;
+    until_live(&wanted.watch(&Kind::ALL, Retention::default(), Viewers::default(), None)).await;
 }

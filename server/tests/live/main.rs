@@ -10,6 +10,7 @@
 mod behind;
 mod credentials;
 mod gaps;
+mod kept;
 mod ordering;
 mod outages;
 mod program;

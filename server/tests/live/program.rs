@@ -100,8 +100,20 @@ pub struct Serving {
 impl Serving {
     /// Returns once it listens.
     pub fn start(kubeconfig: &str, listen: &str) -> Self {
+        Self::run(kubeconfig, listen, &["--no-history"])
+    }
+
+    /// The same anywhere, and what it observes is kept in a folder.
+    pub fn keeping(kubeconfig: &str, folder: &std::path::Path) -> Self {
+        Self::run(kubeconfig, "127.0.0.1:0", &["--data-dir", &folder.display().to_string()])
+    }
+
+    fn run(kubeconfig: &str, listen: &str, history: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        command.args(["serve", "--kubeconfig", kubeconfig, "--listen", listen]).env("ROLLCAST_LOG", "off");
+        command
+            .args(["serve", "--kubeconfig", kubeconfig, "--listen", listen])
+            .args(history)
+            .env("ROLLCAST_LOG", "off");
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -27,7 +27,7 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     let lines = written.clone();
     tokio::spawn(async move {
         while let Some(event) = inbox.recv().await {
-            lines.lock().await.extend(recording::lines(event.clone()));
+            lines.lock().await.extend(recording::lines(&event));
             if to_hub.send(event).await.is_err() {
                 return;
             }

@@ -15,7 +15,8 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::StreamExt;
 use serde_json::{Value, json};
-use server::hub::Handle;
+use server::history::Archive;
+use server::hub::{Handle, Kept};
 use server::source::access::Access;
 use server::source::{self, Counters, Pace};
 use server::viewers::Viewers;
@@ -322,9 +323,19 @@ impl Watched {
 
     /// The same, with other credentials.
     pub fn with(access: Access, namespaces: &[&str], settings: Pace) -> Self {
+        Self::begin(access, namespaces, settings, None)
+    }
+
+    /// The same, and what is observed is kept.
+    pub fn kept(api: &FakeApi, archive: &Archive) -> Self {
+        let kept = Kept { archive: archive.clone(), namespaces: Vec::new() };
+        Self::begin(Access::fixed(api.client()), &[], quick(), Some(kept))
+    }
+
+    fn begin(access: Access, namespaces: &[&str], settings: Pace, kept: Option<Kept>) -> Self {
         let counters = Arc::new(Counters::default());
         let viewers = Viewers::default();
-        let (hub, events) = Handle::start("fake", counters.clone(), timeline::Retention::default());
+        let (hub, events) = Handle::start_kept("fake", counters.clone(), timeline::Retention::default(), kept);
         let cluster = source::Cluster {
             name: "fake".into(),
             access,

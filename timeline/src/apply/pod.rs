@@ -160,7 +160,9 @@ impl Timeline {
         let (before, owner) = (tally(pod), pod.owner);
         self.decide_end(at, uid, None, Seen::Deleted);
         let decided = self.model.pods.get(&uid).and_then(|pod| pod.end_reason);
-        if is_after_gap && before.is_some_and(|before| !before.is_terminating) && decided.is_some_and(is_guess) {
+        // That there are more than asked for may be the work of a replacement that nobody saw come.
+        let is_open = decided.is_some_and(|reason| is_guess(reason) || reason == EndReason::ScaledDown);
+        if is_after_gap && before.is_some_and(|before| !before.is_terminating) && is_open {
             self.settling.retain(|end| end.pod != uid);
             self.end(at, uid, EndReason::Unknown, None);
         }

@@ -13,11 +13,22 @@ pub struct Connection {
     pub speed_percent: u32,
     /// What the server may not read; the rest goes on.
     pub forbidden: Vec<Forbidden>,
+    /// What is observed is not written down at present; `None` while it is, or nothing is kept.
+    pub unwritten: Option<Unwritten>,
+}
+
+/// That history is not written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unwritten {
+    /// What arrived since then is not written yet.
+    pub since_millis: Millis,
+    /// Why, in words for people.
+    pub why: String,
 }
 
 impl Default for Connection {
     fn default() -> Self {
-        Self { state: ConnectionState::default(), speed_percent: 100, forbidden: Vec::new() }
+        Self { state: ConnectionState::default(), speed_percent: 100, forbidden: Vec::new(), unwritten: None }
     }
 }
 

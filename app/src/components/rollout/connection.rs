@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
-use crate::connection::{forbidden, state_words};
+use crate::connection::{forbidden, state_words, unwritten};
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
@@ -38,6 +38,7 @@ pub fn ConnectionBars(
     view! {
         <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default())/>
         <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
+        <Banner test_id="unwritten" words=Signal::derive(move || unwritten(&board.connection.read(), zone))/>
     }
 }
 

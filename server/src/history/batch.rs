@@ -1,0 +1,100 @@
+//! Batches: lines of recordings, compressed, with the time they span.
+
+use std::io;
+
+use timeline::Millis;
+
+/// The format of batches that this version writes. Format 1: lines of recordings, compressed with zstd, with its checksum.
+pub const FORMAT: u32 = 1;
+/// Lines of one batch take at most this much, in bytes; what claims to be more is refused.
+const MOST_BYTES: usize = 1 << 30;
+/// How hard is compressed.
+const LEVEL: i32 = 3;
+
+/// Some lines of one cluster, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Where it stands among those of its cluster.
+    pub seq: i64,
+    /// It says everything that existed then, instead of what happened.
+    pub is_keyframe: bool,
+    /// Arrival of its first line.
+    pub from_millis: Millis,
+    /// Arrival of its last line.
+    pub to_millis: Millis,
+    /// How the body is to be read.
+    pub format: u32,
+    /// The lines.
+    pub body: Vec<u8>,
+}
+
+/// A batch that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// Its bytes are not what was written.
+    #[error("it is damaged: {0}")]
+    Damaged(#[from] io::Error),
+    /// Another version wrote it.
+    #[error("it has format {0}, which this version of Rollcast does not read; it reads {FORMAT}")]
+    Format(u32),
+    /// It is no text.
+    #[error("it is damaged: it is no text")]
+    Text,
+}
+
+/// Compresses lines.
+///
+/// # Errors
+/// When there is not enough memory.
+pub fn pack(text: &str) -> io::Result<Vec<u8>> {
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+    compressor.include_checksum(true)?;
+    compressor.compress(text.as_bytes())
+}
+
+impl Batch {
+    /// Its lines.
+    ///
+    /// # Errors
+    /// When it is damaged, or of a format that is not known.
+    pub fn text(&self) -> Result<String, BatchError> {
+        if self.format != FORMAT {
+            return Err(BatchError::Format(self.format));
+        }
+        let mut text = Vec::new();
+        let mut decoder = zstd::stream::read::Decoder::new(self.body.as_slice())?;
+        io::Read::read_to_end(&mut io::Read::take(&mut decoder, MOST_BYTES as u64), &mut text)?;
+        String::from_utf8(text).map_err(|_| BatchError::Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(format: u32, body: Vec<u8>) -> Batch {
+        Batch { seq: 1, is_keyframe: false, from_millis: 0, to_millis: 1, format, body }
+    }
+
+    #[test]
+    fn what_is_packed_is_read_again_and_every_damage_is_seen() {
+        let text = "{\"observedAtMillis\":1}\n".repeat(50);
+        let body = pack(&text).unwrap();
+        assert_eq!(batch(FORMAT, body.clone()).text().unwrap(), text);
+        for at in 0..body.len() {
+            let mut damaged = body.clone();
+            damaged[at] ^= 0x55;
+            let read = batch(FORMAT, damaged).text();
+            assert!(read.as_ref().is_err() || read.as_ref().is_ok_and(|read| *read == text), "byte {at}");
+        }
+        for length in 0..body.len() {
+            assert!(batch(FORMAT, body[..length].to_vec()).text().is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn another_format_is_refused_with_a_sentence() {
+        let why = batch(7, Vec::new()).text().unwrap_err().to_string();
+        assert_eq!(why, "it has format 7, which this version of Rollcast does not read; it reads 1");
+    }
+}

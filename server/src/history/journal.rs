@@ -1,0 +1,187 @@
+//! What a hub tells the writer. It never waits: while there is no room, the last state of each object is kept instead of every one, and
+//! told together as soon as there is room again, with the time in which steps are missing.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+
+use timeline::fact::{Kind, Seen};
+use timeline::phase::PodState;
+use timeline::{Millis, Model, Uid};
+use tokio::sync::oneshot;
+
+use super::store::{Checkpoint, Stored};
+use crate::source::SourceEvent;
+use crate::translate::Object;
+
+/// What the writer is told.
+#[derive(Debug)]
+pub enum Message {
+    /// Something of a cluster.
+    Of {
+        /// Its name.
+        cluster: Arc<str>,
+        /// The namespaces that are watched.
+        scope: Arc<str>,
+        /// What.
+        told: Told,
+    },
+    /// What is kept of a cluster is asked for.
+    Resume {
+        /// Its name.
+        cluster: Arc<str>,
+        /// Which version of the timeline reads checkpoints; `None` to do without.
+        made_by: Option<&'static str>,
+        /// Without a checkpoint, since when it is wanted.
+        since_millis: Millis,
+        /// The answer.
+        reply: oneshot::Sender<Option<Stored>>,
+    },
+    /// The program ends: everything is to be written now.
+    Close {
+        /// Told when it is.
+        reply: oneshot::Sender<()>,
+    },
+}
+
+/// What is told of a cluster.
+#[derive(Debug)]
+pub enum Told {
+    /// It said something.
+    Event(SourceEvent),
+    /// It was there at that time.
+    Heard(Millis),
+    /// Steps are missing; this is what came of them.
+    Missed(Missed),
+    /// Its timeline as it stands after everything that was told before.
+    Checkpoint(Millis, Checkpoint),
+}
+
+/// What came of steps that are missing.
+#[derive(Debug)]
+pub struct Missed {
+    /// Since when.
+    pub since_millis: Millis,
+    /// Until when.
+    pub at_millis: Millis,
+    /// The last state of each object that changed.
+    pub objects: Vec<(Object, Seen, Millis)>,
+    /// What exists.
+    pub present: Vec<(Kind, Vec<Uid>)>,
+}
+
+#[derive(Debug)]
+struct Held {
+    since_millis: Millis,
+    latest: BTreeMap<(Kind, Uid), (Object, Seen, Millis)>,
+}
+
+/// One hub's way to the writer.
+#[derive(Debug)]
+pub struct Journal {
+    cluster: Arc<str>,
+    scope: Arc<str>,
+    to_writer: SyncSender<Message>,
+    held: Option<Held>,
+}
+
+impl Journal {
+    pub(super) const fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: SyncSender<Message>) -> Self {
+        Self { cluster, scope, to_writer, held: None }
+    }
+
+    /// Takes what a source said. `model` is what was known before.
+    pub fn note(&mut self, event: &SourceEvent, model: &Model) {
+        if matches!(event, SourceEvent::Health { .. } | SourceEvent::Answers { .. }) {
+            return;
+        }
+        if let Some(mut held) = self.held.take() {
+            match self.catch_up(&mut held, model) {
+                Ok(()) => {}
+                Err(()) => {
+                    held.take(event.clone());
+                    self.held = Some(held);
+                    return;
+                }
+            }
+        }
+        if let Err(Told::Event(event)) = self.tell(Told::Event(event.clone())) {
+            let at_millis = match &event {
+                SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => *at_millis,
+                SourceEvent::Health { .. } | SourceEvent::Answers { .. } => return,
+            };
+            let mut held = Held { since_millis: at_millis, latest: BTreeMap::new() };
+            held.take(event);
+            self.held = Some(held);
+        }
+    }
+
+    /// Takes note that the cluster is there.
+    pub fn heard(&mut self, at_millis: Millis, model: &Model) {
+        if let Some(mut held) = self.held.take()
+            && self.catch_up(&mut held, model).is_err()
+        {
+            self.held = Some(held);
+            return;
+        }
+        let _ = self.tell(Told::Heard(at_millis)); // there is another one soon
+    }
+
+    /// Hands over the timeline as it stands. It is left out while steps are missing.
+    pub fn checkpoint(&mut self, at_millis: Millis, checkpoint: Checkpoint) {
+        if self.held.is_none() {
+            let _ = self.tell(Told::Checkpoint(at_millis, checkpoint)); // there is another one later
+        }
+    }
+
+    fn catch_up(&self, held: &mut Held, model: &Model) -> Result<(), ()> {
+        let latest = mem::take(&mut held.latest);
+        let at_millis = latest.values().map(|(.., at)| *at).max().unwrap_or(held.since_millis);
+        let missed = Missed {
+            since_millis: held.since_millis,
+            at_millis,
+            objects: latest.into_values().collect(),
+            present: present(model),
+        };
+        self.tell(Told::Missed(missed)).map_err(|told| {
+            if let Told::Missed(missed) = told {
+                missed.objects.into_iter().for_each(|(object, seen, at)| held.keep(object, seen, at));
+            }
+        })
+    }
+
+    fn tell(&self, told: Told) -> Result<(), Told> {
+        let message = Message::Of { cluster: self.cluster.clone(), scope: self.scope.clone(), told };
+        self.to_writer.try_send(message).map_err(|refused| match refused {
+            TrySendError::Full(Message::Of { told, .. }) | TrySendError::Disconnected(Message::Of { told, .. }) => told,
+            TrySendError::Full(_) | TrySendError::Disconnected(_) => Told::Heard(0), // nothing else was sent
+        })
+    }
+}
+
+impl Held {
+    fn take(&mut self, event: SourceEvent) {
+        match event {
+            SourceEvent::Object { object, seen, at_millis } => self.keep(object, seen, at_millis),
+            SourceEvent::Reset { objects, at_millis, .. } => {
+                objects.into_iter().for_each(|object| self.keep(object, Seen::InList, at_millis));
+            }
+            SourceEvent::Health { .. } | SourceEvent::Answers { .. } => {}
+        }
+    }
+
+    fn keep(&mut self, object: Object, seen: Seen, at_millis: Millis) {
+        if let Ok(uid) = object.uid() {
+            self.latest.insert((object.kind(), uid), (object, seen, at_millis));
+        }
+    }
+}
+
+/// What exists, by kind.
+fn present(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
+    let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| known.uid);
+    let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| known.uid);
+    let pods = model.pods.values().filter(|known| known.state() != PodState::Gone).map(|known| known.uid);
+    vec![(Kind::Deployment, deployments.collect()), (Kind::ReplicaSet, sets.collect()), (Kind::Pod, pods.collect())]
+}

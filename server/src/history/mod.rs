@@ -1,0 +1,155 @@
+//! What is kept beyond the life of the process: everything that was observed, so that any moment can be made again.
+//!
+//! ```text
+//!   hub ──Journal (bounded; never waits)──► writer (one thread) ──► Store: SQLite
+//!    ▲                                          │ twice a second what came, compressed
+//!    └────── Resumed (checkpoint + lines) ◄─────┤ every hour or so a keyframe: everything that exists, folded from the lines
+//!                                               └ retention by age and size
+//! ```
+//!
+//! The truth is the lines of recordings ([`crate::recording`]): a later version plays them with its own rules. A checkpoint is the
+//! hub's timeline as it stood, so that a restart need not play a day again; only the version that made it reads it.
+
+pub mod batch;
+mod fold;
+pub mod journal;
+pub mod options;
+pub mod resume;
+pub mod sqlite;
+pub mod store;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+
+use timeline::Millis;
+use tokio::sync::{oneshot, watch};
+
+use self::journal::{Journal, Message};
+use self::options::Options;
+use self::resume::Resumed;
+use self::store::{Store, StoreError};
+use crate::clock;
+
+/// Capacity of the queue from all hubs to the writer, in messages.
+pub const QUEUE: usize = 8_192;
+/// What is not written this long after the program was told to end is lost.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// How the writing of history gets on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Keeping {
+    /// What is observed is written.
+    #[default]
+    Written,
+    /// It is not.
+    Failing {
+        /// What arrived since then is not written yet.
+        since_millis: Millis,
+        /// Why, in words for people.
+        why: String,
+    },
+}
+
+/// Says where history is kept, how much of it, and how much there is: "in FOLDER for 30 days, at most 2 GB; 12 MB now".
+///
+/// # Errors
+/// When it cannot be written there. A Rollcast that runs and writes is no error.
+pub fn check(options: &Options) -> Result<String, StoreError> {
+    let Options { folder, limits } = options;
+    let said = |now: &str| {
+        let age = timeline::words::duration(limits.age_millis);
+        let most = bytesize::ByteSize(limits.bytes).display().si();
+        format!("in {} for {age}, at most {most}; {now}", folder.display())
+    };
+    let is_begun = folder.join(sqlite::FILE).exists();
+    match sqlite::Sqlite::open(folder, *limits) {
+        Ok(store) => Ok(said(&format!("{} now", bytesize::ByteSize(store.bytes()?).display().si()))),
+        Err(StoreError::Taken(_)) if is_begun => Ok(said("a Rollcast that runs writes it")),
+        Err(why) => Err(why),
+    }
+}
+
+/// The way to what is kept. Copies are handles of the same.
+#[derive(Clone)]
+pub struct Archive {
+    to_writer: SyncSender<Message>,
+    keeping: watch::Receiver<Keeping>,
+    options: Arc<Options>,
+}
+
+impl Archive {
+    /// Starts to keep history in a folder. That it cannot be written yet is no error: the writer tries again, and says so meanwhile.
+    #[must_use]
+    pub fn start(options: Options) -> Self {
+        let folder = options.folder.clone();
+        let limits = options.limits;
+        Self::with(options, move || Ok(Box::new(sqlite::Sqlite::open(&folder, limits)?) as Box<dyn Store>))
+    }
+
+    /// The same with any store; `open` is called again until it works.
+    #[must_use]
+    pub fn with(options: Options, open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static) -> Self {
+        let (to_writer, inbox) = sync_channel(QUEUE);
+        let (told, keeping) = watch::channel(Keeping::default());
+        let writer = writer::Writer::new(Box::new(open), told);
+        std::thread::spawn(move || writer.run(&inbox));
+        Self { to_writer, keeping, options: Arc::new(options) }
+    }
+
+    /// Where it is kept.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.options.folder
+    }
+
+    /// How writing gets on.
+    #[must_use]
+    pub fn keeping(&self) -> watch::Receiver<Keeping> {
+        self.keeping.clone()
+    }
+
+    /// What a hub tells what it observes.
+    #[must_use]
+    pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
+        Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
+    }
+
+    /// What was known of a cluster when its last observation was written. `None` when that is nothing, or was of other namespaces.
+    pub async fn resume(&self, cluster: &str, namespaces: &[String], age_millis: Millis) -> Option<Resumed> {
+        let since_millis = clock::now_millis() - age_millis;
+        // A checkpoint that is damaged, or of another version, is made anew from the lines.
+        for made_by in [Some(resume::FINGERPRINT), None] {
+            let (reply, answer) = oneshot::channel();
+            let message = Message::Resume { cluster: cluster.into(), made_by, since_millis, reply };
+            self.to_writer.try_send(message).ok()?; // the queue is empty when hubs start
+            let stored = answer.await.ok()??;
+            if stored.scope != namespaces.join(",") {
+                tracing::info!("{cluster} was watched with other namespaces before; it is watched anew");
+                return None;
+            }
+            let name: Arc<str> = cluster.into();
+            let resumed = tokio::task::spawn_blocking(move || resume::resume(&name, stored)).await.ok()?;
+            if resumed.is_some() {
+                return resumed;
+            }
+        }
+        None
+    }
+
+    /// Writes what is not written yet, and ends.
+    pub async fn close(&self) {
+        let (reply, answer) = oneshot::channel();
+        let to_writer = self.to_writer.clone();
+        let told = tokio::task::spawn_blocking(move || to_writer.send(Message::Close { reply }));
+        let closed = async {
+            let _ = told.await;
+            let _ = answer.await;
+        };
+        if tokio::time::timeout(LAST_WORDS, closed).await.is_err() {
+            tracing::warn!("the last observations were not written within {LAST_WORDS:?}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Where history is kept, and how much of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use timeline::Millis;
+
+/// Kept this long by default.
+pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Takes at most this much by default, in bytes.
+pub const BYTES: u64 = 2_000_000_000;
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// What is older goes.
+    pub age_millis: Millis,
+    /// What is oldest goes when there is more than this.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { age_millis: AGE.as_millis() as Millis, bytes: BYTES }
+    }
+}
+
+/// Where it is kept, and how much of it.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder; made when it is not there.
+    pub folder: PathBuf,
+    /// How much.
+    pub limits: Limits,
+}
+
+/// The folder of this platform for what programs keep. `None` where there is none, as for users without a home.
+#[must_use]
+pub fn usual_folder() -> Option<PathBuf> {
+    dirs::state_dir().or_else(dirs::data_local_dir).map(|folder| folder.join("rollcast"))
+}

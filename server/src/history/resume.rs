@@ -1,0 +1,94 @@
+//! A cluster as it was known when the last observation was written: the checkpoint, and what came after it.
+
+use serde::{Deserialize, Serialize};
+use timeline::{History, Millis, Timeline};
+
+use super::store::{Checkpoint, Stored};
+use crate::recording::Recording;
+
+/// Which timeline this program has.
+pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");
+/// Checkpoints are large and short-lived.
+const LEVEL: i32 = 1;
+
+/// What a hub goes on from.
+#[derive(Debug)]
+pub struct Resumed {
+    /// The timeline.
+    pub timeline: Timeline,
+    /// Its past.
+    pub history: History,
+    /// First and last observation.
+    pub observed: Option<(Millis, Millis)>,
+    /// The last word from the cluster: what happened since then was not seen.
+    pub heard_millis: Millis,
+}
+
+/// A hub's state, to be put away.
+#[derive(Serialize)]
+pub struct Standing<'h> {
+    /// The timeline.
+    pub timeline: &'h Timeline,
+    /// Its past.
+    pub history: &'h History,
+    /// First and last observation.
+    pub observed: Option<(Millis, Millis)>,
+}
+
+#[derive(Default, Deserialize)]
+struct Stood {
+    timeline: Timeline,
+    history: History,
+    observed: Option<(Millis, Millis)>,
+}
+
+/// Puts a hub's state away. `None` when there is not enough memory for it.
+#[must_use]
+pub fn checkpoint(standing: &Standing<'_>) -> Option<Checkpoint> {
+    let bytes = postcard::to_stdvec(standing).ok()?;
+    Some(Checkpoint { made_by: FINGERPRINT.to_owned(), body: zstd::bulk::compress(&bytes, LEVEL).ok()? })
+}
+
+fn stood(checkpoint: &Checkpoint) -> Option<Stood> {
+    let bytes = zstd::stream::decode_all(checkpoint.body.as_slice()).ok()?;
+    postcard::from_bytes(&bytes).ok()
+}
+
+/// Takes a cluster up again. `None` when nothing of it can be read.
+#[must_use]
+pub fn resume(cluster: &str, stored: Stored) -> Option<Resumed> {
+    let Stored { heard_millis, checkpoint, batches, .. } = stored;
+    let has_checkpoint = checkpoint.is_some();
+    let stood = checkpoint.as_ref().map(stood);
+    if matches!(stood, Some(None)) {
+        tracing::warn!("the checkpoint of {cluster} is damaged; it is watched anew");
+        return None;
+    }
+    let Stood { mut timeline, mut history, mut observed } = stood.flatten().unwrap_or_default();
+    let mut bad = 0;
+    for batch in &batches {
+        let text = match batch.text() {
+            Ok(text) => text,
+            Err(why) => {
+                tracing::warn!("what {cluster} said from {} to {} is lost: {why}", batch.from_millis, batch.to_millis);
+                continue;
+            }
+        };
+        let recording = Recording::read(&text);
+        bad += recording.bad_lines.len();
+        for seen in recording.observed {
+            let last = observed.map_or(seen.at_millis, |(_, last): (Millis, Millis)| last);
+            let at_millis = seen.at_millis.max(last); // clocks may be set back between two runs
+            observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis));
+            let changes = match seen.fact {
+                Some(fact) => timeline.apply(at_millis, fact),
+                None => timeline.tick(at_millis),
+            };
+            history.note(at_millis, &changes);
+        }
+    }
+    if bad > 0 {
+        tracing::warn!("{bad} lines that are kept of {cluster} cannot be read");
+    }
+    (has_checkpoint || observed.is_some()).then_some(Resumed { timeline, history, observed, heard_millis })
+}

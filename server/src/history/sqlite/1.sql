@@ -1,0 +1,28 @@
+CREATE TABLE clusters (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,           -- namespaces that are watched, with commas; empty for all
+    heard_millis INTEGER NOT NULL  -- last word from it
+) STRICT;
+
+-- Lines of recordings. A keyframe says what existed after the batch of the same number.
+CREATE TABLE batches (
+    id INTEGER PRIMARY KEY,
+    cluster INTEGER NOT NULL REFERENCES clusters (id),
+    seq INTEGER NOT NULL,
+    is_keyframe INTEGER NOT NULL,
+    from_millis INTEGER NOT NULL,
+    to_millis INTEGER NOT NULL,
+    format INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX batches_by_seq ON batches (cluster, seq, is_keyframe);
+CREATE INDEX batches_by_time ON batches (to_millis);
+
+-- The timeline as it stood after the batch of that number.
+CREATE TABLE checkpoints (
+    cluster INTEGER PRIMARY KEY REFERENCES clusters (id),
+    seq INTEGER NOT NULL,
+    made_by TEXT NOT NULL,         -- only the timeline that made it reads it
+    body BLOB NOT NULL
+) STRICT;

@@ -1,0 +1,112 @@
+//! What a store must do. The writer's thread alone calls it.
+
+use std::sync::Arc;
+
+use timeline::Millis;
+
+use super::batch::Batch;
+
+/// What is to be written of one cluster, all or nothing.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// Its name.
+    pub cluster: Arc<str>,
+    /// The namespaces that are watched, with commas; empty for all.
+    pub scope: Arc<str>,
+    /// New lines.
+    pub lines: Option<Lines>,
+    /// The last word from the cluster.
+    pub heard_millis: Millis,
+    /// Its timeline after these lines.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// Lines that are to be written.
+#[derive(Debug, Clone)]
+pub struct Lines {
+    /// Arrival of the first.
+    pub from_millis: Millis,
+    /// Arrival of the last.
+    pub to_millis: Millis,
+    /// They, compressed.
+    pub body: Vec<u8>,
+}
+
+/// A timeline as it stood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Which version of the timeline made it.
+    pub made_by: String,
+    /// It, encoded and compressed.
+    pub body: Vec<u8>,
+}
+
+/// What is kept of a cluster: from here it goes on.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// The namespaces that were watched.
+    pub scope: String,
+    /// The last word from the cluster.
+    pub heard_millis: Millis,
+    /// Its timeline, where this version made it.
+    pub checkpoint: Option<Checkpoint>,
+    /// What came after it; without it, what came since a time, and a keyframe before that.
+    pub batches: Vec<Batch>,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// Another Rollcast writes there.
+    #[error("another Rollcast keeps its history in {0}")]
+    Taken(String),
+    /// A later version wrote it.
+    #[error("{place} was written by a later version of Rollcast (format {found}, this one reads up to {known})")]
+    Newer {
+        /// Where.
+        place: String,
+        /// Its format.
+        found: i64,
+        /// The last format that is known.
+        known: i64,
+    },
+    /// The file is damaged.
+    #[error("{place} is damaged: {why}")]
+    Damaged {
+        /// Where.
+        place: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It cannot be read or written now.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Keeps batches, checkpoints and the index of rollouts.
+pub trait Store: Send {
+    /// Writes, all or nothing.
+    ///
+    /// # Errors
+    /// When nothing was written.
+    fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError>;
+
+    /// What is kept of a cluster; `None` when that is nothing. A checkpoint of another
+    /// version than `made_by` is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn resume(
+        &mut self,
+        cluster: &str,
+        made_by: Option<&str>,
+        since_millis: Millis,
+    ) -> Result<Option<Stored>, StoreError>;
+
+    /// Makes keyframes, joins small batches, lets go of what is old or too much, and gives room back: a little each time. `true` when
+    /// there is more to do.
+    ///
+    /// # Errors
+    /// When something cannot be read or written.
+    fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError>;
+}

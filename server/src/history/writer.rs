@@ -1,0 +1,263 @@
+//! The writer: one thread that alone touches the store's writing side. What cannot be written now stays here, as far as there is room,
+//! and is tried again; then the queue fills, and hubs hold back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use timeline::Millis;
+use timeline::fact::Seen;
+use tokio::sync::{oneshot, watch};
+
+use super::Keeping;
+use super::batch;
+use super::journal::{Message, Missed, Told};
+use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored};
+use crate::clock;
+use crate::recording::{self, LineType, ListDone};
+
+/// What came is written after this long.
+const COMMIT_EVERY: Duration = Duration::from_millis(500);
+/// What could not be written is tried again after this long, and a store that could not be opened.
+const AGAIN: Duration = Duration::from_secs(2);
+/// A store that another program has is waited for this long at the start.
+const HANDOVER: Duration = Duration::from_secs(2);
+/// The store is tidied this often.
+const TIDY_EVERY: Duration = Duration::from_secs(60);
+/// Most bytes of lines that wait to be written; then nothing more is taken from the queue.
+const MOST_WAITING: usize = 32 << 20;
+
+type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
+
+/// The writer.
+pub(super) struct Writer {
+    open: Open,
+    store: Option<Box<dyn Store>>,
+    keeping: watch::Sender<Keeping>,
+    waiting: BTreeMap<Arc<str>, Waiting>,
+    /// Since when something waits.
+    since: Option<Instant>,
+    not_before: Instant,
+    tidied: Instant,
+}
+
+/// What waits to be written of one cluster.
+#[derive(Default)]
+struct Waiting {
+    scope: Arc<str>,
+    lines: String,
+    span: Option<(Millis, Millis)>,
+    heard_millis: Millis,
+    checkpoint: Option<Checkpoint>,
+}
+
+impl Waiting {
+    fn line(&mut self, at_millis: Millis, line: &str) {
+        self.lines.push_str(line);
+        self.lines.push('\n');
+        let (from, to) = self.span.unwrap_or((at_millis, at_millis));
+        self.span = Some((from, to.max(at_millis)));
+        self.heard_millis = self.heard_millis.max(at_millis);
+    }
+
+    fn event(&mut self, event: &crate::source::SourceEvent) {
+        use crate::source::SourceEvent::{Object, Reset};
+        let (Object { at_millis, .. } | Reset { at_millis, .. }) = event else { return };
+        for line in recording::lines(event) {
+            self.line(*at_millis, &line);
+        }
+    }
+
+    fn missed(&mut self, missed: Missed) {
+        let Missed { since_millis, at_millis, mut objects, present } = missed;
+        objects.sort_by_key(|(.., at)| *at);
+        for (object, seen, at) in objects {
+            let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
+            recording::object_line(at, r#type, &object).iter().for_each(|line| self.line(at, line));
+        }
+        for (kind, present) in present {
+            let gap_since_millis = Some(since_millis);
+            let done = ListDone { kind, namespace: None, at_millis, gap_since_millis, present: Some(present) };
+            recording::list_done(done).iter().for_each(|line| self.line(at_millis, line));
+        }
+    }
+}
+
+impl Writer {
+    pub(super) fn new(open: Open, keeping: watch::Sender<Keeping>) -> Self {
+        let now = Instant::now();
+        Self { open, store: None, keeping, waiting: BTreeMap::new(), since: None, not_before: now, tidied: now }
+    }
+
+    /// Runs until the program ends.
+    pub(super) fn run(mut self, inbox: &Receiver<Message>) {
+        self.begin();
+        loop {
+            let is_full = self.waiting.values().map(|waiting| waiting.lines.len()).sum::<usize>() > MOST_WAITING;
+            let wait = self.wait();
+            let message = if is_full {
+                std::thread::sleep(wait);
+                Err(RecvTimeoutError::Timeout)
+            } else {
+                inbox.recv_timeout(wait)
+            };
+            match message {
+                Ok(Message::Of { cluster, scope, told }) => self.take(cluster, scope, told),
+                Ok(Message::Resume { cluster, made_by, since_millis, reply }) => {
+                    let _ = reply.send(self.resume(&cluster, made_by, since_millis)); // the asker may have left
+                }
+                Ok(Message::Close { reply }) => return self.close(reply),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.write();
+                    return;
+                }
+            }
+            let now = Instant::now();
+            if self.since.is_some_and(|since| now >= since + COMMIT_EVERY) && now >= self.not_before {
+                self.write();
+            }
+            if now >= self.tidied {
+                self.tidy();
+            }
+        }
+    }
+
+    /// How long nothing but a message calls.
+    fn wait(&self) -> Duration {
+        let write = self.since.map(|since| (since + COMMIT_EVERY).max(self.not_before));
+        let next = write.map_or(self.tidied, |write| write.min(self.tidied));
+        next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+    }
+
+    fn take(&mut self, cluster: Arc<str>, scope: Arc<str>, told: Told) {
+        self.since.get_or_insert_with(Instant::now);
+        let waiting = self.waiting.entry(cluster).or_default();
+        waiting.scope = scope;
+        // One that could not be written yet says nothing of what comes now.
+        waiting.checkpoint = None;
+        match told {
+            Told::Event(event) => waiting.event(&event),
+            Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
+            Told::Missed(missed) => waiting.missed(missed),
+            Told::Checkpoint(at_millis, checkpoint) => {
+                waiting.heard_millis = waiting.heard_millis.max(at_millis);
+                waiting.checkpoint = Some(checkpoint);
+                // It stands for what is known now: what comes later must not get into the same commit.
+                self.write();
+            }
+        }
+    }
+
+    fn resume(&mut self, cluster: &str, made_by: Option<&str>, since_millis: Millis) -> Option<Stored> {
+        let resumed = self.store.as_mut()?.resume(cluster, made_by, since_millis);
+        resumed.inspect_err(|why| tracing::warn!("what is kept of {cluster} cannot be read: {why}")).ok()?
+    }
+
+    /// Opens the store. A program that is just ending may have it for a moment.
+    fn begin(&mut self) {
+        let deadline = Instant::now() + HANDOVER;
+        loop {
+            match (self.open)() {
+                Ok(store) => self.store = Some(store),
+                Err(StoreError::Taken(_)) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(50));
+                    continue;
+                }
+                Err(why) => self.fail(&why),
+            }
+            return;
+        }
+    }
+
+    fn open_store(&mut self) -> bool {
+        if self.store.is_none() {
+            match (self.open)() {
+                Ok(store) => self.store = Some(store),
+                Err(why) => self.fail(&why),
+            }
+        }
+        self.store.is_some()
+    }
+
+    /// Writes what waits, if it can be written.
+    fn write(&mut self) {
+        if self.waiting.is_empty() || !self.open_store() {
+            return;
+        }
+        let commits: Vec<Commit> =
+            self.waiting.iter().filter_map(|(cluster, waiting)| commit(cluster, waiting)).collect();
+        let Some(store) = &mut self.store else { return };
+        match store.commit(&commits) {
+            Ok(()) => {
+                self.waiting.clear();
+                self.since = None;
+                self.keeping.send_if_modified(|keeping| {
+                    let is_news = *keeping != Keeping::Written;
+                    if is_news {
+                        tracing::info!("history is written again");
+                        *keeping = Keeping::Written;
+                    }
+                    is_news
+                });
+            }
+            Err(why) => self.fail(&why),
+        }
+    }
+
+    /// Takes note that nothing can be written now.
+    fn fail(&mut self, why: &StoreError) {
+        self.not_before = Instant::now() + AGAIN;
+        // A store that is damaged or in other hands is opened anew: it may be another one by then.
+        if !matches!(why, StoreError::Failed(_)) {
+            self.store = None;
+        }
+        let spans = self.waiting.values().filter_map(|waiting| waiting.span);
+        let now_millis = spans.map(|(from, _)| from).min().unwrap_or_else(clock::now_millis);
+        let why = why.to_string();
+        self.keeping.send_if_modified(|keeping| {
+            let since_millis = match keeping {
+                Keeping::Failing { why: known, .. } if *known == why => return false,
+                Keeping::Failing { since_millis, .. } => *since_millis,
+                Keeping::Written => now_millis,
+            };
+            tracing::warn!("history is not written: {why}");
+            *keeping = Keeping::Failing { since_millis, why: why.clone() };
+            true
+        });
+    }
+
+    fn tidy(&mut self) {
+        let now = Instant::now();
+        self.tidied = now + TIDY_EVERY;
+        let Some(store) = self.store.as_mut().filter(|_| now >= self.not_before) else { return };
+        match store.tidy(clock::now_millis()) {
+            Ok(true) => self.tidied = now + COMMIT_EVERY,
+            Ok(false) => {}
+            Err(why) => self.fail(&why),
+        }
+    }
+
+    fn close(mut self, reply: oneshot::Sender<()>) {
+        self.write();
+        drop(self.store.take()); // so that another one may open it
+        let _ = reply.send(()); // whoever asked may have given up
+    }
+}
+
+fn commit(cluster: &Arc<str>, waiting: &Waiting) -> Option<Commit> {
+    let lines = match waiting.span {
+        Some((from_millis, to_millis)) => {
+            Some(Lines { from_millis, to_millis, body: batch::pack(&waiting.lines).ok()? })
+        }
+        None => None,
+    };
+    Some(Commit {
+        cluster: cluster.clone(),
+        scope: waiting.scope.clone(),
+        lines,
+        heard_millis: waiting.heard_millis,
+        checkpoint: waiting.checkpoint.clone(),
+    })
+}

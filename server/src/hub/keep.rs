@@ -1,0 +1,141 @@
+//! The hub and what is kept of its cluster: it goes on from there, and tells the journal what it observes. It never waits for it,
+//! except for what it begins with.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use timeline::Millis;
+use timeline::fact::Kind;
+use timeline::wire::{Connection, ConnectionState, Unwritten};
+use tokio::sync::watch;
+
+use super::Kept;
+use super::task::Hub;
+use crate::history::Keeping;
+use crate::history::journal::Journal;
+use crate::history::resume::{self, Standing};
+use crate::source::SourceEvent;
+
+/// That the cluster is there is written this often: what lies between this and the next start is a gap.
+pub(super) const KEEP_EVERY: Duration = Duration::from_secs(2);
+/// The timeline is put away this often.
+pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
+/// What the page says until the cluster answers again.
+const BEGINS: &str = "Rollcast was started anew and is connecting";
+
+/// What a hub keeps with.
+pub(super) struct Keeper {
+    journal: Journal,
+    keeping: watch::Receiver<Keeping>,
+    /// The last word that is kept from before this start.
+    heard_millis: Option<Millis>,
+    /// What was listed since this start.
+    listed: BTreeSet<(Kind, Option<String>)>,
+    /// Changes since the last checkpoint.
+    checkpoint_seq: u64,
+}
+
+impl Hub {
+    /// Goes on from what is kept.
+    pub(super) async fn resume(&mut self, kept: &Kept) {
+        let Kept { archive, namespaces } = kept;
+        let mut keeper = Keeper {
+            journal: archive.journal(&self.name, namespaces),
+            keeping: archive.keeping(),
+            heard_millis: None,
+            listed: BTreeSet::new(),
+            checkpoint_seq: 0,
+        };
+        if let Some(resumed) = archive.resume(&self.name, namespaces, self.retention.age_millis).await {
+            self.timeline = resumed.timeline;
+            self.history = resumed.history;
+            self.observed = resumed.observed;
+            let last = resumed.observed.map_or(resumed.heard_millis, |(_, last)| last.max(resumed.heard_millis));
+            keeper.heard_millis = Some(last);
+            self.outdated = self.timeline.model().deployments.keys().copied().collect();
+            tracing::info!("{} goes on from what was kept of it", self.name);
+        }
+        self.keeper = Some(keeper);
+        self.tell_connection();
+    }
+
+    /// Tells the journal. The first list of a kind after a start ends the time in which nobody looked.
+    pub(super) fn keep_event(&mut self, event: SourceEvent) -> SourceEvent {
+        let Some(keeper) = &mut self.keeper else { return event };
+        let event = keeper.after_start(event);
+        keeper.journal.note(&event, self.timeline.model());
+        event
+    }
+
+    /// Writes down that the cluster is there, and hears how writing gets on.
+    pub(super) fn keep(&mut self) {
+        let (is_stale, now_millis) = (self.is_stale(), self.clock.now_millis());
+        let is_live = self.signals.connection.borrow().state == ConnectionState::Live;
+        let Some(keeper) = &mut self.keeper else { return };
+        if is_live && !is_stale {
+            keeper.journal.heard(now_millis, self.timeline.model());
+        }
+        if keeper.keeping.has_changed().unwrap_or(false) {
+            self.tell_connection();
+        }
+    }
+
+    /// Puts the timeline away, if anything changed since the last time.
+    pub(super) fn checkpoint(&mut self) {
+        let standing = Standing { timeline: &self.timeline, history: &self.history, observed: self.observed };
+        let Some(keeper) = &mut self.keeper else { return };
+        let at_millis = self.observed.map_or(0, |(_, last)| last);
+        if keeper.checkpoint_seq == self.timeline.seq() {
+            return;
+        }
+        if let Some(checkpoint) = resume::checkpoint(&standing) {
+            keeper.journal.checkpoint(at_millis, checkpoint);
+            keeper.checkpoint_seq = self.timeline.seq();
+        }
+    }
+
+    /// Since when what is observed is not written, and why.
+    pub(super) fn unwritten(&mut self) -> Option<Unwritten> {
+        match &*self.keeper.as_mut()?.keeping.borrow_and_update() {
+            Keeping::Written => None,
+            Keeping::Failing { since_millis, why } => Some(Unwritten { since_millis: *since_millis, why: why.clone() }),
+        }
+    }
+
+    /// What is shown before the cluster answers is of the time before this start.
+    pub(super) fn since_before(&self, connection: Connection) -> Connection {
+        let heard = self.keeper.as_ref().and_then(|keeper| keeper.heard_millis);
+        match (heard, &connection.state) {
+            (Some(since_millis), ConnectionState::Connecting) => {
+                let state = ConnectionState::Stale { since_millis, retry_at_millis: None, why: BEGINS.to_owned() };
+                Connection { state, ..connection }
+            }
+            (Some(heard), ConnectionState::Stale { since_millis, retry_at_millis, why })
+                if *since_millis > heard && !self.is_listed() =>
+            {
+                let (retry_at_millis, why) = (*retry_at_millis, why.clone());
+                Connection { state: ConnectionState::Stale { since_millis: heard, retry_at_millis, why }, ..connection }
+            }
+            _ => connection,
+        }
+    }
+
+    /// Something was listed since this start.
+    fn is_listed(&self) -> bool {
+        self.keeper.as_ref().is_some_and(|keeper| !keeper.listed.is_empty())
+    }
+}
+
+impl Keeper {
+    fn after_start(&mut self, event: SourceEvent) -> SourceEvent {
+        match event {
+            SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis } => {
+                let is_first = self.listed.insert((kind, namespace.clone()));
+                let heard_millis = self.heard_millis.filter(|_| is_first);
+                let gap_since_millis = gap_since_millis.or(heard_millis);
+                SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis }
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What is kept lasts: a Rollcast that is started anew goes on where the last one was.
+
+use std::path::Path;
+use std::time::Duration;
+
+use server::history::options::{Limits, Options};
+use server::history::{Archive, Keeping};
+use timeline::model::EndReason;
+use timeline::story::Entry;
+use timeline::wire::ConnectionState;
+use timeline::{Millis, Model};
+
+use crate::program::{Serving, kubeconfig};
+use crate::support::{FakeApi, Fault, Verb, Watched, deployment, is_stale, pod, replica_set, until_connection};
+use crate::until::until;
+
+fn archive(folder: &Path) -> Archive {
+    Archive::start(Options { folder: folder.to_owned(), limits: Limits::default() })
+}
+
+async fn shop() -> FakeApi {
+    let api = FakeApi::start().await;
+    api.put(deployment(1, 2));
+    api.put(replica_set(2, 1, 2));
+    api.put(pod(10, 2, "web-a"));
+    api.put(pod(11, 2, "web-b"));
+    api
+}
+
+async fn model(watched: &Watched) -> Model {
+    watched.hub.read(|reader| reader.timeline.model().clone()).await.unwrap()
+}
+
+async fn live(watched: &Watched) {
+    until_connection(&watched.hub, "live", |connection| connection.state == ConnectionState::Live).await;
+}
+
+fn story(model: &Model) -> Vec<Entry> {
+    model.deployments.values().next().unwrap().story.clone()
+}
+
+/// Watches until a third pod has come and one has gone, and ends as the program does.
+async fn first_run(api: &FakeApi, folder: &Path) -> Model {
+    let archive = archive(folder);
+    let watched = Watched::kept(api, &archive);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    live(&watched).await;
+    api.put(pod(12, 2, "web-c"));
+    api.delete(&pod(11, 2, "web-b"));
+    watched.until_pods(&["web-a", "web-c"]).await;
+    let before = model(&watched).await;
+    watched.hub.checkpoint().await.unwrap();
+    archive.close().await;
+    before
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_everything_is_as_it_was_and_the_time_between_is_a_gap() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let before = first_run(&api, folder.path()).await;
+    let ended_millis = server::clock::now_millis();
+    api.delete(&pod(10, 2, "web-a"));
+    api.put(pod(13, 2, "web-d"));
+    let began_millis = server::clock::now_millis();
+    let archive = archive(folder.path());
+    let watched = Watched::kept(&api, &archive);
+    watched.until_pods(&["web-c", "web-d"]).await;
+    live(&watched).await;
+    let after = model(&watched).await;
+    let told = story(&after);
+    assert_eq!(told[..story(&before).len()], story(&before), "what was told stays told");
+    let [gap] = after.deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
+    assert!(gap.from_millis <= ended_millis && gap.from_millis > ended_millis - 4_000, "{gap:?} {ended_millis}");
+    assert!(gap.to_millis >= began_millis, "{gap:?} {began_millis}");
+    for pod in before.pods.values() {
+        let known = after.pods.get(&pod.uid).unwrap();
+        assert_eq!(known.states[..pod.states.len()], pod.states[..], "{}", pod.name);
+    }
+    let words = after.pods.values().find(|pod| pod.name == "web-a").unwrap().end_reason;
+    assert_eq!(words, Some(EndReason::Unknown), "nobody looked when it went");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_before_the_restart_is_told_as_it_was() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let (said, at_millis) = {
+        let archive = archive(folder.path());
+        let watched = Watched::kept(&api, &archive);
+        live(&watched).await;
+        watched.until_pods(&["web-a", "web-b"]).await;
+        let at_millis = server::clock::now_millis();
+        api.delete(&pod(11, 2, "web-b"));
+        watched.until_pods(&["web-a"]).await;
+        let web = timeline::Workload::deployment("fake", "shop", "web");
+        let said = watched.hub.moment(&web, at_millis).await.unwrap().said.unwrap();
+        watched.hub.checkpoint().await.unwrap();
+        archive.close().await;
+        (said, at_millis)
+    };
+    let archive = archive(folder.path());
+    let watched = Watched::kept(&api, &archive);
+    live(&watched).await;
+    let web = timeline::Workload::deployment("fake", "shop", "web");
+    assert_eq!(watched.hub.moment(&web, at_millis).await.unwrap().said, Some(said));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let before = first_run(&api, folder.path()).await;
+    for resource in ["deployments", "replicasets", "pods", "events"] {
+        api.stand(Verb::List, resource, Some(Fault::Status(500)));
+    }
+    let archive = archive(folder.path());
+    let watched = Watched::kept(&api, &archive);
+    let connection = until_connection(&watched.hub, "stale", |connection| connection.state.is_stale()).await;
+    let ConnectionState::Stale { since_millis, .. } = connection.state else { panic!("{connection:?}") };
+    assert!(since_millis <= server::clock::now_millis() - 1 && since_millis > 0);
+    assert_eq!(model(&watched).await, before);
+    let listed = watched.hub.list();
+    until("the list", async || listed.borrow().len() == 1).await;
+    for resource in ["deployments", "replicasets", "pods", "events"] {
+        api.stand(Verb::List, resource, None);
+    }
+    live(&watched).await;
+    watched.until_pods(&["web-a", "web-c"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let first = archive(folder.path());
+    let watched = Watched::kept(&api, &first);
+    live(&watched).await;
+    let second = archive(folder.path());
+    let other = Watched::kept(&api, &second);
+    let said = "another Rollcast keeps its history in";
+    live(&other).await;
+    let connection = until_connection(&other.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
+    assert!(connection.unwritten.unwrap().why.contains(said));
+    assert!(!is_stale(&watched.hub.connection().borrow(), ""), "the first one writes");
+    assert_eq!(*first.keeping().borrow(), Keeping::Written);
+    // Once the first is gone, the second takes over.
+    first.close().await;
+    until_connection(&other.hub, "written", |connection| connection.unwritten.is_none()).await;
+}
+
+/// Kills the program at moments that a seed names, and looks what is there: everything that is older than a second and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_at_any_moment_it_keeps_what_is_older_than_a_second_and_invents_nothing() {
+    let kills: u64 = std::env::var("ROLLCAST_TEST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(8);
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let kubeconfig = kubeconfig(&api, "fake");
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut pods: Vec<(String, Millis)> = vec![("web-a".into(), 0), ("web-b".into(), 0)];
+    for _ in 0..kills {
+        let watches = api.requests(Verb::Watch, "pods");
+        let serving = Serving::keeping(&kubeconfig, folder.path());
+        until("its watches", async || api.requests(Verb::Watch, "pods") > watches).await;
+        let of_this_run = pods.len();
+        let lives = tokio::time::Instant::now() + Duration::from_millis(random.u64(50..2_500));
+        while tokio::time::Instant::now() < lives {
+            let number = pods.len() as u64 + 10;
+            let name = format!("web-{number}");
+            api.put(pod(number, 2, &name));
+            api.delete(&pod(number - 1, 2, &pods[pods.len() - 1].0)); // few at a time, so that lists are short
+            pods.push((name, server::clock::now_millis()));
+            tokio::time::sleep(Duration::from_millis(20)).await; // a steady stream
+        }
+        drop(serving); // killed
+        let killed_millis = server::clock::now_millis();
+        let archive = archive(folder.path());
+        let resumed = archive.resume("fake", &[], 86_400_000).await;
+        archive.close().await;
+        let kept = resumed.map(|resumed| resumed.timeline.model().pods.values().map(|pod| pod.name.clone()).collect());
+        let kept: std::collections::BTreeSet<String> = kept.unwrap_or_default();
+        for (name, at_millis) in &pods[of_this_run..] {
+            assert!(
+                *at_millis > killed_millis - 1_000 || kept.contains(name),
+                "{name} of {at_millis} is lost at {killed_millis}"
+            );
+        }
+        assert!(kept.iter().all(|name| pods.iter().any(|(known, _)| known == name)), "{kept:?}");
+    }
+}
