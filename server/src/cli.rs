@@ -118,6 +118,7 @@ impl History {
         let limits = Limits {
             age_millis: age.unwrap_or(usual.age_millis),
             bytes: self.keep_bytes.or(file.keep_bytes).map_or(usual.bytes, |size| size.as_u64()),
+            ..usual
         };
         Ok(Some(Options { folder: folder.ok_or(NoFolder)?, limits }))
     }

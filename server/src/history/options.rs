@@ -17,11 +17,15 @@ pub struct Limits {
     pub age_millis: Millis,
     /// What is oldest goes when there is more than this.
     pub bytes: u64,
+    /// Small batches are joined until they are this large, in bytes.
+    pub joined_bytes: u64,
+    /// A keyframe is made when the lines since the last one take more than it, and more than this.
+    pub keyframe_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { age_millis: AGE.as_millis() as Millis, bytes: BYTES }
+        Self { age_millis: AGE.as_millis() as Millis, bytes: BYTES, joined_bytes: 64 << 10, keyframe_bytes: 512 << 10 }
     }
 }
 

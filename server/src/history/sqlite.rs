@@ -27,10 +27,6 @@ const MIGRATIONS: [&str; 1] = [include_str!("sqlite/1.sql")];
 /// Another process reads only, so that waits are short.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// Small batches are joined until they are this large, in bytes.
-const JOINED_BYTES: i64 = 64 << 10;
-/// A keyframe is made when the lines since the last one take more than it, and more than this.
-const KEYFRAME_BYTES: i64 = 512 << 10;
 /// Most rows that are removed, and pages that are given back, at a time.
 const AT_A_TIME: i64 = 500;
 
@@ -115,18 +111,14 @@ impl Sqlite {
         Ok(Some(Stored { scope, heard_millis, checkpoint, batches }))
     }
 
-    /// Where to begin so that everything since a time is told: the last keyframe before it, or the first one there is, or the beginning.
+    /// Where to begin so that everything since a time is told: the last keyframe before it, or what is kept begins with.
     fn before(&self, cluster: i64, since: Millis) -> rusqlite::Result<i64> {
         let last = "SELECT max(seq) FROM batches WHERE cluster = ?1 AND is_keyframe AND to_millis <= ?2";
         if let Some(seq) = self.connection.query_row(last, params![cluster, since], |row| row.get(0))? {
             return Ok(seq);
         }
-        // Lines before the first keyframe are complete only if nothing before them was let go of.
-        let first = "SELECT seq FROM batches WHERE cluster = ?1 ORDER BY seq, is_keyframe LIMIT 1";
-        let first: Option<i64> = self.connection.query_row(first, [cluster], |row| row.get(0)).optional()?;
-        let keyframe = "SELECT min(seq) FROM batches WHERE cluster = ?1 AND is_keyframe";
-        let keyframe: Option<i64> = self.connection.query_row(keyframe, [cluster], |row| row.get(0))?;
-        Ok(if first == Some(1) { 0 } else { keyframe.unwrap_or(0) })
+        let first = "SELECT kept_from FROM clusters WHERE id = ?1";
+        self.connection.query_row(first, [cluster], |row| row.get(0))
     }
 
     /// Makes a keyframe where there is enough after the last one.
@@ -138,7 +130,9 @@ impl Sqlite {
         let row = "SELECT coalesce(sum(length(body)), 0), max(seq) FROM batches WHERE cluster = ?1 AND seq > ?2";
         let (since, until): (i64, Option<i64>) =
             self.connection.query_row(row, [cluster, after], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let Some(until) = until.filter(|_| since > size.max(KEYFRAME_BYTES)) else { return Ok(false) };
+        let Some(until) = until.filter(|_| since > size.max(whole(self.limits.keyframe_bytes))) else {
+            return Ok(false);
+        };
         self.make_keyframe(cluster, after, until)?;
         Ok(true)
     }
@@ -168,11 +162,12 @@ impl Sqlite {
         let rows = "SELECT seq, length(body), EXISTS (SELECT 1 FROM batches k WHERE k.cluster = b.cluster AND k.seq = b.seq AND k.is_keyframe)
              FROM batches b WHERE cluster = ?1 AND NOT is_keyframe AND length(body) < ?2
              AND seq <= coalesce((SELECT seq FROM checkpoints WHERE cluster = ?1), 0) ORDER BY seq";
+        let joined = whole(self.limits.joined_bytes);
         let mut run: Vec<i64> = Vec::new();
         let (mut size, mut previous) = (0, None);
         {
             let mut rows = self.connection.prepare(rows)?;
-            let found = rows.query_map([cluster, JOINED_BYTES / 2], |row| {
+            let found = rows.query_map([cluster, joined / 2], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, bool>(2)?))
             })?;
             for row in found {
@@ -185,7 +180,7 @@ impl Sqlite {
                 previous = Some(seq);
                 run.push(seq);
                 size += length;
-                if size >= JOINED_BYTES || (is_end && run.len() > 1) {
+                if size >= joined || (is_end && run.len() > 1) {
                     break;
                 }
                 if is_end {
@@ -193,7 +188,7 @@ impl Sqlite {
                 }
             }
         }
-        let is_whole = size >= JOINED_BYTES || self.is_before_keyframe(cluster, run.last().copied())?;
+        let is_whole = size >= joined || self.is_before_keyframe(cluster, run.last().copied())?;
         if run.len() < 2 || !is_whole {
             return Ok(false);
         }
@@ -253,7 +248,7 @@ impl Sqlite {
 
     /// Lets go of some of what is too old, or too much. `true` when there may be more.
     fn let_go(&mut self, now_millis: Millis) -> rusqlite::Result<bool> {
-        let is_too_much = self.used()? > i64::try_from(self.limits.bytes).unwrap_or(i64::MAX);
+        let is_too_much = self.used()? > whole(self.limits.bytes);
         let oldest = "SELECT cluster FROM batches ORDER BY to_millis LIMIT 1";
         let oldest: Option<i64> = self.connection.query_row(oldest, [], |row| row.get(0)).optional()?;
         let mut gone = 0;
@@ -270,6 +265,7 @@ impl Sqlite {
                 until = until.max(next);
             }
             let Some(until) = until else { continue };
+            self.connection.execute("UPDATE clusters SET kept_from = ?2 WHERE id = ?1", [cluster, until])?;
             let rows = "DELETE FROM batches WHERE id IN (SELECT id FROM batches WHERE cluster = ?1
                  AND (seq < ?2 OR seq = ?2 AND NOT is_keyframe) ORDER BY seq LIMIT ?3)";
             gone += self.connection.execute(rows, [cluster, until, AT_A_TIME])?;
@@ -308,6 +304,10 @@ impl Store for Sqlite {
         }
         self.tidied(now_millis).map_err(|error| self.wrong(&error))
     }
+}
+
+fn whole(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
@@ -401,7 +401,10 @@ fn wrong(path: &Path, error: &rusqlite::Error) -> StoreError {
 
 /// The number of a cluster, and of its last batch.
 fn cluster(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<(i64, i64)> {
-    transaction.execute("INSERT OR IGNORE INTO clusters (name, scope, heard_millis) VALUES (?1, '', 0)", [name])?;
+    transaction.execute(
+        "INSERT OR IGNORE INTO clusters (name, scope, heard_millis, kept_from) VALUES (?1, '', 0, 0)",
+        [name],
+    )?;
     let id = transaction.query_row("SELECT id FROM clusters WHERE name = ?1", [name], |row| row.get(0))?;
     let last = "SELECT coalesce(max(seq), 0) FROM batches WHERE cluster = ?1";
     Ok((id, transaction.query_row(last, [id], |row| row.get(0))?))

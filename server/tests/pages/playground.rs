@@ -141,7 +141,7 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let (playground, kubeconfig) = started("speed").await;
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
     let wanted = clusters::configured(&clusters, &[], &Config::default()).unwrap().remove(0);
-    let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default());
+    let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
     tokio::spawn(playground.clone().keep_time(hub.clone()));
     let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Vec::new(), Some(playground));
     let rolled_out = async |revision: u64| {

@@ -2,7 +2,8 @@ CREATE TABLE clusters (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     scope TEXT NOT NULL,           -- namespaces that are watched, with commas; empty for all
-    heard_millis INTEGER NOT NULL  -- last word from it
+    heard_millis INTEGER NOT NULL, -- last word from it
+    kept_from INTEGER NOT NULL     -- the keyframe that what is kept begins with; 0 while everything is kept
 ) STRICT;
 
 -- Lines of recordings. A keyframe says what existed after the batch of the same number.

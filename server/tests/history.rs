@@ -1,0 +1,371 @@
+//! The store of history: what is kept is what was observed, however it is tidied, and whatever happens to its file.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+mod common;
+#[path = "common/until.rs"]
+mod until;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde_json::value::RawValue;
+use server::history::batch::{Batch, FORMAT, pack};
+use server::history::options::{Limits, Options};
+use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
+use server::history::sqlite::{FILE, Sqlite};
+use server::history::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored};
+use server::history::{Archive, Keeping};
+use server::recording::{LineType, RecordedLine, Recording};
+use server::source::SourceEvent;
+use server::translate::Object;
+use timeline::fact::{Kind, Seen};
+use timeline::{History, Millis, Model, Timeline};
+
+/// Lines per batch, before any are joined.
+const LINES: usize = 5;
+
+/// So small that every recording is joined, and has keyframes.
+const SMALL: Limits = Limits { age_millis: i64::MAX / 4, bytes: u64::MAX, joined_bytes: 4_000, keyframe_bytes: 6_000 };
+
+/// A recording in batches as the writer makes them: a list is never cut.
+fn batches(text: &str) -> Vec<(Millis, Millis, String)> {
+    let (mut batches, mut lines, mut open) = (Vec::new(), Vec::new(), 0);
+    for line in text.lines() {
+        let read: RecordedLine<'_, &RawValue> = serde_json::from_str(line).unwrap();
+        match read.r#type {
+            LineType::Listed => open = 1,
+            LineType::ListDone => open = 0,
+            _ => {}
+        }
+        lines.push((read.observed_at_millis, line));
+        if lines.len() >= LINES && open == 0 {
+            batches.push(std::mem::take(&mut lines));
+        }
+    }
+    batches.push(lines);
+    let whole = |lines: Vec<(Millis, &str)>| {
+        let text = lines.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
+        Some((lines.first()?.0, lines.last()?.0, text))
+    };
+    batches.into_iter().filter_map(whole).collect()
+}
+
+fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>) -> Commit {
+    let heard_millis = lines.map_or(0, |(_, to, _)| to);
+    let lines = lines.map(|(from_millis, to_millis, text)| Lines { from_millis, to_millis, body: pack(text).unwrap() });
+    Commit { cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint }
+}
+
+/// Plays batches one after the other.
+fn play(batches: &[(Millis, Millis, String)]) -> (Timeline, History) {
+    let (mut timeline, mut history) = (Timeline::new(), History::default());
+    for (.., text) in batches {
+        for observed in Recording::read(text).observed {
+            let changes = match observed.fact {
+                Some(fact) => timeline.apply(observed.at_millis, fact),
+                None => timeline.tick(observed.at_millis),
+            };
+            history.note(observed.at_millis, &changes);
+        }
+    }
+    (timeline, history)
+}
+
+fn resumed(store: &mut Sqlite, made_by: Option<&str>, since_millis: Millis) -> Resumed {
+    resume::resume("c", store.resume("c", made_by, since_millis).unwrap().unwrap()).unwrap()
+}
+
+fn tidy(store: &mut Sqlite) {
+    while store.tidy(0).unwrap() {}
+}
+
+/// Names of what exists.
+fn existing(model: &Model) -> Vec<String> {
+    let deployments =
+        model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| &known.name);
+    let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| &known.name);
+    let pods = model.pods.values().filter(|known| known.gone_millis().is_none());
+    let pods = pods.map(|known| format!("{} {}", known.name, known.state().name()));
+    let mut names: Vec<String> = deployments.chain(sets).cloned().chain(pods).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn of_every_recording_all_is_kept_however_it_is_tidied() {
+    let (mut keyframes, mut joined) = (0, 0);
+    for (name, text) in common::recordings() {
+        let (folder, batches) = (tempfile::tempdir().unwrap(), batches(&text));
+        let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+        let until = batches.len() * 2 / 3;
+        for (index, (from, to, text)) in batches.iter().enumerate() {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+            if index + 1 == until {
+                let (timeline, history) = play(&batches[..until]);
+                let standing = Standing { timeline: &timeline, history: &history, observed: Some((batches[0].0, *to)) };
+                store.commit(&[commit(None, resume::checkpoint(&standing))]).unwrap();
+            }
+            if index % 7 == 0 {
+                tidy(&mut store);
+            }
+        }
+        tidy(&mut store);
+        let (whole, _) = play(&batches);
+        let from_checkpoint = resumed(&mut store, Some(FINGERPRINT), 0);
+        assert!(from_checkpoint.timeline.model() == whole.model(), "{name}, from its checkpoint");
+        let from_lines = resumed(&mut store, None, 0);
+        assert!(from_lines.timeline.model() == whole.model(), "{name}, from its lines");
+        let kept = store.resume("c", None, 0).unwrap().unwrap().batches.len();
+        joined += batches.len() - kept;
+        let late = store.resume("c", None, i64::MAX / 4).unwrap().unwrap();
+        keyframes += usize::from(late.batches[0].is_keyframe);
+        let from_keyframe = resume::resume("c", late).unwrap();
+        assert_eq!(existing(from_keyframe.timeline.model()), existing(whole.model()), "{name}");
+    }
+    assert!(keyframes > 15 && joined > 300, "{keyframes} keyframes, {joined} joined");
+}
+
+/// Files that earlier versions wrote, one per format; they are never written again.
+#[test]
+fn files_of_every_format_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/history");
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let batches = batches(&text);
+    let (whole, _) = play(&batches);
+    if std::env::var_os("ROLLCAST_TEST_WRITE_FORMAT").is_some() {
+        let mut store = Sqlite::open(&folder, SMALL).unwrap();
+        batches.iter().for_each(|(from, to, text)| store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap());
+        tidy(&mut store);
+    }
+    for format in 1..=1 {
+        let copy = tempfile::tempdir().unwrap();
+        fs::copy(folder.join(format!("{format}.db")), copy.path().join(FILE)).unwrap();
+        let mut store = Sqlite::open(copy.path(), SMALL).unwrap();
+        assert!(resumed(&mut store, None, 0).timeline.model() == whole.model(), "format {format}");
+    }
+}
+
+#[test]
+fn what_is_too_much_goes_and_what_exists_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { bytes: 60_000, ..SMALL };
+    let mut store = Sqlite::open(folder.path(), limits).unwrap();
+    let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
+    let batches = batches(&text);
+    for (from, to, text) in &batches {
+        store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+    }
+    assert!(store.bytes().unwrap() > 100_000);
+    tidy(&mut store);
+    let (whole, _) = play(&batches);
+    assert_eq!(existing(resumed(&mut store, None, 0).timeline.model()), existing(whole.model()));
+    assert!(store.bytes().unwrap() <= 80_000, "{}", store.bytes().unwrap());
+    let file = fs::metadata(folder.path().join(FILE)).unwrap().len();
+    drop(store); // the log goes into the file
+    assert!(file < 200_000, "room is given back: {file}");
+}
+
+#[test]
+fn what_is_too_old_goes_up_to_the_last_keyframe_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { age_millis: 1_000, ..SMALL };
+    let mut store = Sqlite::open(folder.path(), limits).unwrap();
+    let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
+    let batches = batches(&text);
+    for (from, to, text) in &batches {
+        store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        store.tidy(0).unwrap();
+    }
+    let count = |store: &mut Sqlite| store.resume("c", None, 0).unwrap().unwrap().batches.len();
+    let before = count(&mut store);
+    let end = batches.last().unwrap().1;
+    while store.tidy(end + 2_000).unwrap() {}
+    assert!(count(&mut store) < before / 2, "{before}");
+    let (whole, _) = play(&batches);
+    assert_eq!(existing(resumed(&mut store, None, 0).timeline.model()), existing(whole.model()));
+}
+
+fn one() -> Commit {
+    commit(Some((1, 2, "{\"observedAtMillis\":1,\"kind\":\"Pod\",\"type\":\"LIST_DONE\",\"object\":{}}\n")), None)
+}
+
+fn why(folder: &Path) -> String {
+    Sqlite::open(folder, SMALL).err().unwrap().to_string()
+}
+
+#[test]
+fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Sqlite::open(folder.path(), SMALL).unwrap());
+    let path = folder.path().join(FILE);
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let place = path.display();
+    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 1)");
+    assert_eq!(why(folder.path()), newer);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE);
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+    assert_eq!(why(folder.path()), format!("{} is a file of another program", path.display()));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("plain"), "").unwrap();
+    assert!(why(&folder.path().join("plain").join("below")).starts_with("cannot make "));
+}
+
+#[test]
+fn one_at_a_time_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Sqlite::open(folder.path(), SMALL).unwrap();
+    assert_eq!(why(folder.path()), format!("another Rollcast keeps its history in {}", folder.path().display()));
+    drop(first);
+    assert!(Sqlite::open(folder.path(), SMALL).is_ok());
+}
+
+/// Files that were put aside.
+fn aside(folder: &Path) -> usize {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("damaged-") && name.ends_with(".db")).count()
+}
+
+#[test]
+fn a_damaged_file_is_put_aside_and_another_one_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(FILE), vec![7; 9_000]).unwrap();
+    let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+    store.commit(&[one()]).unwrap();
+    assert_eq!(aside(folder.path()), 1);
+}
+
+#[test]
+fn a_damaged_page_is_found_when_it_is_read_and_writing_goes_on_in_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
+    let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+    for (from, to, text) in &batches(&text) {
+        store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+    }
+    drop(store);
+    let path = folder.path().join(FILE);
+    let mut bytes = fs::read(&path).unwrap();
+    for page in (4_096..bytes.len()).step_by(4_096) {
+        bytes[page..page + 64].fill(0xff);
+    }
+    fs::write(&path, bytes).unwrap();
+    let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+    let found = (0..2_000).find_map(|_| store.commit(&[one()]).and_then(|()| store.tidy(0)).err()).unwrap();
+    assert!(matches!(found, StoreError::Damaged { .. }), "{found}");
+    assert_eq!(aside(folder.path()), 1);
+    drop(store);
+    Sqlite::open(folder.path(), SMALL).unwrap().commit(&[one()]).unwrap();
+}
+
+/// A store that fails, or does not answer, while it is told to.
+struct Faulty {
+    store: Sqlite,
+    fault: Arc<AtomicU8>,
+}
+
+const FAILS: u8 = 1;
+const HANGS: u8 = 2;
+const HUNG: u8 = 3;
+
+impl Store for Faulty {
+    fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+        let _ = self.fault.compare_exchange(HANGS, HUNG, Ordering::Relaxed, Ordering::Relaxed);
+        while self.fault.load(Ordering::Relaxed) == HUNG {
+            std::thread::sleep(std::time::Duration::from_millis(5)); // a disk that takes its time
+        }
+        if self.fault.load(Ordering::Relaxed) == FAILS {
+            return Err(StoreError::Failed("there is no room left".into()));
+        }
+        self.store.commit(commits)
+    }
+
+    fn resume(&mut self, cluster: &str, by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
+        self.store.resume(cluster, by, since)
+    }
+
+    fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}
+
+fn faulty(folder: &Path, fault: u8) -> (Archive, Arc<AtomicU8>) {
+    let fault = Arc::new(AtomicU8::new(fault));
+    let (place, of_store) = (folder.to_owned(), fault.clone());
+    let options = Options { folder: place.clone(), limits: SMALL };
+    let open = move || {
+        let store: Box<dyn Store> = Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault: of_store.clone() });
+        Ok(store)
+    };
+    (Archive::with(options, open), fault)
+}
+
+fn set(number: usize, at_millis: Millis) -> SourceEvent {
+    let json = format!(
+        r#"{{"metadata":{{"uid":"00000000-0000-4000-8000-{number:012}","name":"s{number}","namespace":"n"}}}}"#
+    );
+    SourceEvent::Object { object: Object::decode(Kind::ReplicaSet, &json).unwrap(), seen: Seen::Added, at_millis }
+}
+
+/// All lines that are kept.
+fn kept(folder: &Path) -> String {
+    let connection =
+        rusqlite::Connection::open_with_flags(folder.join(FILE), rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let connection = connection.unwrap();
+    let mut rows = connection.prepare("SELECT body FROM batches ORDER BY seq").unwrap();
+    let bodies = rows.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+    let text =
+        |body: Vec<u8>| Batch { seq: 0, is_keyframe: false, from_millis: 0, to_millis: 0, format: FORMAT, body }.text();
+    bodies.map(|body| text(body.unwrap()).unwrap()).collect()
+}
+
+fn sets(text: &str) -> usize {
+    let names = text.lines().filter_map(|line| line.split("\"name\":\"s").nth(1)?.split('"').next());
+    names.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+#[tokio::test]
+async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), FAILS);
+    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+    (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis), &model));
+    let mut keeping = archive.keeping();
+    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why: "there is no room left".into() });
+    (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis), &model));
+    fault.store(0, Ordering::Relaxed);
+    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    until::until("all of them", async || sets(&kept(folder.path())) == 200).await;
+    assert!(!kept(folder.path()).contains("LIST_DONE"), "no step is missing");
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), HANGS);
+    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+    let many = server::history::QUEUE + 1_000;
+    journal.note(&set(0, 1_000), &model);
+    until::until("its first commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
+    // Now the queue fills, and the last of each object is held.
+    (0..many).for_each(|number| journal.note(&set(number, 2_000), &model));
+    fault.store(0, Ordering::Relaxed);
+    let mut at_millis = 3_000;
+    until::until("all of them", async || {
+        at_millis += 1;
+        journal.heard(at_millis, &model);
+        sets(&kept(folder.path())) == many
+    })
+    .await;
+    let text = kept(folder.path());
+    assert_eq!(text.matches("\"blindSinceMillis\":2000").count(), 3, "of each kind");
+}
