@@ -80,7 +80,7 @@ fn search(query: &Query) -> String {
 }
 
 /// The query string of the parameters that are not empty.
-fn parameters(all: &[(&str, &str)]) -> String {
+pub(crate) fn parameters(all: &[(&str, &str)]) -> String {
     let mut out = String::new();
     for (name, value) in all.iter().filter(|(_, value)| !value.is_empty()) {
         out.push(if out.is_empty() { '?' } else { '&' });

@@ -21,6 +21,7 @@ pub mod browser;
 pub mod components;
 pub mod connection;
 pub mod detail;
+pub mod history;
 pub mod list;
 pub mod live;
 pub mod numbers;

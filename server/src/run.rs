@@ -62,7 +62,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let watch =
         |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref());
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
-    let ended = publish(hubs.clone(), viewers, listener, hosts, None).await;
+    let ended = publish(hubs.clone(), viewers, listener, hosts, None, archive.clone()).await;
     if let Some(archive) = archive {
         for hub in &hubs {
             let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
@@ -89,7 +89,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, Retention::default(), viewers.clone(), None);
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
-    let ended = publish(hubs, viewers, listener, hosts, Some(playground)).await;
+    let ended = publish(hubs, viewers, listener, hosts, Some(playground), None).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -115,7 +115,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         tokio::spawn(replay::play(hub.clone(), name, recording, style, first));
         hubs.push(hub);
     }
-    publish(hubs, viewers, listener, hosts, None).await
+    publish(hubs, viewers, listener, hosts, None, None).await
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
@@ -211,9 +211,10 @@ async fn publish(
     listener: TcpListener,
     hosts: Vec<String>,
     playground: Option<Arc<Playground>>,
+    archive: Option<Archive>,
 ) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
-    let rollcast = Rollcast::new(hubs, assets::build(), viewers, hosts, playground);
+    let rollcast = Rollcast::keeping(hubs, assets::build(), viewers, hosts, playground, archive);
     // The one line for people and scripts alike; logs go to standard error.
     println!("Rollcast is at http://{address}/");
     if let Some(playground) = &rollcast.playground {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use crate::history::Archive;
 use crate::hub::Handle;
 use crate::listing::{Clusters, Listings};
 use crate::playground::Playground;
@@ -26,12 +27,14 @@ pub struct Rollcast {
     pub allowed_hosts: Vec<String>,
     /// Previews that were drawn lately.
     pub previews: Previews,
+    /// What is kept beyond the life of the program, if anything is.
+    pub archive: Option<Archive>,
     /// The simulated cluster, if that is what is watched.
     pub playground: Option<Arc<Playground>>,
 }
 
 impl Rollcast {
-    /// Brings hubs together.
+    /// Brings hubs together that keep nothing.
     #[must_use]
     pub fn new(
         hubs: Vec<Handle>,
@@ -39,6 +42,19 @@ impl Rollcast {
         viewers: Viewers,
         allowed_hosts: Vec<String>,
         playground: Option<Arc<Playground>>,
+    ) -> Arc<Self> {
+        Self::keeping(hubs, build, viewers, allowed_hosts, playground, None)
+    }
+
+    /// Brings hubs together, and what is kept of their clusters.
+    #[must_use]
+    pub fn keeping(
+        hubs: Vec<Handle>,
+        build: &'static str,
+        viewers: Viewers,
+        allowed_hosts: Vec<String>,
+        playground: Option<Arc<Playground>>,
+        archive: Option<Archive>,
     ) -> Arc<Self> {
         let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         let listings = Listings::new(Clusters::new(hubs));
@@ -50,6 +66,7 @@ impl Rollcast {
             listings,
             allowed_hosts,
             previews: Previews::default(),
+            archive,
             playground,
         })
     }

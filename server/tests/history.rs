@@ -61,7 +61,7 @@ fn batches(text: &str) -> Vec<(Millis, Millis, String)> {
 fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>) -> Commit {
     let heard_millis = lines.map_or(0, |(_, to, _)| to);
     let lines = lines.map(|(from_millis, to_millis, text)| Lines { from_millis, to_millis, body: pack(text).unwrap() });
-    Commit { cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint }
+    Commit { cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, rollouts: Vec::new() }
 }
 
 /// Plays batches one after the other.

@@ -63,6 +63,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
             <span class="spread"></span>
             <Clusters board/>
+            <a id="history" class="choice" href="/history" rel="external">"History"</a>
             <a id="wall" class="choice" href=move || address::wall(&query.read())>"Wall"</a>
         </header>
         <Banner test_id="banner" words=Signal::derive(lost)/>

@@ -2,6 +2,7 @@
 
 pub mod deployments;
 pub mod detail;
+pub mod history;
 #[cfg(feature = "ssr")]
 pub mod missing;
 pub mod rollout;

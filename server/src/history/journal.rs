@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
+use app::history::PastRollout;
 use timeline::fact::{Kind, Seen};
 use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
@@ -54,6 +55,8 @@ pub enum Told {
     Heard(Millis),
     /// Steps are missing; this is what came of them.
     Missed(Missed),
+    /// Rollouts began, went on or ended.
+    Rollouts(Vec<PastRollout>),
     /// Its timeline as it stands after everything that was told before.
     Checkpoint(Millis, Checkpoint),
 }
@@ -126,6 +129,11 @@ impl Journal {
             return;
         }
         let _ = self.tell(Told::Heard(at_millis)); // there is another one soon
+    }
+
+    /// Takes note of rollouts. `false` when there is no room: they are to be told again.
+    pub fn rollouts(&mut self, rollouts: Vec<PastRollout>) -> bool {
+        self.tell(Told::Rollouts(rollouts)).is_ok()
     }
 
     /// Hands over the timeline as it stands. It is left out while steps are missing.

@@ -12,6 +12,7 @@
 
 pub mod batch;
 mod fold;
+pub mod index;
 pub mod journal;
 pub mod options;
 pub mod resume;
@@ -25,16 +26,18 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use timeline::Millis;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use self::journal::{Journal, Message};
 use self::options::Options;
 use self::resume::Resumed;
-use self::store::{Store, StoreError};
+use self::store::{Reader, Store, StoreError};
 use crate::clock;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
+/// Readers at once; more wait.
+const READERS: usize = 4;
 /// What is not written this long after the program was told to end is lost.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -59,11 +62,7 @@ pub enum Keeping {
 /// When it cannot be written there. A Rollcast that runs and writes is no error.
 pub fn check(options: &Options) -> Result<String, StoreError> {
     let Options { folder, limits } = options;
-    let said = |now: &str| {
-        let age = timeline::words::duration(limits.age_millis);
-        let most = bytesize::ByteSize(limits.bytes).display().si();
-        format!("in {} for {age}, at most {most}; {now}", folder.display())
-    };
+    let said = |now: &str| format!("{}; {now}", said(options));
     let is_begun = folder.join(sqlite::FILE).exists();
     match sqlite::Sqlite::open(folder, *limits) {
         Ok(store) => Ok(said(&format!("{} now", bytesize::ByteSize(store.bytes()?).display().si()))),
@@ -72,11 +71,18 @@ pub fn check(options: &Options) -> Result<String, StoreError> {
     }
 }
 
+fn said(Options { folder, limits }: &Options) -> String {
+    let age = timeline::words::duration(limits.age_millis);
+    format!("in {} for {age}, at most {}", folder.display(), bytesize::ByteSize(limits.bytes).display().si())
+}
+
 /// The way to what is kept. Copies are handles of the same.
 #[derive(Clone)]
 pub struct Archive {
     to_writer: SyncSender<Message>,
     keeping: watch::Receiver<Keeping>,
+    reader: Arc<dyn Reader>,
+    readers: Arc<Semaphore>,
     options: Arc<Options>,
 }
 
@@ -92,17 +98,38 @@ impl Archive {
     /// The same with any store; `open` is called again until it works.
     #[must_use]
     pub fn with(options: Options, open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static) -> Self {
+        let reader = Arc::new(sqlite::SqliteReader::new(&options.folder));
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
         let writer = writer::Writer::new(Box::new(open), told);
         std::thread::spawn(move || writer.run(&inbox));
-        Self { to_writer, keeping, options: Arc::new(options) }
+        Self { to_writer, keeping, reader, readers: Arc::new(Semaphore::new(READERS)), options: Arc::new(options) }
     }
 
     /// Where it is kept.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.options.folder
+    }
+
+    /// How much is kept, in words: "in FOLDER for 30 d, at most 2 GB".
+    #[must_use]
+    pub fn said(&self) -> String {
+        said(&self.options)
+    }
+
+    /// Reads, beside everything else.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let ended = || StoreError::Failed("the program ends".to_owned());
+        let _one = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
+        let reader = self.reader.clone();
+        tokio::task::spawn_blocking(move || read(&*reader)).await.map_err(|_| ended())?
     }
 
     /// How writing gets on.

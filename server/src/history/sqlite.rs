@@ -1,5 +1,7 @@
 //! The store in a file of its own: SQLite with a write-ahead log. What was committed survives the end of the process, whatever ended it.
 
+mod browse;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+pub use self::browse::SqliteReader;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, params};
 use timeline::Millis;
 
@@ -270,6 +273,7 @@ impl Sqlite {
                  AND (seq < ?2 OR seq = ?2 AND NOT is_keyframe) ORDER BY seq LIMIT ?3)";
             gone += self.connection.execute(rows, [cluster, until, AT_A_TIME])?;
         }
+        gone += browse::let_go(&self.connection, now_millis - self.limits.age_millis, AT_A_TIME)?;
         self.connection.execute_batch(&format!("PRAGMA incremental_vacuum({AT_A_TIME})"))?;
         Ok(gone > 0)
     }
@@ -430,6 +434,9 @@ fn append(transaction: &Transaction<'_>, (id, last): (i64, i64), commit: &Commit
     if let Some(checkpoint) = &commit.checkpoint {
         let row = "INSERT OR REPLACE INTO checkpoints (cluster, seq, made_by, body) VALUES (?1, ?2, ?3, ?4)";
         transaction.prepare_cached(row)?.execute(params![id, seq, checkpoint.made_by, checkpoint.body])?;
+    }
+    for rollout in &commit.rollouts {
+        browse::note(transaction, id, rollout)?;
     }
     Ok((id, seq))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use app::history::{Day, PastRollout, Search};
 use timeline::Millis;
 
 use super::batch::Batch;
@@ -19,6 +20,8 @@ pub struct Commit {
     pub heard_millis: Millis,
     /// Its timeline after these lines.
     pub checkpoint: Option<Checkpoint>,
+    /// Rollouts as they stand now.
+    pub rollouts: Vec<PastRollout>,
 }
 
 /// Lines that are to be written.
@@ -109,4 +112,37 @@ pub trait Store: Send {
     /// # Errors
     /// When something cannot be read or written.
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError>;
+}
+
+/// Some of the rollouts that are kept.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// They, the last one first.
+    pub rollouts: Vec<PastRollout>,
+    /// Where those after them begin, if there are any.
+    pub after: Option<Place>,
+}
+
+/// A place among rollouts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// When the last one that was told began.
+    pub started_millis: Millis,
+    /// Its number in the store.
+    pub id: i64,
+}
+
+/// What pages read, while the writer writes. Each call may take a while.
+pub trait Reader: Send + Sync {
+    /// Rollouts that are asked for, the last one first, after a place.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn rollouts(&self, search: &Search, after: Option<Place>, most: u32) -> Result<Found, StoreError>;
+
+    /// How many of them began on each of the days that begin at these times, and how many had trouble.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn days(&self, search: &Search, days: Vec<Day>) -> Result<Vec<Day>, StoreError>;
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use timeline::Millis;
+use app::history::PastRollout;
 use timeline::fact::Seen;
+use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
 use super::Keeping;
@@ -50,6 +51,7 @@ struct Waiting {
     span: Option<(Millis, Millis)>,
     heard_millis: Millis,
     checkpoint: Option<Checkpoint>,
+    rollouts: BTreeMap<(Uid, u32), PastRollout>,
 }
 
 impl Waiting {
@@ -135,12 +137,16 @@ impl Writer {
         self.since.get_or_insert_with(Instant::now);
         let waiting = self.waiting.entry(cluster).or_default();
         waiting.scope = scope;
-        // One that could not be written yet says nothing of what comes now.
-        waiting.checkpoint = None;
+        if !matches!(told, Told::Rollouts(_) | Told::Heard(_)) {
+            waiting.checkpoint = None; // one that could not be written yet says nothing of what comes now
+        }
         match told {
             Told::Event(event) => waiting.event(&event),
             Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
             Told::Missed(missed) => waiting.missed(missed),
+            Told::Rollouts(rollouts) => {
+                waiting.rollouts.extend(rollouts.into_iter().map(|rollout| ((rollout.uid, rollout.number), rollout)));
+            }
             Told::Checkpoint(at_millis, checkpoint) => {
                 waiting.heard_millis = waiting.heard_millis.max(at_millis);
                 waiting.checkpoint = Some(checkpoint);
@@ -259,5 +265,6 @@ fn commit(cluster: &Arc<str>, waiting: &Waiting) -> Option<Commit> {
         lines,
         heard_millis: waiting.heard_millis,
         checkpoint: waiting.checkpoint.clone(),
+        rollouts: waiting.rollouts.values().cloned().collect(),
     })
 }

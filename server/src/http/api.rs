@@ -19,6 +19,8 @@ use crate::state::Rollcast;
 pub const DEPLOYMENTS: &str = "/api/v1/deployments";
 /// The timeline document of one.
 pub const TIMELINE: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/timeline";
+/// Rollouts that are kept.
+pub const ROLLOUTS: &str = "/api/v1/rollouts";
 /// The description of this API.
 pub const DESCRIPTION: &str = "/api/v1/openapi.json";
 
@@ -70,6 +72,6 @@ pub(super) async fn timeline(
     }
 }
 
-fn error(status: StatusCode, sentence: String) -> Response {
+pub(super) fn error(status: StatusCode, sentence: String) -> Response {
     (status, Json(json!({ "error": sentence }))).into_response()
 }

@@ -105,7 +105,7 @@ impl Malformed {
     /// A sentence for people: what was written, and what it should be.
     pub(super) fn why(&self) -> String {
         let should = match self.name.as_str() {
-            "at" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
+            "at" | "from" | "to" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
             "uid" => "the UID of a Deployment",
             "revision" => "the number of a revision, 1 or more",
             "show" => "stuck, moving, finished or stable",
@@ -114,6 +114,12 @@ impl Malformed {
             "columns" => "1 to 4",
             "sound" => "on or off",
             "theme" => "dark, light or auto",
+            "outcome" => "complete, failed, superseded, deleted or in-progress",
+            "when" => "today, last-night, yesterday, week or month",
+            "trouble" => "yes",
+            "q" => "at most eight words",
+            "after" => "what the page before it named",
+            "limit" => "a number from 1 to 500",
             "zone" => "utc, own, or the name of a time zone such as Europe/Berlin",
             _ => "a number",
         };
@@ -122,7 +128,7 @@ impl Malformed {
 }
 
 /// A moment as people and programs write it.
-fn millis(text: &str) -> Option<Millis> {
+pub(super) fn millis(text: &str) -> Option<Millis> {
     let time = || text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
     text.parse().ok().or_else(time)
 }

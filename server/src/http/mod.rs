@@ -7,6 +7,7 @@ mod extract;
 mod files;
 mod guard;
 mod health;
+mod history;
 mod links;
 mod metrics;
 mod pages;
@@ -44,6 +45,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png", get(preview::png))
         .route(api::DEPLOYMENTS, get(api::deployments))
         .route(api::TIMELINE, get(api::timeline))
+        .route(api::ROLLOUTS, get(history::json))
         .route(api::DESCRIPTION, get(api::description))
         .route("/api/v1/stream", get(stream::upgrade))
         .route("/healthz", get(health::healthz))

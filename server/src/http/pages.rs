@@ -14,7 +14,7 @@ use timeline::list::{self, By, Group, Sent, Window};
 use timeline::words::safe;
 
 use super::extract::{Malformed, Parameters, Segments, origin};
-use super::{details, guard, links};
+use super::{details, guard, history, links};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 
@@ -36,6 +36,7 @@ pub(super) async fn page(
     let (rollcast, parameters) = (&*rollcast, &parameters);
     match matched.as_str() {
         "/" => list(rollcast, parameters, asked("cluster"), asked("namespace"), request).await,
+        "/history" => history::page(rollcast, parameters, request).await,
         "/wall" => wall(rollcast, parameters, request).await,
         "/clusters/{cluster}" => list(rollcast, parameters, Some(part("cluster")), None, request).await,
         "/clusters/{cluster}/namespaces/{namespace}" => {

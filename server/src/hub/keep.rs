@@ -4,14 +4,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use timeline::Millis;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState, Unwritten};
+use timeline::{Millis, Uid};
 use tokio::sync::watch;
 
 use super::Kept;
 use super::task::Hub;
 use crate::history::Keeping;
+use crate::history::index;
 use crate::history::journal::Journal;
 use crate::history::resume::{self, Standing};
 use crate::source::SourceEvent;
@@ -31,8 +32,10 @@ pub(super) struct Keeper {
     heard_millis: Option<Millis>,
     /// What was listed since this start.
     listed: BTreeSet<(Kind, Option<String>)>,
-    /// Changes since the last checkpoint.
+    /// The last change that is in a checkpoint.
     checkpoint_seq: u64,
+    /// Deployments of which the index may tell too little.
+    pub(super) unindexed: BTreeSet<Uid>,
 }
 
 impl Hub {
@@ -45,6 +48,7 @@ impl Hub {
             heard_millis: None,
             listed: BTreeSet::new(),
             checkpoint_seq: 0,
+            unindexed: BTreeSet::new(),
         };
         if let Some(resumed) = archive.resume(&self.name, namespaces, self.retention.age_millis).await {
             self.timeline = resumed.timeline;
@@ -78,10 +82,23 @@ impl Hub {
         if keeper.keeping.has_changed().unwrap_or(false) {
             self.tell_connection();
         }
+        self.index();
+    }
+
+    /// Tells the index how rollouts stand that something was heard of.
+    fn index(&mut self) {
+        let now = self.now();
+        let Some(keeper) = self.keeper.as_mut().filter(|keeper| !keeper.unindexed.is_empty()) else { return };
+        let (name, model) = (&self.name, self.timeline.model());
+        let rollouts = keeper.unindexed.iter().flat_map(|uid| index::rollouts(name, model, *uid, now)).collect();
+        if keeper.journal.rollouts(rollouts) {
+            keeper.unindexed.clear();
+        }
     }
 
     /// Puts the timeline away, if anything changed since the last time.
     pub(super) fn checkpoint(&mut self) {
+        self.index();
         let standing = Standing { timeline: &self.timeline, history: &self.history, observed: self.observed };
         let Some(keeper) = &mut self.keeper else { return };
         let at_millis = self.observed.map_or(0, |(_, last)| last);

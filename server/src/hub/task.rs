@@ -222,6 +222,9 @@ impl Hub {
             let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
             for uid in model.deployments_of(&change) {
                 self.touched.insert(uid, self.timeline.seq());
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.unindexed.insert(uid);
+                }
                 self.outdated.insert(uid);
                 let Some(deployment) = model.deployments.get(&uid) else {
                     continue;
@@ -272,7 +275,7 @@ impl Hub {
     }
 
     /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
-    fn now(&self) -> Now {
+    pub(super) fn now(&self) -> Now {
         let heard = match &self.signals.connection.borrow().state {
             ConnectionState::Stale { since_millis, .. } => {
                 Some(self.observed.map_or(*since_millis, |(_, last)| last.max(*since_millis)))

@@ -27,3 +27,20 @@ CREATE TABLE checkpoints (
     made_by TEXT NOT NULL,         -- only the timeline that made it reads it
     body BLOB NOT NULL
 ) STRICT;
+
+-- The index of rollouts: what is searched in columns of its own, all of it as JSON.
+CREATE TABLE rollouts (
+    id INTEGER PRIMARY KEY,
+    cluster INTEGER NOT NULL REFERENCES clusters (id),
+    uid TEXT NOT NULL,
+    number INTEGER NOT NULL,       -- of those that were seen of the workload, from 0
+    namespace TEXT NOT NULL,
+    started_millis INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    cause TEXT NOT NULL,           -- why it was stuck; empty if it never was
+    is_deleted INTEGER NOT NULL,   -- the workload is
+    text TEXT NOT NULL,            -- what words are looked for in, in small letters
+    rollout TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX rollouts_by_workload ON rollouts (cluster, uid, number);
+CREATE INDEX rollouts_by_time ON rollouts (started_millis, id);

@@ -1,0 +1,156 @@
+//! The page of rollouts that are kept: which there were when, how they ended, each a link to its pods.
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_url;
+use timeline::words::safe;
+
+use crate::app::First;
+use crate::browser;
+use crate::components::banner::Banner;
+use crate::components::brand::Brand;
+use crate::components::title::PageTitle;
+use crate::history::{Day, HistoryPayload, OUTCOMES, PastRollout, Search, TIMES};
+use crate::payload::Payload;
+
+/// The page. Whoever comes to it without loading it gets it from the server.
+#[component]
+pub fn HistoryPage() -> impl IntoView {
+    let first = First::take(|payload| match payload {
+        Payload::History(history) => Some(*history),
+        _ => None,
+    });
+    if first.is_none() {
+        let url = use_url();
+        Effect::new(move |_| url.with_untracked(browser::load));
+    }
+    first.map(|history| view! { <Shown history/> })
+}
+
+#[component]
+fn Shown(history: HistoryPayload) -> impl IntoView {
+    let (title, said) = (history.title(), history.said());
+    let HistoryPayload { search, rollouts, after, days, kept, trouble } = history;
+    let kept = if kept.is_empty() { String::new() } else { format!("History is kept {kept}. Times are in UTC.") };
+    let more = after.map(|after| view! { <a href=search.page(Some(&after)) rel="external">"Earlier rollouts"</a> });
+    let rows = rollouts.into_iter().map(|(began, rollout)| view! { <Row began rollout/> }).collect_view();
+    view! {
+        <PageTitle text=Signal::stored(title)/>
+        <header class="top">
+            <Brand/>
+            <span class="spread"></span>
+            <a class="choice" href="/">"Live"</a>
+        </header>
+        <Banner test_id="trouble" words=Signal::stored(trouble)/>
+        <main class="history" data-testid="history">
+            <h1>"History"</h1>
+            <Days search=search.clone() days/>
+            <Filter search/>
+            <p id="found" class="muted" role="status" data-testid="found">{said}</p>
+            <ol class="kept">{rows}</ol>
+            <p class="later">{more}</p>
+            <p class="muted">{kept}</p>
+        </main>
+    }
+}
+
+/// The last days: how much began on each, and how much of it was stuck. A day is a link to its rollouts.
+#[component]
+fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
+    let most = days.iter().map(|day| day.rollouts).max().unwrap_or_default().max(1);
+    let day = move |day: Day| {
+        let to_millis = Some(day.from_millis + 24 * 3_600_000);
+        let of_day = Search { when: String::new(), from_millis: Some(day.from_millis), to_millis, ..search.clone() };
+        let is_chosen = search.from_millis == of_day.from_millis && search.to_millis == to_millis;
+        let heat = match day.rollouts * 4 / most {
+            _ if day.rollouts == 0 => "day",
+            0 => "day heat1",
+            1 => "day heat2",
+            2 => "day heat3",
+            _ => "day heat4",
+        };
+        let troubled = if day.troubled == 0 { String::new() } else { format!(", {} with trouble", day.troubled) };
+        let words = format!("{}: {} rollouts{troubled}", day.name, day.rollouts);
+        let mark = (day.troubled > 0).then(|| view! { <i class="trouble"></i> });
+        view! {
+            <li><a class=heat href=of_day.address() rel="external" title=words.clone() aria-label=words aria-current=is_chosen.then_some("true")>{mark}</a></li>
+        }
+    };
+    let name = |day: Option<&Day>| day.map(|day| day.name.clone()).unwrap_or_default();
+    let (first, last) = (name(days.first()), name(days.last()));
+    view! {
+        <nav class="days" aria-label="Days">
+            <ol>{days.into_iter().map(day).collect_view()}</ol>
+            <p class="muted"><span>{first}</span><span>{last}</span></p>
+        </nav>
+    }
+}
+
+/// What narrows the search: a plain form, and links.
+#[component]
+fn Filter(search: Search) -> impl IntoView {
+    let link = |words: &'static str, is_chosen: bool, to: Search| {
+        let current = is_chosen.then_some("true");
+        view! { <a class="choice" href=to.address() rel="external" aria-current=current>{words}</a> }
+    };
+    let timed = |when: &str| Search { when: when.to_owned(), from_millis: None, to_millis: None, ..search.clone() };
+    let any_time = search.when.is_empty() && search.from_millis.is_none() && search.to_millis.is_none();
+    let times = TIMES.map(|(name, words)| link(words, search.when == name, timed(name))).collect_view();
+    let ended = |outcome| Search { outcome, ..search.clone() };
+    let outcomes = OUTCOMES
+        .map(|(_, outcome, words)| link(words, search.outcome == Some(outcome), ended(Some(outcome))))
+        .collect_view();
+    let trouble = Search { had_trouble: !search.had_trouble, ..search.clone() };
+    let text = search.text.clone();
+    let kept = [
+        ("cluster", search.cluster.clone()),
+        ("namespace", search.namespace.clone()),
+        ("when", search.when.clone()),
+        ("trouble", if search.had_trouble { "yes".to_owned() } else { String::new() }),
+    ];
+    let kept = kept.into_iter().filter(|(_, value)| !value.is_empty());
+    let kept = kept.map(|(name, value)| view! { <input type="hidden" name=name value=value/> }).collect_view();
+    let all = search.cluster.is_empty() && search.namespace.is_empty();
+    let place = [search.cluster.as_str(), search.namespace.as_str()].into_iter().filter(|part| !part.is_empty());
+    let place = place.map(safe).collect::<Vec<_>>().join(" / ");
+    let everywhere = Search { cluster: String::new(), namespace: String::new(), ..search.clone() };
+    let place = (!all).then(|| view! { <p>"Only "{place}" "<a class="choice" href=everywhere.address() rel="external">"Everywhere"</a></p> });
+    view! {
+        <form class="filter" method="get" role="search" action="/history">
+            <input type="search" name="q" value=text placeholder="Name, namespace, image, cause" aria-label="Search" autocomplete="off"/>
+            {kept}
+            <button class="search">"Search"</button>
+            <nav class="choices" aria-label="When">{link("Any time", any_time, timed(""))}{times}</nav>
+            <nav class="choices" aria-label="How it ended">
+                {link("Any end", search.outcome.is_none(), ended(None))}{outcomes}
+                {link("Had trouble", search.had_trouble, trouble)}
+            </nav>
+        </form>
+        {place}
+    }
+}
+
+/// One rollout.
+#[component]
+fn Row(
+    /// When it began, as it is told.
+    began: String,
+    rollout: PastRollout,
+) -> impl IntoView {
+    let class = if rollout.cause.is_empty() { "past-rollout" } else { "past-rollout troubled" };
+    let (name, revision) = (safe(&rollout.name), format!("revision {}", rollout.revision));
+    let place = Search { cluster: rollout.cluster.clone(), namespace: rollout.namespace.clone(), ..Search::default() };
+    let where_words = format!("{} / {}", safe(&rollout.cluster), safe(&rollout.namespace));
+    let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
+    let cause = (!rollout.cause.is_empty()).then(|| view! { <p class="why">{rollout.cause.clone()}</p> });
+    view! {
+        <li class=class data-testid="past">
+            <p>
+                <time>{began}</time>" "
+                <a class="name" href=rollout.address() rel="external">{name}", "{revision}</a>" "
+                <a class="muted" href=place.address() rel="external">{where_words}</a>
+            </p>
+            <p>{rollout.ended()}". "<span class="muted">{rollout.began()}{change}": "<span class="mono">{safe(&rollout.images)}</span>"; "{rollout.extremes()}"."</span></p>
+            {cause}
+        </li>
+    }
+}

@@ -1,0 +1,60 @@
+//! The index of rollouts: of each what a list tells, so that lists need no lines.
+
+use app::history::PastRollout;
+use timeline::model::{Deployment, Rollout};
+use timeline::rollout::{self, Outcome};
+use timeline::view::{self, Now, Tone};
+use timeline::words::images;
+use timeline::{Millis, Model, Uid};
+
+/// A ReplicaSet is there this long before its Deployment tells of the new revision.
+const BEFORE_MILLIS: Millis = 250;
+/// Rollouts of a Deployment that may still change: the last one, and those that it took the place of.
+const LAST: usize = 3;
+
+/// The last rollouts of a Deployment, as far as anybody saw something of them.
+#[must_use]
+pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now) -> Vec<PastRollout> {
+    let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
+    let first = deployment.rollouts.len().saturating_sub(LAST);
+    let cause = || {
+        let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
+        Some(view.verdict.sentence)
+    };
+    let last = deployment.rollouts.len().saturating_sub(1);
+    let known = deployment.rollouts.iter().enumerate().skip(first);
+    let seen = known.filter(|(_, rollout)| rollout.started_millis.is_some() || rollout.is_open());
+    seen.map(|(index, rollout)| {
+        let outcome = rollout::outcome(deployment, rollout);
+        let is_stuck = index == last && outcome != Outcome::Complete;
+        PastRollout {
+            cluster: cluster.to_owned(),
+            namespace: deployment.namespace.clone(),
+            name: deployment.name.clone(),
+            uid,
+            number: deployment.rollouts_forgotten + index as u32,
+            revision: rollout.revision,
+            trigger: rollout::trigger(model, deployment, index),
+            started_millis: rollout.started_millis.unwrap_or(deployment.first_seen_millis),
+            ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
+            outcome,
+            cause: Some(()).filter(|()| is_stuck).and_then(|()| cause()).unwrap_or_default(),
+            images: images(&rollout.images),
+            replicas: deployment.now.spec.replicas,
+            available_millis: rollout.available_millis,
+            peak_pods: rollout.peak_pods,
+            min_available: rollout.min_available,
+            change_cause: rollout::replica_set(model, deployment, rollout).and_then(|set| set.now.change_cause.clone()),
+            moment_millis: moment(deployment, rollout, index),
+            is_deleted: deployment.deleted_millis.is_some(),
+        }
+    })
+    .collect()
+}
+
+/// When it is best looked at: when it was complete, just before another took its place, or when its deadline passed.
+fn moment(deployment: &Deployment, rollout: &Rollout, index: usize) -> Option<Millis> {
+    let next = deployment.rollouts.get(index + 1).and_then(|next| next.started_millis);
+    let overtaken = rollout.superseded_millis.or(next).map(|at| at - BEFORE_MILLIS);
+    rollout.completed_millis.or(overtaken).or(rollout.deadline_exceeded_millis).or(deployment.deleted_millis)
+}

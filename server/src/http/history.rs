@@ -1,0 +1,195 @@
+//! The page of rollouts that are kept, and the same as JSON.
+
+use std::sync::Arc;
+
+use app::history::{Day, HistoryPayload, OUTCOMES, Search, TIMES};
+use app::payload::Payload;
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan, Zoned};
+use serde_json::json;
+use timeline::Millis;
+
+use super::api;
+use super::extract::{Malformed, Parameters, millis};
+use super::pages;
+use crate::clock;
+use crate::history::store::{Found, Place, StoreError};
+use crate::state::Rollcast;
+
+/// Rollouts on a page.
+const LINES: u32 = 50;
+/// Most rollouts of one answer.
+const MOST: u32 = 500;
+/// Days of the strip.
+const DAYS: i64 = 30;
+/// Most words that are looked for.
+const WORDS: usize = 8;
+
+/// What an address asks for.
+struct Asked {
+    search: Search,
+    after: Option<Place>,
+}
+
+fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed> {
+    let outcome = |text: &str| OUTCOMES.iter().find(|(name, ..)| *name == text).map(|(_, outcome, _)| *outcome);
+    let named = |text: &str| TIMES.iter().find(|(name, _)| *name == text).map(|(name, _)| (*name).to_owned());
+    let words = |text: &str| (text.split_whitespace().count() <= WORDS).then(|| text.to_owned());
+    let when = parameters.read("when", named)?.unwrap_or_default();
+    let (from, to) = span(&when, now_millis).unzip();
+    Ok(Asked {
+        search: Search {
+            text: parameters.read("q", words)?.unwrap_or_default(),
+            cluster: parameters.text("cluster"),
+            namespace: parameters.text("namespace"),
+            outcome: parameters.read("outcome", outcome)?,
+            had_trouble: parameters.read("trouble", |text| (text == "yes").then_some(()))?.is_some(),
+            from_millis: parameters.read("from", millis)?.or(from),
+            to_millis: parameters.read("to", millis)?.or(to),
+            when,
+        },
+        after: parameters.read("after", place)?,
+    })
+}
+
+/// A place as addresses carry it: "1795236839971-12".
+fn place(text: &str) -> Option<Place> {
+    let (started, id) = text.split_once('-')?;
+    Some(Place { started_millis: started.parse().ok()?, id: id.parse().ok()? })
+}
+
+fn in_address(place: Place) -> String {
+    format!("{}-{}", place.started_millis, place.id)
+}
+
+/// What a word for a time means, in UTC.
+fn span(when: &str, now_millis: Millis) -> Option<(Millis, Millis)> {
+    let now = utc(now_millis)?;
+    let today = now.start_of_day().ok()?;
+    let at = |days: i64, hours: i64| {
+        today.checked_add(days.days().hours(hours)).ok().map(|at| at.timestamp().as_millisecond())
+    };
+    let (from, to) = match when {
+        "today" => (at(0, 0)?, at(1, 0)?),
+        "last-night" => (at(-1, 18)?, at(0, 8)?),
+        "yesterday" => (at(-1, 0)?, at(0, 0)?),
+        "week" => (at(-6, 0)?, at(1, 0)?),
+        "month" => (at(-29, 0)?, at(1, 0)?),
+        _ => return None,
+    };
+    Some((from, to))
+}
+
+fn utc(at_millis: Millis) -> Option<Zoned> {
+    Timestamp::from_millisecond(at_millis).ok().map(|at| at.to_zoned(TimeZone::UTC))
+}
+
+/// "21 Nov 14:02:05".
+fn stamp(at_millis: Millis) -> String {
+    utc(at_millis).map(|at| at.strftime("%-d %b %H:%M:%S").to_string()).unwrap_or_default()
+}
+
+/// The last days, nothing counted yet.
+fn days(now_millis: Millis) -> Vec<Day> {
+    let today = utc(now_millis).and_then(|now| now.start_of_day().ok()).map(|today| today.datetime());
+    let day = |day: DateTime| {
+        let from_millis = day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond();
+        Some(Day { from_millis, name: day.strftime("%-d %b").to_string(), rollouts: 0, troubled: 0 })
+    };
+    let back = |days: i64| today.and_then(|today| today.checked_sub(days.days()).ok()).and_then(day);
+    (0..DAYS).rev().filter_map(back).collect()
+}
+
+/// The page.
+pub(super) async fn page(rollcast: &Rollcast, parameters: &Parameters, request: Request) -> Response {
+    let now_millis = clock::now_millis();
+    let Asked { search, after } = match asked(parameters, now_millis) {
+        Ok(asked) => asked,
+        Err(wrong) => {
+            let instead = vec![("/history".to_owned(), "All rollouts that are kept".to_owned())];
+            return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+        }
+    };
+    let Some(archive) = &rollcast.archive else {
+        let why = "No history is kept here: this is a recording, the playground, or a Rollcast that was started with --no-history.";
+        return pages::missing(rollcast, why.to_owned(), request).await;
+    };
+    let asked = search.clone();
+    let read = archive.read(move |reader| {
+        // The strip tells of all days, whichever was asked for.
+        let days = reader.days(&asked, days(now_millis))?;
+        Ok((days, reader.rollouts(&asked, after, LINES)?))
+    });
+    let (payload, status) = match read.await {
+        Ok((days, found)) => {
+            let rollouts = found.rollouts.into_iter().map(|rollout| (stamp(rollout.started_millis), rollout)).collect();
+            let (after, kept) = (found.after.map(in_address), archive.said());
+            (HistoryPayload { search, rollouts, after, days, kept, trouble: String::new() }, StatusCode::OK)
+        }
+        Err(why) => {
+            let trouble = format!("History cannot be read: {}.", timeline::words::safe(&why.to_string()));
+            (HistoryPayload { search, trouble, ..HistoryPayload::default() }, StatusCode::SERVICE_UNAVAILABLE)
+        }
+    };
+    pages::render(rollcast, Payload::History(Box::new(payload)), status, request).await
+}
+
+/// The same as JSON.
+pub(super) async fn json(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters) -> Response {
+    let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
+    let read = asked(&parameters, clock::now_millis()).and_then(|asked| Ok((asked, parameters.read("limit", limit)?)));
+    let (Asked { search, after }, limit) = match read {
+        Ok(read) => read,
+        Err(wrong) => return api::error(StatusCode::BAD_REQUEST, wrong.why()),
+    };
+    let Some(archive) = &rollcast.archive else {
+        return api::error(StatusCode::NOT_FOUND, "No history is kept here.".to_owned());
+    };
+    let found: Result<Found, StoreError> =
+        archive.read(move |reader| reader.rollouts(&search, after, limit.unwrap_or(LINES))).await;
+    match found {
+        Ok(found) => {
+            let after = found.after.map(in_address);
+            Json(json!({ "rollouts": found.rollouts, "after": after })).into_response()
+        }
+        Err(why) => api::error(StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Millis {
+        text.parse::<Timestamp>().unwrap().as_millisecond()
+    }
+
+    #[test]
+    fn words_for_times_are_whole_days_and_nights_in_utc() {
+        let now = at("2026-11-23T03:50:00Z");
+        let span = |when| span(when, now).unwrap();
+        assert_eq!(span("today"), (at("2026-11-23T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        assert_eq!(span("last-night"), (at("2026-11-22T18:00:00Z"), at("2026-11-23T08:00:00Z")));
+        assert_eq!(span("yesterday"), (at("2026-11-22T00:00:00Z"), at("2026-11-23T00:00:00Z")));
+        assert_eq!(span("week"), (at("2026-11-17T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        assert_eq!(span("month"), (at("2026-10-25T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        let days = days(now);
+        assert_eq!((days.len(), days[0].name.as_str(), days[29].name.as_str()), (30, "25 Oct", "23 Nov"));
+        assert_eq!(days[29].from_millis, at("2026-11-23T00:00:00Z"));
+        assert_eq!(stamp(now + 5_000), "23 Nov 03:50:05");
+    }
+
+    #[test]
+    fn places_survive_addresses() {
+        let here = Place { started_millis: 17, id: 4 };
+        assert_eq!(place(&in_address(here)), Some(here));
+        for wrong in ["", "17", "a-b", "1-2-3", "-"] {
+            assert_eq!(place(wrong), None, "{wrong}");
+        }
+    }
+}
