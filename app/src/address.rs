@@ -7,33 +7,35 @@ use timeline::{Millis, Uid, Workload};
 /// The page of a workload: of whatever bears the name, or of the one that is meant.
 #[must_use]
 pub fn workload(workload: &Workload) -> String {
-    match workload.uid {
-        Some(uid) => format!("{}?uid={uid}", whatever_bears_the_name(workload)),
-        None => whatever_bears_the_name(workload),
+    with_which(workload, whatever_bears_the_name(workload))
+}
+
+/// A page of a workload with which one is meant, where that is said.
+fn with_which(workload: &Workload, page: String) -> String {
+    match (workload.uid, workload.rollout) {
+        (Some(uid), Some(rollout)) => format!("{page}?uid={uid}&rollout={rollout}"),
+        (Some(uid), None) => format!("{page}?uid={uid}"),
+        (None, _) => page,
     }
 }
 
 /// The page of a workload, whichever of those that bore the name is meant: of the one that bears it now.
 #[must_use]
 pub fn whatever_bears_the_name(workload: &Workload) -> String {
-    let Workload { cluster, kind, namespace, name, uid: _ } = workload;
+    let Workload { cluster, kind, namespace, name, uid: _, rollout: _ } = workload;
     format!("{}/{}/{}", self::namespace(cluster, namespace), kind.resource(), segment(name))
 }
 
 /// The page of something below that of a workload, such as [`pod`].
 #[must_use]
 pub fn below(workload: &Workload, path: &str) -> String {
-    let page = whatever_bears_the_name(workload);
-    match workload.uid {
-        Some(uid) => format!("{page}/{path}?uid={uid}"),
-        None => format!("{page}/{path}"),
-    }
+    with_which(workload, format!("{}/{path}", whatever_bears_the_name(workload)))
 }
 
 /// A link to a workload and, if said, one of its revisions, whatever bears the name later.
 #[must_use]
 pub fn permanent(workload: &Workload, uid: Uid, revision: Option<u64>) -> String {
-    let page = format!("{}?uid={uid}", whatever_bears_the_name(workload));
+    let page = self::workload(&workload.clone().with_uid(Some(uid)));
     match revision {
         Some(revision) => format!("{page}&revision={revision}"),
         None => page,

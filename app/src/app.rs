@@ -34,18 +34,31 @@ impl First {
     }
 }
 
+/// There is a history to look at: rollouts that are kept beyond the life of the server.
+#[derive(Clone, Copy)]
+pub struct HasHistory(bool);
+
+impl HasHistory {
+    /// Whether there is.
+    #[must_use]
+    pub fn of_app() -> bool {
+        use_context().is_some_and(|Self(has_history)| has_history)
+    }
+}
+
 /// All of Rollcast's pages.
 #[component]
 pub fn App(
     /// What the document is rendered for.
     page: Page,
 ) -> impl IntoView {
-    let Page { build, payload, playground } = page;
+    let Page { build, payload, playground, has_history } = page;
     provide_meta_context();
     provide_context(First(Arc::new(Mutex::new(Some(payload)))));
     Live::provide(build);
     Zone::provide();
     Opened::provide();
+    provide_context(HasHistory(has_history));
     crate::list::memory::provide();
     view! {
         <Notices/>
@@ -82,5 +95,5 @@ pub fn stopped() {
 #[cfg(feature = "ssr")]
 pub fn routes() -> impl IntoView {
     let payload = Payload::List(Box::default());
-    view! { <App page=Page { build: String::new(), payload, playground: None }/> }
+    view! { <App page=Page { build: String::new(), payload, playground: None, has_history: false }/> }
 }

@@ -7,6 +7,9 @@ use timeline::{Millis, Uid, Workload, WorkloadKind};
 
 use crate::address;
 
+/// What took less than this is told without a number.
+const AT_ONCE_MILLIS: Millis = 100;
+
 /// A rollout as the index of history has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,6 +71,7 @@ impl PastRollout {
             namespace: self.namespace.clone(),
             name: self.name.clone(),
             uid: None,
+            rollout: None,
         }
     }
 
@@ -82,6 +86,7 @@ impl PastRollout {
             Outcome::Progressing => "In progress",
         };
         match self.ended_millis {
+            Some(ended) if ended - self.started_millis < AT_ONCE_MILLIS => format!("{end} at once"),
             Some(ended) => format!("{end} after {}", duration(ended - self.started_millis)),
             None => end.to_owned(),
         }
@@ -121,7 +126,7 @@ pub struct Search {
     pub outcome: Option<Outcome>,
     /// Only those that were stuck at some time.
     pub had_trouble: bool,
-    /// What the time was said in: "last night"; empty where `from` and `to` were.
+    /// What the time was said in: "last night"; empty where two times were.
     pub when: String,
     /// Began at this time or later.
     pub from_millis: Option<Millis>,
@@ -167,8 +172,8 @@ impl Search {
             ("outcome", outcome.unwrap_or_default()),
             ("trouble", if self.had_trouble { "yes" } else { "" }),
             ("when", &self.when),
-            ("from", &from),
-            ("to", &to),
+            ("since", &from),
+            ("until", &to),
             ("after", after.unwrap_or_default()),
         ];
         format!("/history{}", address::parameters(&told))

@@ -27,6 +27,8 @@ pub struct Page {
     pub payload: Payload,
     /// The playground, where there is one.
     pub playground: Option<Playground>,
+    /// There is a history to look at.
+    pub has_history: bool,
 }
 
 /// The content of a page.

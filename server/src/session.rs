@@ -177,7 +177,7 @@ async fn follow(
             Ok(Following::List(listed))
         }
         Scope::Workload(workload) => {
-            let Some(hub) = rollcast.clusters.get(&workload.cluster) else {
+            let Some(hub) = rollcast.hub(&workload).await else {
                 let cluster = workload.cluster;
                 let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;

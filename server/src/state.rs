@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::history::Archive;
+use crate::history::past::Past;
 use crate::hub::Handle;
 use crate::listing::{Clusters, Listings};
 use crate::playground::Playground;
 use crate::previews::Previews;
 use crate::viewers::Viewers;
+use timeline::Workload;
 
 /// A running Rollcast.
 pub struct Rollcast {
@@ -29,6 +31,8 @@ pub struct Rollcast {
     pub previews: Previews,
     /// What is kept beyond the life of the program, if anything is.
     pub archive: Option<Archive>,
+    /// Rollouts that are over and were looked at lately.
+    past: Past,
     /// The simulated cluster, if that is what is watched.
     pub playground: Option<Arc<Playground>>,
 }
@@ -67,7 +71,17 @@ impl Rollcast {
             allowed_hosts,
             previews: Previews::default(),
             archive,
+            past: Past::default(),
             playground,
         })
+    }
+
+    /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself.
+    pub async fn hub(&self, workload: &Workload) -> Option<Handle> {
+        let Some(archive) = self.archive.as_ref().filter(|_| workload.rollout.is_some()) else {
+            return self.clusters.get(&workload.cluster).cloned();
+        };
+        let opened = self.past.open(archive, workload).await;
+        opened.inspect_err(|why| tracing::debug!("{}: {why}", workload.name)).ok()
     }
 }

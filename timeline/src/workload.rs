@@ -54,6 +54,9 @@ pub struct Workload {
     pub name: String,
     /// Which one of that name; `None` for the one that bears it now, or bore it last.
     pub uid: Option<Uid>,
+    /// Which of its rollouts, by the order in which they were seen, where one that is over is looked at by itself; `None` for the
+    /// workload as it is now.
+    pub rollout: Option<u32>,
 }
 
 impl Workload {
@@ -61,7 +64,7 @@ impl Workload {
     #[must_use]
     pub fn deployment(cluster: impl Into<String>, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         let (cluster, namespace, name) = (cluster.into(), namespace.into(), name.into());
-        Self { cluster, kind: WorkloadKind::Deployment, namespace, name, uid: None }
+        Self { cluster, kind: WorkloadKind::Deployment, namespace, name, uid: None, rollout: None }
     }
 
     /// This one of those that bore the name.

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
 use timeline::list::Query;
 
-use crate::app::First;
+use crate::app::{First, HasHistory};
 use crate::components::banner::Banner;
 use crate::components::brand::Brand;
 use crate::components::list::clusters::Clusters;
@@ -18,6 +18,7 @@ use crate::components::list::nothing::Nothing;
 use crate::components::list::pages::Pages;
 use crate::components::list::rows::ListRows;
 use crate::components::title::PageTitle;
+use crate::history::Search;
 use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
 use crate::list::query::Parameters;
@@ -52,6 +53,11 @@ pub fn DeploymentsPage() -> impl IntoView {
         let Query { cluster, namespace, .. } = &*query.read();
         cluster.is_some() || namespace.is_some()
     };
+    let past = move || {
+        let Query { cluster, namespace, .. } = query.get();
+        let (cluster, namespace) = (cluster.unwrap_or_default(), namespace.unwrap_or_default());
+        Search { cluster, namespace, ..Search::default() }.address()
+    };
     let pages = rendered.map(|page| {
         let lines = page.copy().overall.lines();
         view! { <Pages query=page.query window=page.window lines/> }
@@ -63,7 +69,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
             <span class="spread"></span>
             <Clusters board/>
-            <a id="history" class="choice" href="/history" rel="external">"History"</a>
+            {HasHistory::of_app().then(|| view! { <a id="history" class="choice" href=past rel="external">"History"</a> })}
             <a id="wall" class="choice" href=move || address::wall(&query.read())>"Wall"</a>
         </header>
         <Banner test_id="banner" words=Signal::derive(lost)/>

@@ -50,6 +50,7 @@ pub fn RolloutPage() -> impl IntoView {
             namespace: part("namespace"),
             name: part("name"),
             uid: query.get("uid").and_then(|uid| uid.parse().ok()),
+            rollout: query.get("rollout").and_then(|rollout| rollout.parse().ok()),
         };
         let revision: Option<u64> = query.get("revision").and_then(|revision| revision.parse().ok());
         (workload, revision, query.get("at"))

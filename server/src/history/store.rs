@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use app::history::{Day, PastRollout, Search};
-use timeline::Millis;
+use timeline::{Millis, Uid};
 
 use super::batch::Batch;
 
@@ -132,6 +132,26 @@ pub struct Place {
     pub id: i64,
 }
 
+/// A rollout with its lines.
+#[derive(Debug)]
+pub struct Cut {
+    /// Its revision.
+    pub revision: u64,
+    /// The moment at which it is over, and what it left behind is gone.
+    pub to_millis: Millis,
+    /// A recording of it.
+    pub text: String,
+}
+
+/// Which rollout of a workload is sought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sought {
+    /// The last one of a revision.
+    Revision(u64),
+    /// The one that was the last to have begun at a time.
+    At(Millis),
+}
+
 /// What pages read, while the writer writes. Each call may take a while.
 pub trait Reader: Send + Sync {
     /// Rollouts that are asked for, the last one first, after a place.
@@ -139,6 +159,18 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// When the store cannot be read.
     fn rollouts(&self, search: &Search, after: Option<Place>, most: u32) -> Result<Found, StoreError>;
+
+    /// One rollout of a workload with its lines; `None` when it is not kept, or not any more.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn cut(&self, cluster: &str, uid: Uid, number: u32) -> Result<Option<Cut>, StoreError>;
+
+    /// Which rollout of a workload had a revision, or went on at a time: the last one that did.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn find(&self, cluster: &str, uid: Uid, of: Sought) -> Result<Option<u32>, StoreError>;
 
     /// How many of them began on each of the days that begin at these times, and how many had trouble.
     ///

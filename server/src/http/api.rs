@@ -59,7 +59,7 @@ pub(super) async fn timeline(
     NamedWorkload(workload): NamedWorkload,
 ) -> Response {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
-    let Some(hub) = rollcast.clusters.get(cluster) else {
+    let Some(hub) = rollcast.hub(&workload).await else {
         return error(StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here."));
     };
     let kind = kind.name();

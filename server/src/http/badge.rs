@@ -24,9 +24,9 @@ const LONGEST: usize = 40;
 
 pub(super) async fn badge(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
-    let hub = rollcast.clusters.get(&workload.cluster);
+    let hub = rollcast.hub(&workload).await;
     // What was said last is not how it is while nobody hears of the cluster.
-    let state = hub.map(|hub| hub.connection().borrow().state.clone());
+    let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
     let said = match (hub, state) {
         (_, Some(ConnectionState::Stale { why, .. })) => Some(("No data".to_owned(), Tone::Quiet, why)),
         (_, Some(ConnectionState::Connecting)) => {

@@ -27,8 +27,7 @@ struct Asked {
 
 impl Asked {
     fn read(workload: Workload, parameters: &Parameters) -> Result<Self, Malformed> {
-        let workload = workload.with_uid(parameters.parse("uid")?);
-        Ok(Self { workload, at_millis: parameters.moment()? })
+        Ok(Self { workload: parameters.of(workload)?, at_millis: parameters.moment()? })
     }
 
     /// The moment asked for, where that is not the present.
@@ -133,7 +132,7 @@ async fn answer(
         }
     };
     let workload = asked.workload.clone();
-    let found = match rollcast.clusters.get(&workload.cluster) {
+    let found = match rollcast.hub(&workload).await {
         Some(hub) => hub.read(move |reader| look(&asked, reader)).await.ok().flatten(),
         None => None,
     };

@@ -24,7 +24,7 @@ impl Segments {
     pub(super) fn workload(&self) -> Option<Workload> {
         let kind = WorkloadKind::of_resource(&self.get("resource"))?;
         let (cluster, namespace, name) = (self.get("cluster"), self.get("namespace"), self.get("name"));
-        Some(Workload { cluster, kind, namespace, name, uid: None })
+        Some(Workload { cluster, kind, namespace, name, uid: None, rollout: None })
     }
 }
 
@@ -45,7 +45,12 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let segments = Segments::from_request_parts(parts, state).await?;
-        segments.workload().map(Self).ok_or_else(|| StatusCode::NOT_FOUND.into_response())
+        let Ok(parameters) = Parameters::from_request_parts(parts, state).await;
+        segments
+            .workload()
+            .and_then(|workload| parameters.of(workload).ok())
+            .map(Self)
+            .ok_or_else(|| StatusCode::NOT_FOUND.into_response())
     }
 }
 
@@ -79,6 +84,11 @@ impl Parameters {
         self.read(name, |text| text.parse().ok())
     }
 
+    /// The one of those of that name, and the one of its rollouts, that is meant.
+    pub(super) fn of(&self, workload: Workload) -> Result<Workload, Malformed> {
+        Ok(Workload { uid: self.parse("uid")?, rollout: self.parse("rollout")?, ..workload })
+    }
+
     /// The moment `at`.
     pub(super) fn moment(&self) -> Result<Option<Millis>, Malformed> {
         self.read("at", millis)
@@ -105,7 +115,7 @@ impl Malformed {
     /// A sentence for people: what was written, and what it should be.
     pub(super) fn why(&self) -> String {
         let should = match self.name.as_str() {
-            "at" | "from" | "to" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
+            "at" | "since" | "until" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
             "uid" => "the UID of a Deployment",
             "revision" => "the number of a revision, 1 or more",
             "show" => "stuck, moving, finished or stable",

@@ -6,9 +6,10 @@
 //! | `…?uid=U` | this one, whatever has the name later; frozen once it is deleted |
 //! | `…?revision=7` | while 7 is the current revision: live; later: its last moment |
 //! | `…?at=T` | as it was then |
+//! | `…?uid=U&rollout=N` | one of its rollouts by itself, from what is kept |
 //! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
 //!
-//! Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
+//! What the hub does not hold any more leads to what is kept of it. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
 
 use std::sync::Arc;
 
@@ -18,11 +19,13 @@ use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use timeline::model::{Deployment, ReplicaSet};
+use timeline::wire::Snapshot;
 use timeline::words::{clock, safe};
 use timeline::{Millis, Model, Uid, Workload};
 
 use super::extract::{Malformed, Parameters};
 use super::pages;
+use crate::history::store::Sought;
 use crate::hub::Handle;
 use crate::state::Rollcast;
 
@@ -73,20 +76,24 @@ pub(super) async fn workload(
     parameters: &Parameters,
     request: Request,
 ) -> Response {
-    let Some(hub) = rollcast.clusters.get(&workload.cluster) else {
+    if !parameters.has("rollout") && !rollcast.clusters.contains_key(&workload.cluster) {
         let (why, instead) = (pages::no_cluster(rollcast, &workload.cluster), elsewhere(rollcast, &workload));
         return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
     };
     let page = address::whatever_bears_the_name(&workload);
     let name = safe(&workload.name);
     let now = |page: &str| vec![(page.to_owned(), format!("{name} as it is now"))];
-    let named = match LinkParameters::read(parameters) {
-        Ok(named) => named,
+    let read = LinkParameters::read(parameters).and_then(|named| Ok((named, parameters.of(workload.clone())?)));
+    let (named, workload) = match read {
+        Ok(read) => read,
         Err(wrong) => {
             return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
         }
     };
-    let workload = workload.with_uid(named.uid);
+    let Some(hub) = rollcast.hub(&workload).await else {
+        let why = format!("That rollout of {name} is not kept, or not any more.");
+        return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, now(&page), request).await;
+    };
     let connection = hub.connection().borrow().clone();
     let Ok(snapshot) = hub.page(&workload).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
@@ -108,6 +115,9 @@ pub(super) async fn workload(
         Meaning::Then(at_millis) => hub.moment(&workload, at_millis).await.ok(),
         Meaning::Elsewhere(link) => return Redirect::temporary(&link).into_response(),
         Meaning::Nothing(why, instead) => {
+            if let Some(link) = kept(rollcast, &workload, named, &snapshot).await {
+                return Redirect::temporary(&link).into_response();
+            }
             return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
         }
     };
@@ -120,6 +130,24 @@ pub(super) async fn workload(
         moment,
     };
     pages::render(rollcast, Payload::Deployment(Box::new(page)), status, request).await
+}
+
+/// The link to what is kept of a rollout that the hub does not hold any more.
+async fn kept(rollcast: &Rollcast, workload: &Workload, named: LinkParameters, snapshot: &Snapshot) -> Option<String> {
+    let archive = rollcast.archive.as_ref().filter(|_| workload.rollout.is_none())?;
+    let uid = named.uid.or(snapshot.deployment)?;
+    if named.at_millis.is_some_and(|at| at > snapshot.now_millis) {
+        return None; // nobody has seen that yet
+    }
+    let sought = match (named.at_millis, named.revision) {
+        (Some(at_millis), _) => Sought::At(at_millis),
+        (None, Some(revision)) => Sought::Revision(revision),
+        (None, None) => Sought::At(Millis::MAX),
+    };
+    let cluster = workload.cluster.clone();
+    let rollout = archive.read(move |reader| reader.find(&cluster, uid, sought)).await.ok()??;
+    let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
+    Some(named.at_millis.map_or_else(|| link.clone(), |at_millis| format!("{link}&at={at_millis}")))
 }
 
 fn meaning(model: &Model, uid: Uid, named: LinkParameters, page: &str, now_millis: Millis) -> Meaning {

@@ -182,7 +182,8 @@ pub(super) async fn refuse(
 pub(super) async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
     let playground = rollcast.playground.as_ref().map(|playground| playground.strip());
-    let page = Page { build: rollcast.build.to_owned(), payload, playground };
+    let has_history = rollcast.archive.is_some();
+    let page = Page { build: rollcast.build.to_owned(), payload, playground, has_history };
     let shell = move || {
         guard_page();
         app::shell::shell(page.clone(), &origin)

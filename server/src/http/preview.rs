@@ -40,7 +40,7 @@ pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(wor
 }
 
 async fn drawing(rollcast: &Rollcast, workload: &Workload) -> Option<String> {
-    let snapshot = rollcast.clusters.get(&workload.cluster)?.page(workload).await.ok()?;
+    let snapshot = rollcast.hub(workload).await?.page(workload).await.ok()?;
     let place = format!("{} / {}", workload.namespace, workload.name);
     let now_millis = snapshot.now_millis;
     preview::svg(&DeploymentCopy::from(snapshot), now_millis, &place)

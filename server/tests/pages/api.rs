@@ -16,7 +16,7 @@ async fn get(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
 }
 
 /// Checks an answer against what the description says of this path and status.
-fn assert_described(description: &Value, path: &str, status: StatusCode, answer: &Value) {
+pub fn assert_described(description: &Value, path: &str, status: StatusCode, answer: &Value) {
     let responses = &description["paths"][path]["get"]["responses"];
     let content = &responses[status.as_str()]["content"]["application/json"]["schema"];
     assert!(content.is_object(), "{path} {status} is not described");
@@ -38,7 +38,7 @@ async fn every_answer_is_as_described() {
     let (_, description) = get(&rollcast, api::DESCRIPTION).await;
     assert_eq!(description["openapi"], "3.1.0");
     let described: Vec<&String> = description["paths"].as_object().unwrap().keys().collect();
-    let mut served = [api::DEPLOYMENTS, api::TIMELINE, api::DESCRIPTION];
+    let mut served = [api::DEPLOYMENTS, api::ROLLOUTS, api::TIMELINE, api::DESCRIPTION];
     served.sort_unstable();
     assert_eq!(described, served);
 

@@ -12,6 +12,7 @@ mod api;
 #[path = "../common/mod.rs"]
 mod common;
 mod files;
+mod history;
 mod links;
 mod lists;
 mod metrics;

@@ -5,8 +5,10 @@ use timeline::Workload;
 
 use super::following::numbered;
 use super::frame::Frame;
+use crate::app::HasHistory;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
+use crate::history::Search;
 use crate::zone::Zone;
 
 /// All rollouts, the last one first.
@@ -31,10 +33,15 @@ pub fn RolloutsView(
             </li>
         }
     };
+    let past = workload.with_value(|of| {
+        let (cluster, namespace, text) = (of.cluster.clone(), of.namespace.clone(), of.name.clone());
+        Search { cluster, namespace, text, ..Search::default() }.address()
+    });
     let forgotten = move || rollouts.read().forgotten_said();
     view! {
         <Frame workload test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
+            {HasHistory::of_app().then(|| view! { <p><a href=past rel="external" data-testid="kept">"All that are kept"</a></p> })}
             <Show when=move || rollouts.read().forgotten != 0><p class="muted">{forgotten}</p></Show>
         </Frame>
     }

@@ -1,6 +1,7 @@
 //! Bars that say what became of a link, each with where to go.
 
 use leptos::prelude::*;
+use timeline::words::safe;
 
 use crate::address;
 use crate::components::banner::Banner;
@@ -30,8 +31,11 @@ pub fn LinkBars(
     }
 }
 
-/// What a link to a revision says once that is not the current one any more.
+/// What a link to a rollout that is kept says, and one to a revision once that is not the current one any more.
 fn words(board: Board, zone: Zone) -> Option<String> {
+    if board.workload.with(|workload| workload.rollout.is_some()) {
+        return Some("This rollout is over. It is made again from what was kept of it.".to_owned());
+    }
     let (wanted, current) = (board.linked_revision?, board.current.get()?);
     if wanted == current {
         return None;
@@ -47,6 +51,9 @@ fn words(board: Board, zone: Zone) -> Option<String> {
 }
 
 fn invitation(board: Board) -> String {
+    if let Some(name) = board.workload.with(|workload| workload.rollout.map(|_| safe(&workload.name))) {
+        return format!("Look at {name} as it is now");
+    }
     let is_past = board.time.get().tenths.is_some();
     match (is_past, board.linked_revision, board.current.get()) {
         (true, _, Some(current)) => format!("Look at revision {current}"),
@@ -56,6 +63,9 @@ fn invitation(board: Board) -> String {
 }
 
 fn target(board: Board) -> String {
+    if board.workload.with(|workload| workload.rollout.is_some()) {
+        return board.workload.with(address::whatever_bears_the_name);
+    }
     let page = board.workload.with(address::workload);
     match (board.time.get().tenths, board.linked_revision) {
         (None, Some(revision)) => format!("{page}{}revision={revision}", if page.contains('?') { '&' } else { '?' }),

@@ -3,13 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use app::history::{Day, PastRollout, Search};
-use rusqlite::{Connection, OpenFlags, Row, ToSql, params};
-use timeline::Millis;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
+use timeline::{Millis, Uid};
 
-use super::{BUSY, FILE, wrong};
-use crate::history::store::{Found, Place, Reader, StoreError};
+use super::{BUSY, FILE, read_batch, wrong};
+use crate::history::batch::Batch;
+use crate::history::slice;
+use crate::history::store::{Cut, Found, Place, Reader, Sought, StoreError};
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
+/// A rollout is shown from this long before it began.
+const LEAD_MILLIS: Millis = 5_000;
+/// A new ReplicaSet is there this long before its Deployment tells of the new revision.
+const BEFORE_MILLIS: Millis = 250;
+/// And until this long after it was over: pods take their time to end.
+const TAIL_MILLIS: Millis = 45_000;
+/// Of one that never ended this much is shown.
+const LONGEST_MILLIS: Millis = 6 * 3_600_000;
 /// What of a rollout is asked for, with the names of its parameters.
 const MATCHES: &str = "(:cluster = '' OR cluster IN (SELECT id FROM clusters WHERE name = :cluster))
      AND (:namespace = '' OR namespace = :namespace) AND (:outcome IS NULL OR outcome = :outcome)
@@ -104,6 +114,44 @@ impl Reader for SqliteReader {
         })
     }
 
+    fn cut(&self, cluster: &str, uid: Uid, number: u32) -> Result<Option<Cut>, StoreError> {
+        let found = self.read(|connection| {
+            let row =
+                "SELECT rollout, '', started_millis, r.id, cluster FROM rollouts r JOIN clusters c ON c.id = cluster
+                 WHERE name = ?1 AND uid = ?2 AND number = ?3";
+            let uid_text = uid.to_string();
+            let row = connection.query_row(row, params![cluster, uid_text, number], |row| {
+                Ok((read_rollout(row)?, row.get::<_, i64>(4)?))
+            });
+            let Some((Some((rollout, _)), cluster)) = row.optional()? else { return Ok(None) };
+            let next = "SELECT min(started_millis) FROM rollouts WHERE cluster = ?1 AND uid = ?2 AND number > ?3";
+            let next: Option<Millis> =
+                connection.query_row(next, params![cluster, uid_text, number], |row| row.get(0))?;
+            let from_millis = rollout.started_millis - LEAD_MILLIS;
+            let over_millis = rollout.ended_millis.unwrap_or(rollout.started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
+            let to_millis = next.map_or(over_millis, |next| over_millis.min(next - BEFORE_MILLIS));
+            let batches = between(connection, cluster, from_millis, to_millis)?;
+            Ok(Some((rollout.revision, from_millis, to_millis, batches)))
+        })?;
+        let Some((revision, from_millis, to_millis, batches)) = found else { return Ok(None) };
+        // A batch that is damaged is left out; what is there is still worth a look.
+        let texts: Vec<String> = batches.iter().filter_map(|batch| batch.text().ok()).collect();
+        let text = slice::cut(&texts, uid, from_millis, to_millis);
+        Ok((!text.is_empty()).then_some(Cut { revision, to_millis, text }))
+    }
+
+    fn find(&self, cluster: &str, uid: Uid, of: Sought) -> Result<Option<u32>, StoreError> {
+        let row = "SELECT max(number) FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = ?1 AND uid = ?2
+             AND (?3 IS NULL OR json_extract(rollout, '$.revision') = ?3) AND (?4 IS NULL OR started_millis <= ?4)";
+        let (revision, at) = match of {
+            Sought::Revision(revision) => (i64::try_from(revision).ok(), None),
+            Sought::At(at_millis) => (None, Some(at_millis)),
+        };
+        self.read(|connection| {
+            connection.query_row(row, params![cluster, uid.to_string(), revision, at], |row| row.get(0))
+        })
+    }
+
     fn days(&self, search: &Search, mut days: Vec<Day>) -> Result<Vec<Day>, StoreError> {
         let Some(first) = days.first().map(|day| day.from_millis) else { return Ok(days) };
         self.read(|connection| {
@@ -127,6 +175,18 @@ impl Reader for SqliteReader {
             Ok(days)
         })
     }
+}
+
+/// Batches from which a stretch of time can be made: from the last keyframe before it, or the beginning.
+fn between(connection: &Connection, cluster: i64, from: Millis, to: Millis) -> rusqlite::Result<Vec<Batch>> {
+    let after = "SELECT max(seq) FROM batches WHERE cluster = ?1 AND is_keyframe AND to_millis <= ?2";
+    let after: Option<i64> = connection.query_row(after, [cluster, from], |row| row.get(0))?;
+    let first = "SELECT kept_from FROM clusters WHERE id = ?1";
+    let after = after.map_or_else(|| connection.query_row(first, [cluster], |row| row.get(0)), Ok)?;
+    let rows = "SELECT seq, is_keyframe, from_millis, to_millis, format, body FROM batches WHERE cluster = ?1
+         AND (seq > ?2 AND NOT is_keyframe OR seq = ?2 AND is_keyframe) AND from_millis <= ?3 ORDER BY seq";
+    let mut rows = connection.prepare(rows)?;
+    rows.query_map([cluster, after, to], read_batch)?.collect()
 }
 
 /// What is asked for, as values of [`MATCHES`], and conditions for the words.
