@@ -9,7 +9,10 @@ use crate::{build, setup, sh, story};
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
-    sh::run(&mut sh::command("cargo", &["run", "--quiet", "--release", "--package", "server", "--example", "bench"]))?;
+    for example in ["bench", "kept"] {
+        let run = ["run", "--quiet", "--release", "--package", "server", "--example", example];
+        sh::run(&mut sh::command("cargo", &run))?;
+    }
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;
     for pods in ["500", "5000"] {
@@ -28,11 +31,16 @@ pub fn print() -> Result<()> {
     let kubectl = story::Kubectl::find()?.with(&kubeconfig);
     let namespace = "latency";
     story::Story::named("rolling-one-by-one")?.play(&kubectl, Some(namespace.to_owned()), false)?;
-    let server =
-        Server::start(sh::command(&rollcast, &["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(&kubeconfig))?;
-    let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
-    let mut measure = sh::command("node", &["measure/latency.mjs"]);
-    measure.current_dir(sh::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
-    browser.configure(&mut measure);
-    sh::run(&mut measure)
+    // A pair of runs: history must not be noticed.
+    for history in ["--no-history", "--data-dir=target/bench-history"] {
+        sh::say(&format!("with {history}"));
+        let serve = ["serve", "--listen", "127.0.0.1:0", history, "--kubeconfig"];
+        let server = Server::start(sh::command(&rollcast, &serve).arg(&kubeconfig))?;
+        let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
+        let mut measure = sh::command("node", &["measure/latency.mjs"]);
+        measure.current_dir(sh::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
+        browser.configure(&mut measure);
+        sh::run(&mut measure)?;
+    }
+    Ok(())
 }

@@ -58,7 +58,7 @@ mod tests {
         let owner = Owner::new();
         owner.with(|| {
             provide_context(RequestUrl::new(address));
-            App(AppProps { page: Page { build: "b".into(), payload, playground: None } }).to_html()
+            App(AppProps { page: Page { build: "b".into(), payload, playground: None, has_history: false } }).to_html()
         })
     }
 

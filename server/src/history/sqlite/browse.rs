@@ -189,10 +189,13 @@ fn between(connection: &Connection, cluster: i64, from: Millis, to: Millis) -> r
     rows.query_map([cluster, after, to], read_batch)?.collect()
 }
 
+/// Parameters by their names.
+type Values = Vec<(String, Box<dyn ToSql>)>;
+
 /// What is asked for, as values of [`MATCHES`], and conditions for the words.
-fn asked(search: &Search) -> (String, Vec<(String, Box<dyn ToSql>)>) {
+fn asked(search: &Search) -> (String, Values) {
     let outcome = search.outcome.map(name);
-    let mut values: Vec<(String, Box<dyn ToSql>)> = vec![
+    let mut values: Values = vec![
         (":cluster".to_owned(), Box::new(search.cluster.clone())),
         (":namespace".to_owned(), Box::new(search.namespace.clone())),
         (":outcome".to_owned(), Box::new(outcome)),

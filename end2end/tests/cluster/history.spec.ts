@@ -1,0 +1,60 @@
+/// History that lasts, on a real control plane: a server that is killed goes on where it was, and what it kept is found and opened.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { expect, test } from "../../fixtures/test.ts";
+import { kubeconfig } from "../../fixtures/environment.ts";
+import { Server } from "../../fixtures/server.ts";
+
+test("what was rolled out is there after the server was killed, as a list, as a gap and pod by pod", async ({ page, serve, tell }) => {
+  const story = tell("rollout");
+  const folder = mkdtempSync(`${tmpdir()}/rollcast-history-`);
+  const first = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--data-dir", folder]));
+  await page.goto(first.page("rollcast-test", story.namespace, "nginx"));
+  await page.waitForSelector("html[data-live=true]");
+  await story.toTheEnd();
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is live");
+  const before = (await first.document("rollcast-test", story.namespace, "nginx")).deployments[0]!;
+  // The index is written within seconds.
+  const history = (server: Server, more = "") => `${server.address}/history?q=${story.namespace}${more}`;
+  const past = page.getByTestId("past");
+  await expect(async () => {
+    await page.goto(history(first, "&outcome=complete"));
+    await expect(past).toHaveCount(3, { timeout: 1_000 });
+  }).toPass({ timeout: 20_000 });
+  await page.goto("about:blank");
+  await first.kill();
+
+  const second = await serve(() => first.again());
+  await page.goto(history(second));
+  await expect(past).toHaveCount(3);
+  await expect(past.first()).toContainText("revision 3");
+  await expect(past.first()).toContainText("Complete");
+  await page.goto(second.page("rollcast-test", story.namespace, "nginx"));
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("story")).toContainText("Not observed for");
+  await expect(page.getByTestId("story")).toContainText("Revision 2 is complete");
+  const after = (await second.document("rollcast-test", story.namespace, "nginx")).deployments[0]!;
+  expect(after.rollouts).toEqual(before.rollouts);
+  expect(after.scales).toEqual(before.scales);
+
+  // One of them by itself, at its end and in the middle.
+  await page.goto(`${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1`);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("linked")).toContainText("This rollout is over");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is live");
+  const middle = new Date(before.rollouts[1]!.startedMillis! + 400).toISOString();
+  await page.goto(`${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1&at=${middle}`);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");
+});
+
+test("a folder that cannot be written is said, and the page goes on", async ({ page, serve, tell }) => {
+  const story = tell("rollout");
+  const server = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--data-dir", "/dev/null/nowhere"]));
+  await story.steps(2);
+  await page.goto(server.page("rollcast-test", story.namespace, "nginx"));
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("unwritten")).toContainText(/History is not written since .*: cannot make .dev.null.nowhere: .* What happens is still shown[.]/);
+  await expect(page.getByTestId("verdict")).toContainText("Revision 1 is live");
+});
