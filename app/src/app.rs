@@ -13,7 +13,6 @@ use crate::components::playground::strip::Strip;
 use crate::live::client::Live;
 use crate::pages::deployments::DeploymentsPage;
 use crate::pages::detail::DetailPage;
-use crate::pages::history::HistoryPage;
 use crate::pages::rollout::RolloutPage;
 use crate::pages::wall::WallPage;
 use crate::payload::{Page, Payload};
@@ -67,7 +66,6 @@ pub fn App(
             <Routes fallback=Elsewhere>
                 <Route path=path!("/") view=DeploymentsPage/>
                 <Route path=path!("/wall") view=WallPage/>
-                <Route path=path!("/history") view=HistoryPage/>
                 <Route path=path!("/clusters/:cluster") view=DeploymentsPage/>
                 <Route path=path!("/clusters/:cluster/namespaces/:namespace") view=DeploymentsPage/>
                 <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name") view=RolloutPage/>

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::rollout::{Outcome, Trigger};
-use timeline::words::{count, duration, safe};
+use timeline::words::{count, duration};
 use timeline::{Millis, Uid, Workload, WorkloadKind};
 
 use crate::address;
@@ -227,11 +227,5 @@ impl HistoryPayload {
             (many, Some(_)) => format!("The last {}{when}.", count(many, "rollout")),
             (many, None) => format!("{}{when}.", count(many, "rollout")),
         }
-    }
-
-    /// The words of the search, fit to be shown.
-    #[must_use]
-    pub fn asked(&self) -> String {
-        safe(&self.search.text)
     }
 }

@@ -11,7 +11,6 @@ use timeline::words::safe;
 #[cfg(feature = "ssr")]
 use crate::address;
 use crate::detail::Detail;
-use crate::history::HistoryPayload;
 use crate::playground::Playground;
 use crate::text;
 
@@ -42,8 +41,6 @@ pub enum Payload {
     Wall(Box<WallPayload>),
     /// Something about one Deployment, as a page of its own.
     Detail(Box<DetailPayload>),
-    /// Rollouts that are kept.
-    History(Box<HistoryPayload>),
 }
 
 /// Something about one Deployment, for a page of its own.
@@ -132,7 +129,6 @@ impl Payload {
             }
             Self::Wall(page) => format!("{}, live.", crate::list::summary(&page.list.copy().overall)),
             Self::Detail(page) => page.detail.title(),
-            Self::History(page) => page.said(),
             Self::Deployment(page) => match page.view() {
                 Some(view) => format!("{} {}", view.verdict.sentence, view.explanation()),
                 None => "There is no such Deployment.".to_owned(),
@@ -146,7 +142,6 @@ impl Payload {
     pub fn title(&self) -> String {
         match self {
             Self::Detail(page) => page.detail.page_title(&page.workload),
-            Self::History(page) => page.title(),
             Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
             Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
             Self::Deployment(page) => {
@@ -161,7 +156,7 @@ impl Payload {
     #[must_use]
     pub fn image(&self) -> Option<String> {
         match self {
-            Self::List(_) | Self::Wall(_) | Self::Detail(_) | Self::History(_) => None,
+            Self::List(_) | Self::Wall(_) | Self::Detail(_) => None,
             Self::Deployment(page) => {
                 let path = address::whatever_bears_the_name(&page.workload);
                 page.snapshot.deployment.map(|_| format!("{path}/preview.png"))

@@ -5,6 +5,8 @@ use leptos_meta::MetaTags;
 
 use crate::app::App;
 use crate::components::tokens::Drawings;
+use crate::history::HistoryPayload;
+use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
 use crate::payload::{self, Page};
 
@@ -35,6 +37,14 @@ pub fn shell(page: Page, origin: &str) -> impl IntoView + use<> {
 pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
     let body = view! { <Missing path why instead/> };
     document(build, view! { <title>"Not found — Rollcast"</title> }.into_any(), body.into_any())
+}
+
+/// The whole document of what is kept; no program runs in it.
+#[must_use]
+pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
+    let (title, description) = (history.title(), history.said());
+    let head = view! { <title>{title.clone()}</title>{previews(title, description)} };
+    document(build, head.into_any(), view! { <HistoryPage history/> }.into_any())
 }
 
 fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {

@@ -12,6 +12,7 @@
 
 use std::time::{Duration, Instant};
 
+use app::history::{Day, PastRollout, Search};
 use server::history::batch::pack;
 use server::history::index;
 use server::history::options::Limits;
@@ -30,6 +31,8 @@ const START_MILLIS: Millis = 1_795_000_000_000;
 const DEPLOYMENTS: u64 = 25;
 const ROLLOUTS: u64 = 500;
 const PODS: u64 = 20;
+/// Rollouts among which is searched.
+const MANY: u32 = 100_000;
 /// What is written at once.
 const BATCH_MILLIS: Millis = 500;
 
@@ -286,13 +289,33 @@ fn day() {
         .collect();
     times.sort_by(f64::total_cmp);
     println!("  open       {:>7.1} ms a rollout, median; {:.1} ms p95 (limit 300)", times[50], times[95]);
-    let began = Instant::now();
-    let found = reader.rollouts(&app::history::Search::default(), None, 50).unwrap();
-    println!(
-        "  list       {:>7.1} ms for {} of {ROLLOUTS} rollouts",
-        began.elapsed().as_secs_f64() * 1e3,
-        found.rollouts.len()
-    );
+    list(&mut store, &reader, &rollouts);
+}
+
+/// What a page of the history costs among very many rollouts.
+fn list(store: &mut Sqlite, reader: &SqliteReader, some: &[PastRollout]) {
+    let many = |number: u32| PastRollout {
+        number: 1_000 + number,
+        started_millis: START_MILLIS + Millis::from(number) * 25_000,
+        ..some[number as usize % some.len()].clone()
+    };
+    let rollouts = (0..MANY).map(many).collect();
+    store.commit(&[Commit { lines: None, rollouts, ..commit("", (0, 0)) }]).unwrap();
+    let day = |number: Millis| Day {
+        from_millis: START_MILLIS + number * DAY_MILLIS,
+        name: String::new(),
+        rollouts: 0,
+        troubled: 0,
+    };
+    for (name, text) in [("all", ""), ("words", "app-7 shop v12")] {
+        let search = Search { text: text.to_owned(), ..Search::default() };
+        let began = Instant::now();
+        let found = reader.rollouts(&search, None, 50).unwrap().rollouts.len();
+        let days = reader.days(&search, (0..30).map(day).collect()).unwrap();
+        let counted: u32 = days.iter().map(|day| day.rollouts).sum();
+        let took = began.elapsed().as_secs_f64() * 1e3;
+        println!("  list {name:<5} {took:>7.1} ms for {found} of {MANY} rollouts, {counted} in the strip (limit 100)");
+    }
 }
 
 fn restart() {

@@ -1,40 +1,25 @@
-//! The page of rollouts that are kept: which there were when, how they ended, each a link to its pods.
+//! The page of rollouts that are kept: which there were when, how they ended, each a link to its pods. What is over does not move: no
+//! program runs in it.
 
 use leptos::prelude::*;
-use leptos_router::hooks::use_url;
 use timeline::words::safe;
 
-use crate::app::First;
-use crate::browser;
 use crate::components::banner::Banner;
 use crate::components::brand::Brand;
-use crate::components::title::PageTitle;
 use crate::history::{Day, HistoryPayload, OUTCOMES, PastRollout, Search, TIMES};
-use crate::payload::Payload;
 
-/// The page. Whoever comes to it without loading it gets it from the server.
+/// The page.
 #[component]
-pub fn HistoryPage() -> impl IntoView {
-    let first = First::take(|payload| match payload {
-        Payload::History(history) => Some(*history),
-        _ => None,
-    });
-    if first.is_none() {
-        let url = use_url();
-        Effect::new(move |_| url.with_untracked(browser::load));
-    }
-    first.map(|history| view! { <Shown history/> })
-}
-
-#[component]
-fn Shown(history: HistoryPayload) -> impl IntoView {
-    let (title, said) = (history.title(), history.said());
+pub fn HistoryPage(
+    /// What it shows.
+    history: HistoryPayload,
+) -> impl IntoView {
+    let said = history.said();
     let HistoryPayload { search, rollouts, after, days, kept, trouble } = history;
     let kept = if kept.is_empty() { String::new() } else { format!("History is kept {kept}. Times are in UTC.") };
-    let more = after.map(|after| view! { <a href=search.page(Some(&after)) rel="external">"Earlier rollouts"</a> });
+    let more = after.map(|after| view! { <a href=search.page(Some(&after))>"Earlier rollouts"</a> });
     let rows = rollouts.into_iter().map(|(began, rollout)| view! { <Row began rollout/> }).collect_view();
     view! {
-        <PageTitle text=Signal::stored(title)/>
         <header class="top">
             <Brand/>
             <span class="spread"></span>
@@ -72,7 +57,7 @@ fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
         let words = format!("{}: {} rollouts{troubled}", day.name, day.rollouts);
         let mark = (day.troubled > 0).then(|| view! { <i class="trouble"></i> });
         view! {
-            <li><a class=heat href=of_day.address() rel="external" title=words.clone() aria-label=words aria-current=is_chosen.then_some("true")>{mark}</a></li>
+            <li><a class=heat href=of_day.address() title=words.clone() aria-label=words aria-current=is_chosen.then_some("true")>{mark}</a></li>
         }
     };
     let name = |day: Option<&Day>| day.map(|day| day.name.clone()).unwrap_or_default();
@@ -90,7 +75,7 @@ fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
 fn Filter(search: Search) -> impl IntoView {
     let link = |words: &'static str, is_chosen: bool, to: Search| {
         let current = is_chosen.then_some("true");
-        view! { <a class="choice" href=to.address() rel="external" aria-current=current>{words}</a> }
+        view! { <a class="choice" href=to.address() aria-current=current>{words}</a> }
     };
     let timed = |when: &str| Search { when: when.to_owned(), from_millis: None, to_millis: None, ..search.clone() };
     let any_time = search.when.is_empty() && search.from_millis.is_none() && search.to_millis.is_none();
@@ -113,7 +98,8 @@ fn Filter(search: Search) -> impl IntoView {
     let place = [search.cluster.as_str(), search.namespace.as_str()].into_iter().filter(|part| !part.is_empty());
     let place = place.map(safe).collect::<Vec<_>>().join(" / ");
     let everywhere = Search { cluster: String::new(), namespace: String::new(), ..search.clone() };
-    let place = (!all).then(|| view! { <p>"Only "{place}" "<a class="choice" href=everywhere.address() rel="external">"Everywhere"</a></p> });
+    let place =
+        (!all).then(|| view! { <p>"Only "{place}" "<a class="choice" href=everywhere.address()>"Everywhere"</a></p> });
     view! {
         <form class="filter" method="get" role="search" action="/history">
             <input type="search" name="q" value=text placeholder="Name, namespace, image, cause" aria-label="Search" autocomplete="off"/>
@@ -146,8 +132,8 @@ fn Row(
         <li class=class data-testid="past">
             <p>
                 <time>{began}</time>" "
-                <a class="name" href=rollout.address() rel="external">{name}", "{revision}</a>" "
-                <a class="muted" href=place.address() rel="external">{where_words}</a>
+                <a class="name" href=rollout.address()>{name}", "{revision}</a>" "
+                <a class="muted" href=place.address()>{where_words}</a>
             </p>
             <p>{rollout.ended()}". "<span class="muted">{rollout.began()}{change}": "<span class="mono">{safe(&rollout.images)}</span>"; "{rollout.extremes()}"."</span></p>
             {cause}

@@ -2,6 +2,7 @@
 
 pub mod deployments;
 pub mod detail;
+#[cfg(feature = "ssr")]
 pub mod history;
 #[cfg(feature = "ssr")]
 pub mod missing;

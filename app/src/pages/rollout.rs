@@ -59,7 +59,7 @@ pub fn RolloutPage() -> impl IntoView {
         let (workload, revision, at) = asked.get();
         let payload = First::take(|payload| match payload {
             Payload::Deployment(payload) => Some(*payload),
-            Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) | Payload::History(_) => None,
+            Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
         });
         if payload.is_none() && (revision.is_some() || at.is_some()) {
             Effect::new(move |_| url.with_untracked(browser::load));

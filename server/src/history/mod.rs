@@ -24,6 +24,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -78,6 +79,19 @@ fn said(Options { folder, limits }: &Options) -> String {
     format!("in {} for {age}, at most {}", folder.display(), bytesize::ByteSize(limits.bytes).display().si())
 }
 
+/// What the writer counts; shown under `/metrics`.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Commits.
+    pub commits: AtomicU64,
+    /// Commits that failed, and stores that could not be opened.
+    pub failures: AtomicU64,
+    /// Bytes of lines that were written, compressed.
+    pub bytes: AtomicU64,
+    /// Times that steps were left out because nothing could be written for long.
+    pub missed: AtomicU64,
+}
+
 /// The way to what is kept. Copies are handles of the same.
 #[derive(Clone)]
 pub struct Archive {
@@ -85,6 +99,7 @@ pub struct Archive {
     keeping: watch::Receiver<Keeping>,
     reader: Arc<dyn Reader>,
     readers: Arc<Semaphore>,
+    counters: Arc<Counters>,
     options: Arc<Options>,
 }
 
@@ -103,9 +118,17 @@ impl Archive {
         let reader = Arc::new(sqlite::SqliteReader::new(&options.folder));
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
-        let writer = writer::Writer::new(Box::new(open), told);
+        let counters = Arc::new(Counters::default());
+        let writer = writer::Writer::new(Box::new(open), told, counters.clone());
         std::thread::spawn(move || writer.run(&inbox));
-        Self { to_writer, keeping, reader, readers: Arc::new(Semaphore::new(READERS)), options: Arc::new(options) }
+        Self {
+            to_writer,
+            keeping,
+            reader,
+            readers: Arc::new(Semaphore::new(READERS)),
+            counters,
+            options: Arc::new(options),
+        }
     }
 
     /// Where it is kept.
@@ -132,6 +155,12 @@ impl Archive {
         let _one = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
         let reader = self.reader.clone();
         tokio::task::spawn_blocking(move || read(&*reader)).await.map_err(|_| ended())?
+    }
+
+    /// What the writer counts.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// How writing gets on.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -11,10 +12,10 @@ use timeline::fact::Seen;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
-use super::Keeping;
 use super::batch;
 use super::journal::{Message, Missed, Told};
 use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored};
+use super::{Counters, Keeping};
 use crate::clock;
 use crate::recording::{self, LineType, ListDone};
 
@@ -36,6 +37,7 @@ pub(super) struct Writer {
     open: Open,
     store: Option<Box<dyn Store>>,
     keeping: watch::Sender<Keeping>,
+    counters: Arc<Counters>,
     waiting: BTreeMap<Arc<str>, Waiting>,
     /// Since when something waits.
     since: Option<Instant>,
@@ -87,9 +89,18 @@ impl Waiting {
 }
 
 impl Writer {
-    pub(super) fn new(open: Open, keeping: watch::Sender<Keeping>) -> Self {
+    pub(super) fn new(open: Open, keeping: watch::Sender<Keeping>, counters: Arc<Counters>) -> Self {
         let now = Instant::now();
-        Self { open, store: None, keeping, waiting: BTreeMap::new(), since: None, not_before: now, tidied: now }
+        Self {
+            open,
+            store: None,
+            keeping,
+            counters,
+            waiting: BTreeMap::new(),
+            since: None,
+            not_before: now,
+            tidied: now,
+        }
     }
 
     /// Runs until the program ends.
@@ -143,7 +154,10 @@ impl Writer {
         match told {
             Told::Event(event) => waiting.event(&event),
             Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
-            Told::Missed(missed) => waiting.missed(missed),
+            Told::Missed(missed) => {
+                self.counters.missed.fetch_add(1, Ordering::Relaxed);
+                waiting.missed(missed);
+            }
             Told::Rollouts(rollouts) => {
                 waiting.rollouts.extend(rollouts.into_iter().map(|rollout| ((rollout.uid, rollout.number), rollout)));
             }
@@ -197,6 +211,9 @@ impl Writer {
         let Some(store) = &mut self.store else { return };
         match store.commit(&commits) {
             Ok(()) => {
+                let bytes = commits.iter().filter_map(|commit| Some(commit.lines.as_ref()?.body.len() as u64)).sum();
+                self.counters.commits.fetch_add(1, Ordering::Relaxed);
+                self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
                 self.waiting.clear();
                 self.since = None;
                 self.keeping.send_if_modified(|keeping| {
@@ -215,6 +232,7 @@ impl Writer {
     /// Takes note that nothing can be written now.
     fn fail(&mut self, why: &StoreError) {
         self.not_before = Instant::now() + AGAIN;
+        self.counters.failures.fetch_add(1, Ordering::Relaxed);
         // A store that is damaged or in other hands is opened anew: it may be another one by then.
         if !matches!(why, StoreError::Failed(_)) {
             self.store = None;

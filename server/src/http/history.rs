@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use app::history::{Day, HistoryPayload, OUTCOMES, Search, TIMES};
-use app::payload::Payload;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -106,9 +105,10 @@ fn days(now_millis: Millis) -> Vec<Day> {
 }
 
 /// The page.
-pub(super) async fn page(rollcast: &Rollcast, parameters: &Parameters, request: Request) -> Response {
+pub(super) async fn page(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters, request: Request) -> Response {
+    let rollcast = &*rollcast;
     let now_millis = clock::now_millis();
-    let Asked { search, after } = match asked(parameters, now_millis) {
+    let Asked { search, after } = match asked(&parameters, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
             let instead = vec![("/history".to_owned(), "All rollouts that are kept".to_owned())];
@@ -136,7 +136,7 @@ pub(super) async fn page(rollcast: &Rollcast, parameters: &Parameters, request: 
             (HistoryPayload { search, trouble, ..HistoryPayload::default() }, StatusCode::SERVICE_UNAVAILABLE)
         }
     };
-    pages::render(rollcast, Payload::History(Box::new(payload)), status, request).await
+    pages::still(rollcast, status, request, move |build| app::shell::history(payload.clone(), build)).await
 }
 
 /// The same as JSON.

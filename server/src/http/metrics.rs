@@ -14,6 +14,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use timeline::wire::ConnectionState;
 
+use crate::history::{Archive, Keeping};
 use crate::hub::Handle;
 use crate::state::Rollcast;
 
@@ -71,8 +72,25 @@ impl Collector for Figures {
         alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
         let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
         let help = "Viewers that lagged and were given a fresh snapshot.";
-        alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)
+        alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
+        rollcast.archive.as_ref().map_or(Ok(()), |archive| history(&mut encoder, archive))
     }
+}
+
+/// How history is written.
+fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Result {
+    let counters = archive.counters();
+    for (name, help, count) in [
+        ("rollcast_history_commits", "Times that history was written.", &counters.commits),
+        ("rollcast_history_failures", "Times that history could not be written.", &counters.failures),
+        ("rollcast_history_written_bytes", "Bytes of observations written, compressed.", &counters.bytes),
+        ("rollcast_history_missed", "Times that steps were left out of history.", &counters.missed),
+    ] {
+        alone(encoder, name, help, &ConstCounter::new(count.load(Ordering::Relaxed)))?;
+    }
+    let is_failing = *archive.keeping().borrow() != Keeping::Written;
+    let help = "Whether history cannot be written at present.";
+    alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }
 
 /// A figure of each cluster.

@@ -39,6 +39,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     let pages = pages.iter().fold(Router::new(), |router, page| router.route(page.path(), get(pages::page)));
     pages
         .route("/deployments/{uid}", get(links::by_uid))
+        .route("/history", get(history::page))
         .route("/qr.svg", get(qr::code))
         .route("/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg", get(badge::badge))
         .route("/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg", get(preview::svg))

@@ -8,13 +8,13 @@ use app::zone;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use leptos::prelude::use_context;
+use leptos::prelude::{IntoView, use_context};
 use leptos_axum::ResponseOptions;
 use timeline::list::{self, By, Group, Sent, Window};
 use timeline::words::safe;
 
 use super::extract::{Malformed, Parameters, Segments, origin};
-use super::{details, guard, history, links};
+use super::{details, guard, links};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 
@@ -36,7 +36,6 @@ pub(super) async fn page(
     let (rollcast, parameters) = (&*rollcast, &parameters);
     match matched.as_str() {
         "/" => list(rollcast, parameters, asked("cluster"), asked("namespace"), request).await,
-        "/history" => history::page(rollcast, parameters, request).await,
         "/wall" => wall(rollcast, parameters, request).await,
         "/clusters/{cluster}" => list(rollcast, parameters, Some(part("cluster")), None, request).await,
         "/clusters/{cluster}/namespaces/{namespace}" => {
@@ -170,12 +169,25 @@ pub(super) async fn refuse(
     request: Request,
 ) -> Response {
     let path = safe(request.uri().path());
-    let build = rollcast.build;
-    let shell = move || {
-        guard_page();
+    still(rollcast, status, request, move |build| {
         app::shell::missing(path.clone(), why.clone(), instead.clone(), build)
+    })
+    .await
+}
+
+/// A page in which no program runs.
+pub(super) async fn still<V: IntoView + 'static>(
+    rollcast: &Rollcast,
+    status: StatusCode,
+    request: Request,
+    shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
+) -> Response {
+    let build = rollcast.build;
+    let guarded = move || {
+        guard_page();
+        shell(build)
     };
-    respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
+    respond(leptos_axum::render_app_async_with_context(|| {}, guarded)(request).await, status)
 }
 
 /// A page of the application, rendered from what it is about.

@@ -154,6 +154,21 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
 }
 
 #[tokio::test]
+async fn metrics_tell_how_history_is_written() {
+    let kept = kept();
+    let text = fetch(&kept.rollcast, "/metrics").await.text;
+    for line in [
+        "# TYPE rollcast_history_commits counter",
+        "rollcast_history_failures_total 0",
+        "rollcast_history_missed_total 0",
+        "rollcast_history_written_bytes_total 0",
+        "rollcast_history_failing 0",
+    ] {
+        assert!(text.lines().any(|told| told == line), "{line}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn the_page_tells_of_each_and_has_its_link() {
     let kept = kept();
     let page = fetch(&kept.rollcast, "/history?outcome=superseded").await;
