@@ -123,6 +123,12 @@ pub fn timeline(workload: &Workload) -> String {
     format!("/api/v1{}/timeline", whatever_bears_the_name(workload))
 }
 
+/// The recording of a rollout that is kept, in the read API.
+#[must_use]
+pub fn recording(workload: &Workload) -> String {
+    format!("/api/v1{}", below(workload, "recording"))
+}
+
 /// What stands in a segment of a path as it is, besides letters and digits.
 const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@').remove(b':');

@@ -75,6 +75,24 @@ impl PastRollout {
         }
     }
 
+    /// Cluster and namespace.
+    #[must_use]
+    pub fn place(&self) -> (&str, &str) {
+        (&self.cluster, &self.namespace)
+    }
+
+    /// It is not over yet.
+    #[must_use]
+    pub const fn is_going_on(&self) -> bool {
+        matches!(self.outcome, Outcome::Progressing | Outcome::DeadlineExceeded)
+    }
+
+    /// This rollout of its workload.
+    #[must_use]
+    pub fn by_itself(&self) -> Workload {
+        Workload { uid: Some(self.uid), rollout: Some(self.number), ..self.workload() }
+    }
+
     /// How it ended: "Complete after 12 s".
     #[must_use]
     pub fn ended(&self) -> String {

@@ -47,6 +47,8 @@ pub enum Command {
     Wait(Wait),
     /// Say whether a cluster answers and what may be read; exit code 2 if something is missing
     Check(Check),
+    /// Look through what is kept, make it smaller, hand on a rollout as a file
+    History(HistoryOf),
 }
 
 /// Which clusters.
@@ -323,6 +325,70 @@ pub struct Check {
     /// Namespace to check, repeatable; without it, all of them
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
+}
+
+/// `rollcast history`.
+#[derive(Debug, Args)]
+pub struct HistoryOf {
+    /// Folder of the history [default: rollcast in this platform's state folder, ~/.local/state on Linux]
+    #[arg(long, global = true, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub what: HistoryCommand,
+}
+
+/// What to do with what is kept.
+#[derive(Debug, Subcommand)]
+pub enum HistoryCommand {
+    /// Read everything, also while a Rollcast writes it; exit code 2 if something is damaged
+    Check,
+    /// Do at once what a Rollcast does in time: join, fold, let go of what is old or too much. None may be running
+    Compact {
+        /// Keep what was observed this long [default: 30d]
+        #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
+        keep_for: Option<Duration>,
+        /// Keep at most this much [default: 2GB]
+        #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
+        keep_bytes: Option<ByteSize>,
+    },
+    /// Write a rollout to standard output, as `rollcast record` writes it and `rollcast replay` plays it
+    Export {
+        /// The Deployment
+        #[arg(value_name = "deployment/NAME")]
+        deployment: Named,
+        /// Its revision; without it, its last rollout
+        #[arg(long, value_name = "N")]
+        revision: Option<u64>,
+        /// Its namespace, where several have one of that name
+        #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+        namespace: Option<String>,
+        /// Its cluster, where several have one
+        #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
+        cluster: Option<String>,
+    },
+}
+
+impl HistoryOf {
+    /// Where it is, and how much is kept of it.
+    ///
+    /// # Errors
+    /// When nothing says where, and this platform has no folder for that.
+    pub fn options(&self) -> Result<Options, NoFolder> {
+        let (keep_for, keep_bytes) = match &self.what {
+            HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
+            HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
+        };
+        let usual = Limits::default();
+        let age = keep_for.and_then(|age| i64::try_from(age.as_millis()).ok());
+        let limits = Limits {
+            age_millis: age.unwrap_or(usual.age_millis),
+            bytes: keep_bytes.map_or(usual.bytes, |size| size.as_u64()),
+            ..usual
+        };
+        let folder = self.data_dir.clone().or_else(options::usual_folder).ok_or(NoFolder)?;
+        Ok(Options { folder, limits })
+    }
 }
 
 /// `rollcast report`.

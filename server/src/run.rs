@@ -10,7 +10,9 @@ use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-use crate::cli::{Check, Cli, Clusters, Command, Demo, Record, Replay, Report, Serve};
+use crate::cli::{
+    Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve,
+};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::history::Archive;
@@ -39,6 +41,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Record(arguments) => record(arguments).await,
         Command::Report(arguments) => report(&arguments),
         Command::Check(arguments) => check(arguments).await,
+        Command::History(arguments) => history_of(arguments),
     }?;
     Ok(0)
 }
@@ -166,6 +169,19 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
         bad.extend(found.bad);
     }
     anyhow::ensure!(bad.is_empty(), "{}", bad.join("\nrollcast: "));
+    Ok(())
+}
+
+fn history_of(arguments: HistoryOf) -> anyhow::Result<()> {
+    let options = arguments.options()?;
+    match arguments.what {
+        HistoryCommand::Check => println!("{}", history::command::check(&options)?),
+        HistoryCommand::Compact { .. } => println!("{}", history::command::compact(&options)?),
+        HistoryCommand::Export { deployment, revision, namespace, cluster } => {
+            let wanted = history::command::Wanted { name: deployment.0, namespace, cluster, revision };
+            history::command::export(&options, &wanted, &mut std::io::stdout().lock())?;
+        }
+    }
     Ok(())
 }
 

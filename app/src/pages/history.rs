@@ -4,6 +4,7 @@
 use leptos::prelude::*;
 use timeline::words::safe;
 
+use crate::address;
 use crate::components::banner::Banner;
 use crate::components::brand::Brand;
 use crate::history::{Day, HistoryPayload, OUTCOMES, PastRollout, Search, TIMES};
@@ -127,13 +128,14 @@ fn Row(
     let place = Search { cluster: rollout.cluster.clone(), namespace: rollout.namespace.clone(), ..Search::default() };
     let where_words = format!("{} / {}", safe(&rollout.cluster), safe(&rollout.namespace));
     let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
+    let file = (!rollout.is_going_on()).then(|| view! { " "<a class="muted" href=address::recording(&rollout.by_itself()) download="">"Recording"</a> });
     let cause = (!rollout.cause.is_empty()).then(|| view! { <p class="why">{rollout.cause.clone()}</p> });
     view! {
         <li class=class data-testid="past">
             <p>
                 <time>{began}</time>" "
                 <a class="name" href=rollout.address()>{name}", "{revision}</a>" "
-                <a class="muted" href=place.address()>{where_words}</a>
+                <a class="muted" href=place.address()>{where_words}</a>{file}
             </p>
             <p>{rollout.ended()}". "<span class="muted">{rollout.began()}{change}": "<span class="mono">{safe(&rollout.images)}</span>"; "{rollout.extremes()}"."</span></p>
             {cause}

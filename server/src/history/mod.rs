@@ -11,6 +11,7 @@
 //! hub's timeline as it stood, so that a restart need not play a day again; only the version that made it reads it.
 
 pub mod batch;
+pub mod command;
 mod fold;
 pub mod index;
 pub mod journal;

@@ -19,6 +19,8 @@ use crate::state::Rollcast;
 pub const DEPLOYMENTS: &str = "/api/v1/deployments";
 /// The timeline document of one.
 pub const TIMELINE: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/timeline";
+/// The recording of a rollout that is kept.
+pub const RECORDING: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/recording";
 /// Rollouts that are kept.
 pub const ROLLOUTS: &str = "/api/v1/rollouts";
 /// The description of this API.
@@ -70,6 +72,34 @@ pub(super) async fn timeline(
         Ok(None) => error(StatusCode::NOT_FOUND, missing),
         Err(ended) => error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
     }
+}
+
+pub(super) async fn recording(
+    State(rollcast): State<Arc<Rollcast>>,
+    NamedWorkload(workload): NamedWorkload,
+) -> Response {
+    let (Some(archive), Some(uid), Some(number)) = (&rollcast.archive, workload.uid, workload.rollout) else {
+        return error(StatusCode::NOT_FOUND, "Name a rollout that is kept, with uid= and rollout=.".to_owned());
+    };
+    let cluster = workload.cluster.clone();
+    match archive.read(move |reader| reader.cut(&cluster, uid, number)).await {
+        Ok(Some(cut)) => {
+            let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);
+            let headers = [
+                (header::CONTENT_TYPE, "application/jsonl".to_owned()),
+                (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&name))),
+            ];
+            (headers, cut.text).into_response()
+        }
+        Ok(None) => error(StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned()),
+        Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")),
+    }
+}
+
+/// A name that every file system and every header takes.
+fn file_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
 pub(super) fn error(status: StatusCode, sentence: String) -> Response {

@@ -47,6 +47,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route(api::DEPLOYMENTS, get(api::deployments))
         .route(api::TIMELINE, get(api::timeline))
         .route(api::ROLLOUTS, get(history::json))
+        .route(api::RECORDING, get(api::recording))
         .route(api::DESCRIPTION, get(api::description))
         .route("/api/v1/stream", get(stream::upgrade))
         .route("/healthz", get(health::healthz))

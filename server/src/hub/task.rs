@@ -194,6 +194,8 @@ impl Hub {
 
     fn observe(&mut self, at_millis: Millis, fact: Fact) {
         self.counters.facts.fetch_add(1, Ordering::Relaxed);
+        // A clock may be set back, also between two runs of which the second goes on from the first.
+        let at_millis = self.observed.map_or(at_millis, |(_, last)| at_millis.max(last));
         self.note_time(at_millis);
         let changes = self.timeline.apply(at_millis, fact);
         self.take(at_millis, changes);

@@ -38,7 +38,7 @@ async fn every_answer_is_as_described() {
     let (_, description) = get(&rollcast, api::DESCRIPTION).await;
     assert_eq!(description["openapi"], "3.1.0");
     let described: Vec<&String> = description["paths"].as_object().unwrap().keys().collect();
-    let mut served = [api::DEPLOYMENTS, api::ROLLOUTS, api::TIMELINE, api::DESCRIPTION];
+    let mut served = [api::DEPLOYMENTS, api::ROLLOUTS, api::RECORDING, api::TIMELINE, api::DESCRIPTION];
     served.sort_unstable();
     assert_eq!(described, served);
 

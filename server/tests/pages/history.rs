@@ -16,7 +16,7 @@ use server::recording::Recording;
 use server::state::Rollcast;
 use server::viewers::Viewers;
 use timeline::view::Now;
-use timeline::{Millis, Timeline, Workload};
+use timeline::{Millis, Timeline};
 
 use crate::api::assert_described;
 use crate::common;
@@ -192,7 +192,7 @@ async fn every_rollout_is_made_again_as_it_was() {
     let mut pods = 0;
     for rollout in &kept.rollouts {
         let (_, whole) = kept.whole.iter().find(|(name, _)| *name == rollout.cluster).unwrap();
-        let workload = Workload { uid: Some(rollout.uid), rollout: Some(rollout.number), ..rollout.workload() };
+        let workload = rollout.by_itself();
         let hub = kept.rollcast.hub(&workload).await.unwrap();
         let (made, end_millis) = hub.read(|reader| (reader.timeline.model().clone(), reader.now_millis)).await.unwrap();
         for pod in made.pods_of_deployment(rollout.uid) {
@@ -215,6 +215,11 @@ async fn every_rollout_is_made_again_as_it_was() {
         let known = made.deployments.get(&rollout.uid).unwrap();
         let again = known.rollouts.iter().rfind(|again| again.revision == rollout.revision).unwrap();
         assert_eq!(again.completed_millis, rollout.ended_millis.filter(|_| again.completed_millis.is_some()));
+        // What is handed on as a file is played as it was.
+        let recording = fetch(&kept.rollcast, &app::address::recording(&workload)).await;
+        assert_eq!(recording.status, StatusCode::OK, "{}", recording.text);
+        let recording = Recording::read(&recording.text);
+        assert!(recording.bad_lines.is_empty() && recording.play().model().pods.len() == made.pods.len());
         let page = fetch(&kept.rollcast, &app::address::workload(&workload)).await;
         assert_eq!(page.status, StatusCode::OK, "{}: {}", rollout.cluster, page.text);
         assert!(page.text.contains("It is made again from what was kept of it."));
@@ -244,6 +249,8 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
         assert_eq!((answer.status, answer.location.as_str()), (StatusCode::TEMPORARY_REDIRECT, to.as_str()), "{link}");
         assert_eq!(fetch(&rollcast, &to).await.status, StatusCode::OK, "{to}");
     }
+    let unnamed = format!("/api/v1{page}/recording");
+    assert_eq!(fetch(&rollcast, &unnamed).await.status, StatusCode::NOT_FOUND);
     for lost in [format!("{page}?uid={}&rollout=99", rollout.uid), format!("{page}?uid={}&revision=99", rollout.uid)] {
         assert_eq!(fetch(&rollcast, &lost).await.status, StatusCode::NOT_FOUND, "{lost}");
     }

@@ -83,6 +83,49 @@ impl SqliteReader {
     }
 }
 
+/// What is kept, looked through.
+#[derive(Debug, Default)]
+pub struct Examined {
+    /// Clusters.
+    pub clusters: u32,
+    /// Rollouts in the index.
+    pub rollouts: u32,
+    /// Lines, those of keyframes left out.
+    pub lines: u32,
+    /// What cannot be read, in words.
+    pub damaged: Vec<String>,
+}
+
+impl SqliteReader {
+    /// Looks through everything.
+    ///
+    /// # Errors
+    /// When the file cannot be read at all.
+    pub fn examine(&self) -> Result<Examined, StoreError> {
+        self.read(|connection| {
+            let count = |table: &str| connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0));
+            let (clusters, rollouts) = (count("clusters")?, count("rollouts")?);
+            let mut found = Examined { clusters, rollouts, ..Examined::default() };
+            let mut checks = connection.prepare("PRAGMA integrity_check(10)")?;
+            for told in checks.query_map([], |row| row.get::<_, String>(0))? {
+                found.damaged.extend(Some(told?).filter(|told| told != "ok"));
+            }
+            let rows = "SELECT seq, is_keyframe, from_millis, to_millis, format, body, name FROM batches b
+                 JOIN clusters c ON c.id = b.cluster ORDER BY b.cluster, seq";
+            let mut rows = connection.prepare(rows)?;
+            for batch in rows.query_map([], |row| Ok((read_batch(row)?, row.get::<_, String>(6)?)))? {
+                let (batch, cluster) = batch?;
+                match batch.text() {
+                    Ok(text) if !batch.is_keyframe => found.lines += text.lines().count() as u32,
+                    Ok(_) => {}
+                    Err(why) => found.damaged.push(format!("batch {} of {cluster}: {why}", batch.seq)),
+                }
+            }
+            Ok(found)
+        })
+    }
+}
+
 impl Reader for SqliteReader {
     fn rollouts(&self, search: &Search, after: Option<Place>, most: u32) -> Result<Found, StoreError> {
         let after = after.unwrap_or(Place { started_millis: Millis::MAX, id: i64::MAX });

@@ -1,0 +1,112 @@
+//! `rollcast history`: what operators do with what is kept.
+
+use std::io::Write;
+
+use app::history::{PastRollout, Search};
+use timeline::words::count;
+
+use super::options::Options;
+use super::sqlite::{FILE, Sqlite, SqliteReader};
+use super::store::{Reader, Store, StoreError};
+use crate::clock;
+
+/// Rollouts that are looked through for the one that is meant.
+const MOST: u32 = 10_000;
+
+/// What cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// There is nothing.
+    #[error("no history is kept in {0}")]
+    None(String),
+    /// Something is damaged.
+    #[error("{0}")]
+    Damaged(String),
+    /// It cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no such rollout.
+    #[error("no such rollout is kept. Kept are: {0}")]
+    Unknown(String),
+    /// It cannot be printed.
+    #[error(transparent)]
+    Print(#[from] std::io::Error),
+}
+
+fn reader(options: &Options) -> Result<SqliteReader, HistoryError> {
+    match options.folder.join(FILE).exists() {
+        true => Ok(SqliteReader::new(&options.folder)),
+        false => Err(HistoryError::None(options.folder.display().to_string())),
+    }
+}
+
+/// Reads everything that is kept, and says what there is; also while a Rollcast writes it.
+///
+/// # Errors
+/// When something is damaged or cannot be read.
+pub fn check(options: &Options) -> Result<String, HistoryError> {
+    let found = reader(options)?.examine()?;
+    if !found.damaged.is_empty() {
+        return Err(HistoryError::Damaged(found.damaged.join("\nrollcast: ")));
+    }
+    let (clusters, rollouts) = (count(found.clusters, "cluster"), count(found.rollouts, "rollout"));
+    Ok(format!("{clusters}, {rollouts}, {}: all of it can be read", count(found.lines, "observation")))
+}
+
+/// Joins, folds and lets go of what it would in time, all at once.
+///
+/// # Errors
+/// When a Rollcast writes it, or something cannot be read or written.
+pub fn compact(options: &Options) -> Result<String, HistoryError> {
+    reader(options)?;
+    let mut store = Sqlite::open(&options.folder, options.limits)?;
+    let before = store.bytes()?;
+    while store.tidy(clock::now_millis())? {}
+    let size = |bytes: u64| bytesize::ByteSize(bytes).display().si().to_string();
+    Ok(format!("{} before, {} now", size(before), size(store.bytes()?)))
+}
+
+/// Which rollout is to be exported.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Of this Deployment.
+    pub name: String,
+    /// In this namespace, where several have one of that name.
+    pub namespace: Option<String>,
+    /// In this cluster, where several have one.
+    pub cluster: Option<String>,
+    /// Its revision; the last rollout without it.
+    pub revision: Option<u64>,
+}
+
+/// Writes a rollout as a recording.
+///
+/// # Errors
+/// When it is not kept, or cannot be read or written.
+pub fn export(options: &Options, wanted: &Wanted, out: &mut impl Write) -> Result<(), HistoryError> {
+    let reader = reader(options)?;
+    let search = Search {
+        text: wanted.name.clone(),
+        cluster: wanted.cluster.clone().unwrap_or_default(),
+        namespace: wanted.namespace.clone().unwrap_or_default(),
+        ..Search::default()
+    };
+    let found = reader.rollouts(&search, None, MOST)?.rollouts;
+    let of_name: Vec<PastRollout> = found.into_iter().filter(|rollout| rollout.name == wanted.name).collect();
+    let is_meant = |rollout: &&PastRollout| wanted.revision.is_none_or(|revision| rollout.revision == revision);
+    let unknown = || {
+        let known = of_name.iter().take(10).map(|rollout| {
+            format!("{}/{} revision {} in {}", rollout.namespace, rollout.name, rollout.revision, rollout.cluster)
+        });
+        let known: Vec<String> = known.collect();
+        HistoryError::Unknown(if known.is_empty() { "none of that name".to_owned() } else { known.join(", ") })
+    };
+    let meant = of_name.iter().find(is_meant).ok_or_else(unknown)?;
+    let is_another = |other: &PastRollout| other.uid != meant.uid && is_meant(&other) && other.place() != meant.place();
+    if of_name.iter().any(is_another) {
+        return Err(unknown());
+    }
+    let cut = reader.cut(&meant.cluster, meant.uid, meant.number)?.ok_or_else(unknown)?;
+    out.write_all(cut.text.as_bytes())?;
+    Ok(())
+}
