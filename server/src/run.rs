@@ -10,9 +10,7 @@ use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-use crate::cli::{
-    Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve,
-};
+use crate::cli::{Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::history::Archive;

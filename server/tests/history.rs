@@ -18,15 +18,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::value::RawValue;
 use server::history::batch::{Batch, FORMAT, pack};
+use server::history::command::{self, Wanted};
 use server::history::options::{Limits, Options};
 use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored};
-use server::history::{Archive, Keeping};
+use server::history::{Archive, Keeping, index};
 use server::recording::{LineType, RecordedLine, Recording};
 use server::source::SourceEvent;
 use server::translate::Object;
 use timeline::fact::{Kind, Seen};
+use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline};
 
 /// Lines per batch, before any are joined.
@@ -191,6 +193,46 @@ fn what_is_too_old_goes_up_to_the_last_keyframe_before() {
     assert!(count(&mut store) < before / 2, "{before}");
     let (whole, _) = play(&batches);
     assert_eq!(existing(resumed(&mut store, None, 0).timeline.model()), existing(whole.model()));
+}
+
+#[test]
+fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { folder: folder.path().to_owned(), limits: SMALL };
+    assert_eq!(
+        command::check(&options).unwrap_err().to_string(),
+        format!("no history is kept in {}", folder.path().display())
+    );
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let (batches, timeline) = (batches(&text), Recording::read(&text).play());
+    let deployment = timeline.model().deployments.values().next().unwrap();
+    let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
+    let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+    batches.iter().for_each(|(from, to, text)| store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap());
+    let rollouts = index::rollouts("c", timeline.model(), deployment.uid, now);
+    store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+    let lines = text.lines().count();
+    assert_eq!(
+        command::check(&options).unwrap(),
+        format!("1 cluster, 3 rollouts, {lines} observations: all of it can be read")
+    );
+    assert!(command::compact(&options).unwrap_err().to_string().starts_with("another Rollcast keeps its history in"));
+    drop(store);
+    assert!(command::compact(&options).unwrap().contains(" before, "));
+    let wanted = |name: &str, revision| Wanted { name: name.into(), namespace: None, cluster: None, revision };
+    let mut out = Vec::new();
+    command::export(&options, &wanted(&deployment.name, Some(2)), &mut out).unwrap();
+    let again = Recording::read(&String::from_utf8(out).unwrap()).play();
+    let rollout = again.model().deployments.values().next().unwrap().rollouts.last().unwrap().clone();
+    assert_eq!((rollout.revision, rollout.completed_millis), (2, deployment.rollouts[1].completed_millis));
+    let why = command::export(&options, &wanted("other", None), &mut Vec::new()).unwrap_err().to_string();
+    assert_eq!(why, "no such rollout is kept. Kept are: none of that name");
+    let why = command::export(&options, &wanted(&deployment.name, Some(9)), &mut Vec::new()).unwrap_err().to_string();
+    assert!(why.contains("revision 3 in c, "), "{why}");
+    let damaging = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
+    damaging.execute("UPDATE batches SET body = x'0102' WHERE id = (SELECT min(id) FROM batches)", []).unwrap();
+    let why = command::check(&options).unwrap_err().to_string();
+    assert!(why.starts_with("batch ") && why.contains(" of c: it is damaged: "), "{why}");
 }
 
 fn one() -> Commit {

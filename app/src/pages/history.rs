@@ -128,7 +128,9 @@ fn Row(
     let place = Search { cluster: rollout.cluster.clone(), namespace: rollout.namespace.clone(), ..Search::default() };
     let where_words = format!("{} / {}", safe(&rollout.cluster), safe(&rollout.namespace));
     let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
-    let file = (!rollout.is_going_on()).then(|| view! { " "<a class="muted" href=address::recording(&rollout.by_itself()) download="">"Recording"</a> });
+    let file = (!rollout.is_going_on()).then(
+        || view! { " "<a class="muted" href=address::recording(&rollout.by_itself()) download="">"Recording"</a> },
+    );
     let cause = (!rollout.cause.is_empty()).then(|| view! { <p class="why">{rollout.cause.clone()}</p> });
     view! {
         <li class=class data-testid="past">

@@ -70,9 +70,8 @@ fn in_address(place: Place) -> String {
 fn span(when: &str, now_millis: Millis) -> Option<(Millis, Millis)> {
     let now = utc(now_millis)?;
     let today = now.start_of_day().ok()?;
-    let at = |days: i64, hours: i64| {
-        today.checked_add(days.days().hours(hours)).ok().map(|at| at.timestamp().as_millisecond())
-    };
+    let day = |days: i64| today.checked_add(days.days()).ok();
+    let at = |days: i64, hours: i64| Some(day(days)?.checked_add(hours.hours()).ok()?.timestamp().as_millisecond());
     let (from, to) = match when {
         "today" => (at(0, 0)?, at(1, 0)?),
         "last-night" => (at(-1, 18)?, at(0, 8)?),

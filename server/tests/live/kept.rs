@@ -80,6 +80,46 @@ async fn after_a_restart_everything_is_as_it_was_and_the_time_between_is_a_gap()
     assert_eq!(words, Some(EndReason::Unknown), "nobody looked when it went");
 }
 
+/// The last run ended an hour ahead of this one's clock: nothing goes back in time, and what happens is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
+    use server::history::store::Store;
+
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    first_run(&api, folder.path()).await;
+    let ahead_millis = server::clock::now_millis() + 3_600_000;
+    let mut store = server::history::sqlite::Sqlite::open(folder.path(), Limits::default()).unwrap();
+    let line =
+        format!("{{\"observedAtMillis\":{ahead_millis},\"kind\":\"Pod\",\"type\":\"BOOKMARK\",\"object\":{{}}}}\n");
+    let lines = server::history::store::Lines {
+        from_millis: ahead_millis,
+        to_millis: ahead_millis,
+        body: server::history::batch::pack(&line).unwrap(),
+    };
+    let commit = server::history::store::Commit {
+        cluster: "fake".into(),
+        scope: "".into(),
+        lines: Some(lines),
+        heard_millis: ahead_millis,
+        checkpoint: None,
+        rollouts: Vec::new(),
+    };
+    store.commit(&[commit]).unwrap();
+    drop(store);
+    let archive = archive(folder.path());
+    let watched = Watched::kept(&api, &archive);
+    live(&watched).await;
+    api.put(pod(13, 2, "web-d"));
+    api.delete(&pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-d"]).await;
+    let after = model(&watched).await;
+    for pod in after.pods.values() {
+        assert!(pod.states.is_sorted_by_key(|(_, at)| *at), "{}: {:?}", pod.name, pod.states);
+    }
+    let told = story(&after);
+    assert!(told.iter().all(|entry| entry.at_millis <= ahead_millis), "{told:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_moment_before_the_restart_is_told_as_it_was() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());

@@ -103,7 +103,8 @@ impl SqliteReader {
     /// When the file cannot be read at all.
     pub fn examine(&self) -> Result<Examined, StoreError> {
         self.read(|connection| {
-            let count = |table: &str| connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0));
+            let count =
+                |table: &str| connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0));
             let (clusters, rollouts) = (count("clusters")?, count("rollouts")?);
             let mut found = Examined { clusters, rollouts, ..Examined::default() };
             let mut checks = connection.prepare("PRAGMA integrity_check(10)")?;
