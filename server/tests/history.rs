@@ -261,6 +261,17 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     assert!(why(&folder.path().join("plain").join("below")).starts_with("cannot make "));
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_nobody_elses_business() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("state").join("rollcast");
+    drop(Sqlite::open(&below, SMALL).unwrap());
+    assert_eq!(fs::metadata(&below).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
 #[test]
 fn one_at_a_time_writes() {
     let folder = tempfile::tempdir().unwrap();

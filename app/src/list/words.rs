@@ -87,6 +87,9 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     (words, !is_whole)
 }
 
+/// Said once, as all clusters are written to one place.
+const UNWRITTEN: &str = "History is not written since";
+
 /// What is wrong with clusters.
 #[must_use]
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
@@ -105,6 +108,12 @@ fn troubled(overall: &Overall, stamp: impl Fn(Millis) -> String, said: impl Fn(&
             if let Some(at) = retry_at_millis {
                 words.push_str(&format!(" Next try at {}.", stamp(*at)));
             }
+        }
+        if words.find(UNWRITTEN).is_none()
+            && let Some(unwritten) = &cluster.connection.unwritten
+        {
+            let (since, why) = (stamp(unwritten.since_millis), safe(unwritten.why.trim_end_matches('.')));
+            words.push_str(&format!(" {UNWRITTEN} {since}: {why}."));
         }
         let forbidden = forbidden(&cluster.connection);
         if !forbidden.is_empty() {
@@ -125,6 +134,7 @@ mod tests {
     use super::*;
     use crate::list::made::cluster;
     use timeline::list::{Common, Head};
+    use timeline::wire::Unwritten;
     use timeline::words::clock;
 
     fn stale(retry_at_millis: Option<Millis>) -> ConnectionState {
@@ -145,6 +155,10 @@ mod tests {
         );
         assert!(!told(&overall(0, one)).contains("last known"), "nothing is known");
         assert_eq!(told(&overall(2, vec![cluster("well", ConnectionState::Live)])), "");
+        let mut full = cluster("well", ConnectionState::Live);
+        full.connection.unwritten = Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() });
+        let said = told(&overall(2, vec![full.clone(), full]));
+        assert_eq!(said, "History is not written since 00:00:01 UTC: there is no room left.");
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now) -> Vec<PastRol
             outcome,
             cause: Some(()).filter(|()| is_stuck).and_then(|()| cause()).unwrap_or_default(),
             images: images(&rollout.images),
-            replicas: deployment.now.spec.replicas,
+            // What is asked for now is not what was asked for then.
+            replicas: rollout.available_of.filter(|_| index < last).unwrap_or(deployment.now.spec.replicas),
             available_millis: rollout.available_millis,
             peak_pods: rollout.peak_pods,
             min_available: rollout.min_available,

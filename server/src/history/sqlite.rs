@@ -315,7 +315,11 @@ fn whole(bytes: u64) -> i64 {
 }
 
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(folder).map_err(|error| StoreError::Failed(format!("cannot make {}: {error}", folder.display())))
+    let mut make = fs::DirBuilder::new();
+    make.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700); // what clusters hold is nobody else's business
+    make.create(folder).map_err(|error| StoreError::Failed(format!("cannot make {}: {error}", folder.display())))
 }
 
 fn lock(folder: &Path) -> Result<File, StoreError> {

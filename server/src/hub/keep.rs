@@ -80,7 +80,11 @@ impl Hub {
             keeper.journal.heard(now_millis, self.timeline.model());
         }
         if keeper.keeping.has_changed().unwrap_or(false) {
+            let is_well = *keeper.keeping.borrow() == Keeping::Written;
             self.tell_connection();
+            if is_well {
+                self.begin_anew();
+            }
         }
         self.index();
     }
@@ -94,6 +98,16 @@ impl Hub {
         if keeper.journal.rollouts(rollouts) {
             keeper.unindexed.clear();
         }
+    }
+
+    /// What is written now may be another store, which knows nothing of what was before.
+    fn begin_anew(&mut self) {
+        let all: Vec<Uid> = self.timeline.model().deployments.keys().copied().collect();
+        if let Some(keeper) = &mut self.keeper {
+            keeper.checkpoint_seq = 0;
+            keeper.unindexed.extend(all);
+        }
+        self.checkpoint();
     }
 
     /// Puts the timeline away, if anything changed since the last time.

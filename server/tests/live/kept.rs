@@ -1,9 +1,13 @@
 //! What is kept lasts: a Rollcast that is started anew goes on where the last one was.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use server::history::options::{Limits, Options};
+use server::history::sqlite::Sqlite;
+use server::history::store::{Commit, Store, StoreError, Stored};
 use server::history::{Archive, Keeping};
 use timeline::model::EndReason;
 use timeline::story::Entry;
@@ -83,12 +87,10 @@ async fn after_a_restart_everything_is_as_it_was_and_the_time_between_is_a_gap()
 /// The last run ended an hour ahead of this one's clock: nothing goes back in time, and what happens is told.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
-    use server::history::store::Store;
-
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     first_run(&api, folder.path()).await;
     let ahead_millis = server::clock::now_millis() + 3_600_000;
-    let mut store = server::history::sqlite::Sqlite::open(folder.path(), Limits::default()).unwrap();
+    let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let line =
         format!("{{\"observedAtMillis\":{ahead_millis},\"kind\":\"Pod\",\"type\":\"BOOKMARK\",\"object\":{{}}}}\n");
     let lines = server::history::store::Lines {
@@ -96,7 +98,7 @@ async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
         to_millis: ahead_millis,
         body: server::history::batch::pack(&line).unwrap(),
     };
-    let commit = server::history::store::Commit {
+    let commit = Commit {
         cluster: "fake".into(),
         scope: "".into(),
         lines: Some(lines),
@@ -183,6 +185,58 @@ async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     // Once the first is gone, the second takes over.
     first.close().await;
     until_connection(&other.hub, "written", |connection| connection.unwritten.is_none()).await;
+}
+
+/// A store that is found damaged when it is told to.
+struct Fragile {
+    store: Sqlite,
+    is_damaged: Arc<AtomicBool>,
+}
+
+impl Store for Fragile {
+    fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+        if self.is_damaged.swap(false, Ordering::Relaxed) {
+            return Err(StoreError::Damaged { place: "here".into(), why: "a page is torn".into() });
+        }
+        self.store.commit(commits)
+    }
+
+    fn resume(&mut self, cluster: &str, by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
+        self.store.resume(cluster, by, since)
+    }
+
+    fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
+        self.store.tidy(now_millis)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_known_is_known_after_the_file_was_damaged_and_another_one_begun() {
+    let (api, folder, is_damaged) = (shop().await, tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
+    let before = {
+        let (place, of_store, mut number) = (folder.path().to_owned(), is_damaged.clone(), 0);
+        let options = Options { folder: place.clone(), limits: Limits::default() };
+        let archive = Archive::with(options, move || {
+            number += 1;
+            let store = Sqlite::open(&place.join(number.to_string()), Limits::default())?;
+            Ok(Box::new(Fragile { store, is_damaged: of_store.clone() }) as Box<dyn Store>)
+        });
+        let watched = Watched::kept(&api, &archive);
+        watched.until_pods(&["web-a", "web-b"]).await;
+        live(&watched).await;
+        until("the first file", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
+        is_damaged.store(true, Ordering::Relaxed);
+        until_connection(&watched.hub, "damaged", |connection| connection.unwritten.is_some()).await;
+        until_connection(&watched.hub, "written again", |connection| connection.unwritten.is_none()).await;
+        api.put(pod(12, 2, "web-c"));
+        watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+        let before = model(&watched).await;
+        archive.close().await; // without a checkpoint
+        before
+    };
+    let archive = archive(&folder.path().join("2"));
+    let resumed = archive.resume("fake", &[], 86_400_000).await.unwrap();
+    assert!(*resumed.timeline.model() == before, "{:?}", resumed.timeline.model());
 }
 
 /// Kills the program at moments that a seed names, and looks what is there: everything that is older than a second and nothing else.
