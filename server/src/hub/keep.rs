@@ -56,6 +56,7 @@ impl Hub {
             self.observed = resumed.observed;
             let last = resumed.observed.map_or(resumed.heard_millis, |(_, last)| last.max(resumed.heard_millis));
             keeper.heard_millis = Some(last);
+            self.not_before_millis = last;
             self.outdated = self.timeline.model().deployments.keys().copied().collect();
             tracing::info!("{} goes on from what was kept of it", self.name);
         }

@@ -51,6 +51,8 @@ pub(super) struct Hub {
     pub(super) clock: Clock,
     looking_since_millis: Millis,
     pub(super) observed: Option<(Millis, Millis)>,
+    /// What was kept ends there: nothing is told to have come before.
+    pub(super) not_before_millis: Millis,
     watches: Watches,
     replay: Option<ConnectionState>,
     topics: BTreeMap<Workload, Topic>,
@@ -81,6 +83,7 @@ impl Hub {
             clock: Clock::Real,
             looking_since_millis: clock::now_millis(),
             observed: None,
+            not_before_millis: Millis::MIN,
             watches: Watches::default(),
             replay: None,
             topics: BTreeMap::new(),
@@ -194,8 +197,8 @@ impl Hub {
 
     fn observe(&mut self, at_millis: Millis, fact: Fact) {
         self.counters.facts.fetch_add(1, Ordering::Relaxed);
-        // A clock may be set back, also between two runs of which the second goes on from the first.
-        let at_millis = self.observed.map_or(at_millis, |(_, last)| at_millis.max(last));
+        // Clocks may be set back between two runs of which the second goes on from the first.
+        let at_millis = at_millis.max(self.not_before_millis);
         self.note_time(at_millis);
         let changes = self.timeline.apply(at_millis, fact);
         self.take(at_millis, changes);
