@@ -1,5 +1,6 @@
 //! How a connection to a cluster is told, in words.
 
+use timeline::Millis;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
 use timeline::words::safe;
 
@@ -28,12 +29,12 @@ pub fn forbidden(connection: &Connection) -> String {
     connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
 }
 
-/// That what is observed is not written down at present; empty while it is.
+/// That what is observed is not written down at present; `None` while it is.
 #[must_use]
-pub fn unwritten(connection: &Connection, zone: Zone) -> String {
-    let Some(unwritten) = &connection.unwritten else { return String::new() };
+pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) -> Option<String> {
+    let unwritten = connection.unwritten.as_ref()?;
     let why = safe(unwritten.why.trim_end_matches('.'));
-    format!("History is not written since {}: {why}. What happens is still shown.", zone.stamp(unwritten.since_millis))
+    Some(format!("History is not written since {}: {why}.", stamp(unwritten.since_millis)))
 }
 
 fn may_not(missing: &Forbidden) -> String {

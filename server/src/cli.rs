@@ -115,13 +115,7 @@ impl History {
             return Ok(None);
         }
         let folder = self.data_dir.clone().or_else(|| file.data_dir.clone()).or_else(options::usual_folder);
-        let usual = Limits::default();
-        let age = self.keep_for.or(file.keep_for).and_then(|age| i64::try_from(age.as_millis()).ok());
-        let limits = Limits {
-            age_millis: age.unwrap_or(usual.age_millis),
-            bytes: self.keep_bytes.or(file.keep_bytes).map_or(usual.bytes, |size| size.as_u64()),
-            ..usual
-        };
+        let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
         Ok(Some(Options { folder: folder.ok_or(NoFolder)?, limits }))
     }
 }
@@ -379,13 +373,7 @@ impl HistoryOf {
             HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
             HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
         };
-        let usual = Limits::default();
-        let age = keep_for.and_then(|age| i64::try_from(age.as_millis()).ok());
-        let limits = Limits {
-            age_millis: age.unwrap_or(usual.age_millis),
-            bytes: keep_bytes.map_or(usual.bytes, |size| size.as_u64()),
-            ..usual
-        };
+        let limits = Limits::of(keep_for, keep_bytes);
         let folder = self.data_dir.clone().or_else(options::usual_folder).ok_or(NoFolder)?;
         Ok(Options { folder, limits })
     }

@@ -16,13 +16,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use app::history::{PastRollout, Search};
 use serde_json::value::RawValue;
 use server::history::batch::{Batch, FORMAT, pack};
 use server::history::command::{self, Wanted};
 use server::history::options::{Limits, Options};
 use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
-use server::history::sqlite::{FILE, Sqlite};
-use server::history::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored};
+use server::history::sqlite::{FILE, Sqlite, SqliteReader};
+use server::history::store::{Checkpoint, Commit, Lines, Reader, Store, StoreError, Stored};
 use server::history::{Archive, Keeping, index};
 use server::recording::{LineType, RecordedLine, Recording};
 use server::source::SourceEvent;
@@ -58,6 +59,12 @@ fn batches(text: &str) -> Vec<(Millis, Millis, String)> {
         Some((lines.first()?.0, lines.last()?.0, text))
     };
     batches.into_iter().filter_map(whole).collect()
+}
+
+/// The longest recording.
+fn longest() -> Vec<(Millis, Millis, String)> {
+    let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
+    batches(&text)
 }
 
 fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>) -> Commit {
@@ -160,8 +167,7 @@ fn what_is_too_much_goes_and_what_exists_stays() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { bytes: 60_000, ..SMALL };
     let mut store = Sqlite::open(folder.path(), limits).unwrap();
-    let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
-    let batches = batches(&text);
+    let batches = longest();
     for (from, to, text) in &batches {
         store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
     }
@@ -180,8 +186,7 @@ fn what_is_too_old_goes_up_to_the_last_keyframe_before() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { age_millis: 1_000, ..SMALL };
     let mut store = Sqlite::open(folder.path(), limits).unwrap();
-    let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
-    let batches = batches(&text);
+    let batches = longest();
     for (from, to, text) in &batches {
         store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
         store.tidy(0).unwrap();
@@ -261,6 +266,27 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     assert!(why(&folder.path().join("plain").join("below")).starts_with("cannot make "));
 }
 
+#[test]
+fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Sqlite::open(folder.path(), Limits { age_millis: 1_000, ..SMALL }).unwrap();
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let recording = Recording::read(&text);
+    let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
+    let timeline = recording.play();
+    let uid = *timeline.model().deployments.keys().next().unwrap();
+    let rollouts = index::rollouts("c", timeline.model(), uid, now);
+    let revisions = |store: &mut Sqlite, rollouts: Vec<PastRollout>| -> Vec<u64> {
+        store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        while store.tidy(now.millis + 60_000).unwrap() {}
+        let found = SqliteReader::new(folder.path()).rollouts(&Search::default(), None, 50).unwrap().rollouts;
+        found.iter().map(|rollout| rollout.revision).collect()
+    };
+    assert_eq!(revisions(&mut store, rollouts.clone()), [3]);
+    let deleted = rollouts.into_iter().map(|rollout| PastRollout { is_deleted: true, ..rollout });
+    assert_eq!(revisions(&mut store, deleted.collect()), [0; 0]);
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_kept_is_nobody_elses_business() {
@@ -299,9 +325,8 @@ fn a_damaged_file_is_put_aside_and_another_one_begun() {
 #[test]
 fn a_damaged_page_is_found_when_it_is_read_and_writing_goes_on_in_another_file() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
     let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
-    for (from, to, text) in &batches(&text) {
+    for (from, to, text) in &longest() {
         store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
     }
     drop(store);

@@ -9,7 +9,7 @@ use timeline::{Millis, Uid};
 use crate::address;
 
 /// A rollout of the next revision makes its ReplicaSet this long before it is told.
-const BEFORE_MILLIS: Millis = 250;
+pub const BEFORE_MILLIS: Millis = 250;
 
 /// All rollouts of a Deployment that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,7 +150,9 @@ impl RolloutLine {
     }
 }
 
-fn moment(rollout: &Rollout, next: Option<&Rollout>) -> Option<Millis> {
+/// When a rollout is best looked at: when it was complete, just before another took its place, or when its deadline passed.
+#[must_use]
+pub fn moment(rollout: &Rollout, next: Option<&Rollout>) -> Option<Millis> {
     let before_next = || next.and_then(|next| next.started_millis).map(|at| at - BEFORE_MILLIS);
     rollout
         .completed_millis

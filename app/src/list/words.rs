@@ -5,7 +5,7 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{count, list, safe, sentence_end};
 
-use crate::connection::forbidden;
+use crate::connection::{forbidden, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 3 in progress · 2 stuck".
@@ -87,9 +87,6 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     (words, !is_whole)
 }
 
-/// Said once, as all clusters are written to one place.
-const UNWRITTEN: &str = "History is not written since";
-
 /// What is wrong with clusters.
 #[must_use]
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
@@ -109,16 +106,14 @@ fn troubled(overall: &Overall, stamp: impl Fn(Millis) -> String, said: impl Fn(&
                 words.push_str(&format!(" Next try at {}.", stamp(*at)));
             }
         }
-        if words.find(UNWRITTEN).is_none()
-            && let Some(unwritten) = &cluster.connection.unwritten
-        {
-            let (since, why) = (stamp(unwritten.since_millis), safe(unwritten.why.trim_end_matches('.')));
-            words.push_str(&format!(" {UNWRITTEN} {since}: {why}."));
-        }
         let forbidden = forbidden(&cluster.connection);
         if !forbidden.is_empty() {
             words.push_str(&format!(" In {}: {forbidden}", safe(&cluster.name)));
         }
+    }
+    // Said once, as all clusters are written to one place.
+    if let Some(said) = overall.clusters.iter().find_map(|cluster| unwritten(&cluster.connection, &stamp)) {
+        words.push_str(&format!(" {said}"));
     }
     words.trim_start().to_owned()
 }

@@ -1,14 +1,12 @@
 //! The index of rollouts: of each what a list tells, so that lists need no lines.
 
+use app::detail::rollouts::moment;
 use app::history::PastRollout;
-use timeline::model::{Deployment, Rollout};
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;
-use timeline::{Millis, Model, Uid};
+use timeline::{Model, Uid};
 
-/// A ReplicaSet is there this long before its Deployment tells of the new revision.
-const BEFORE_MILLIS: Millis = 250;
 /// Rollouts of a Deployment that may still change: the last one, and those that it took the place of.
 const LAST: usize = 3;
 
@@ -46,16 +44,9 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now) -> Vec<PastRol
             peak_pods: rollout.peak_pods,
             min_available: rollout.min_available,
             change_cause: rollout::replica_set(model, deployment, rollout).and_then(|set| set.now.change_cause.clone()),
-            moment_millis: moment(deployment, rollout, index),
+            moment_millis: moment(rollout, deployment.rollouts.get(index + 1)).or(deployment.deleted_millis),
             is_deleted: deployment.deleted_millis.is_some(),
         }
     })
     .collect()
-}
-
-/// When it is best looked at: when it was complete, just before another took its place, or when its deadline passed.
-fn moment(deployment: &Deployment, rollout: &Rollout, index: usize) -> Option<Millis> {
-    let next = deployment.rollouts.get(index + 1).and_then(|next| next.started_millis);
-    let overtaken = rollout.superseded_millis.or(next).map(|at| at - BEFORE_MILLIS);
-    rollout.completed_millis.or(overtaken).or(rollout.deadline_exceeded_millis).or(deployment.deleted_millis)
 }

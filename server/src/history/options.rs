@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use timeline::Millis;
 
 /// Kept this long by default.
@@ -26,6 +27,19 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { age_millis: AGE.as_millis() as Millis, bytes: BYTES, joined_bytes: 64 << 10, keyframe_bytes: 512 << 10 }
+    }
+}
+
+impl Limits {
+    /// What is said, and what is usual where nothing is.
+    #[must_use]
+    pub fn of(age: Option<Duration>, size: Option<ByteSize>) -> Self {
+        let usual = Self::default();
+        Self {
+            age_millis: age.and_then(|age| i64::try_from(age.as_millis()).ok()).unwrap_or(usual.age_millis),
+            bytes: size.map_or(usual.bytes, |size| size.as_u64()),
+            ..usual
+        }
     }
 }
 

@@ -35,21 +35,15 @@ struct About {
 /// Cuts the lines of a Deployment from `from_millis` to `to_millis` out of texts that begin with a keyframe, or with everything.
 #[must_use]
 pub fn cut(texts: &[String], deployment: Uid, from_millis: Millis, to_millis: Millis) -> String {
-    let mine = belonging(texts, deployment);
+    let lines: Vec<Line<'_>> = texts.iter().flat_map(|text| text.lines()).filter_map(Line::read).collect();
+    let mine = belonging(&lines, deployment);
     let (mut before, mut after) = (Fold::default(), String::new());
-    for line in texts.iter().flat_map(|text| text.lines()) {
-        let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
-        if read.observed_at_millis > to_millis {
-            break;
-        }
-        let is_mine = read.r#type == LineType::ListDone || related(&read).is_some_and(|object| object.is_of(&mine));
-        match is_mine {
-            false => {}
-            true if read.observed_at_millis < from_millis => before.take(line),
-            true => {
-                after.push_str(line);
-                after.push('\n');
-            }
+    for line in lines.iter().take_while(|line| line.at_millis <= to_millis).filter(|line| line.is_of(&mine)) {
+        if line.at_millis < from_millis {
+            before.take(line.text);
+        } else {
+            after.push_str(line.text);
+            after.push('\n');
         }
     }
     let (_, mut text) = before.keyframe();
@@ -57,25 +51,43 @@ pub fn cut(texts: &[String], deployment: Uid, from_millis: Millis, to_millis: Mi
     text
 }
 
+/// A line as far as it is looked at here.
+struct Line<'t> {
+    text: &'t str,
+    at_millis: Millis,
+    is_list_done: bool,
+    object: Option<Related>,
+}
+
+impl<'t> Line<'t> {
+    /// `None` when it cannot be read.
+    fn read(text: &'t str) -> Option<Self> {
+        let read: RecordedLine<'_, &RawValue> = serde_json::from_str(text).ok()?;
+        Some(Self {
+            text,
+            at_millis: read.observed_at_millis,
+            is_list_done: read.r#type == LineType::ListDone,
+            object: serde_json::from_str(read.object.get()).ok(),
+        })
+    }
+
+    fn is_of(&self, mine: &BTreeSet<Uid>) -> bool {
+        self.is_list_done || self.object.as_ref().is_some_and(|object| object.is_of(mine))
+    }
+}
+
 /// UIDs of the Deployment and of what it ever owned.
-fn belonging(texts: &[String], deployment: Uid) -> BTreeSet<Uid> {
+fn belonging(lines: &[Line<'_>], deployment: Uid) -> BTreeSet<Uid> {
     let mut mine = BTreeSet::from([deployment]);
     // Streams of kinds overtake each other: a pod may come before the ReplicaSet that ties it to the Deployment.
     for _ in 0..2 {
-        for line in texts.iter().flat_map(|text| text.lines()) {
-            let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
-            let Some(object) = related(&read) else { continue };
-            if object.metadata.owner_references.iter().filter_map(|owner| owner.uid).any(|owner| mine.contains(&owner))
-            {
-                mine.insert(object.metadata.uid);
+        for Related { metadata, .. } in lines.iter().filter_map(|line| line.object.as_ref()) {
+            if metadata.owner_references.iter().filter_map(|owner| owner.uid).any(|owner| mine.contains(&owner)) {
+                mine.insert(metadata.uid);
             }
         }
     }
     mine
-}
-
-fn related(line: &RecordedLine<'_, &RawValue>) -> Option<Related> {
-    serde_json::from_str(line.object.get()).ok()
 }
 
 impl Related {

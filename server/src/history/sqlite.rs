@@ -103,7 +103,7 @@ impl Sqlite {
         });
         let (after, checkpoint) = match checkpoint.optional()? {
             Some((seq, checkpoint)) => (seq, Some(checkpoint)),
-            None => (self.before(id, since)?, None),
+            None => (beginning(&self.connection, id, since)?, None),
         };
         // A keyframe stands for what came before it, so only the first of these may be one.
         let is_from_keyframe = checkpoint.is_none();
@@ -112,16 +112,6 @@ impl Sqlite {
         let mut rows = self.connection.prepare(rows)?;
         let batches = rows.query_map(params![id, after, is_from_keyframe], read_batch)?.collect::<Result<_, _>>()?;
         Ok(Some(Stored { scope, heard_millis, checkpoint, batches }))
-    }
-
-    /// Where to begin so that everything since a time is told: the last keyframe before it, or what is kept begins with.
-    fn before(&self, cluster: i64, since: Millis) -> rusqlite::Result<i64> {
-        let last = "SELECT max(seq) FROM batches WHERE cluster = ?1 AND is_keyframe AND to_millis <= ?2";
-        if let Some(seq) = self.connection.query_row(last, params![cluster, since], |row| row.get(0))? {
-            return Ok(seq);
-        }
-        let first = "SELECT kept_from FROM clusters WHERE id = ?1";
-        self.connection.query_row(first, [cluster], |row| row.get(0))
     }
 
     /// Makes a keyframe where there is enough after the last one.
@@ -443,6 +433,14 @@ fn append(transaction: &Transaction<'_>, (id, last): (i64, i64), commit: &Commit
         browse::note(transaction, id, rollout)?;
     }
     Ok((id, seq))
+}
+
+/// The batch after which to begin so that everything since a time is told: the last keyframe before it, or what is kept begins with.
+fn beginning(connection: &Connection, cluster: i64, since: Millis) -> rusqlite::Result<i64> {
+    let last = "SELECT max(seq) FROM batches WHERE cluster = ?1 AND is_keyframe AND to_millis <= ?2";
+    let last: Option<i64> = connection.query_row(last, [cluster, since], |row| row.get(0))?;
+    let first = "SELECT kept_from FROM clusters WHERE id = ?1";
+    last.map_or_else(|| connection.query_row(first, [cluster], |row| row.get(0)), Ok)
 }
 
 fn read_batch(row: &rusqlite::Row<'_>) -> rusqlite::Result<Batch> {

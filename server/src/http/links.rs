@@ -14,6 +14,7 @@
 use std::sync::Arc;
 
 use app::address;
+use app::detail::rollouts::BEFORE_MILLIS;
 use app::payload::{DeploymentPayload, Payload};
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
@@ -29,8 +30,6 @@ use crate::history::store::Sought;
 use crate::hub::Handle;
 use crate::state::Rollcast;
 
-/// A new ReplicaSet is there this long before its Deployment tells of the new revision.
-const BEFORE_MILLIS: Millis = 250;
 /// Clocks differ: a moment that is this little ahead is the present.
 const AHEAD_MILLIS: Millis = 5_000;
 

@@ -74,10 +74,10 @@ impl Hub {
 
     /// Writes down that the cluster is there, and hears how writing gets on.
     pub(super) fn keep(&mut self) {
-        let (is_stale, now_millis) = (self.is_stale(), self.clock.now_millis());
+        let now_millis = self.clock.now_millis();
         let is_live = self.signals.connection.borrow().state == ConnectionState::Live;
         let Some(keeper) = &mut self.keeper else { return };
-        if is_live && !is_stale {
+        if is_live {
             keeper.journal.heard(now_millis, self.timeline.model());
         }
         if keeper.keeping.has_changed().unwrap_or(false) {

@@ -291,7 +291,7 @@ impl Hub {
         Now { millis: heard.map_or(millis, |heard| heard.min(millis)), skew_millis: self.timeline.skew_millis() }
     }
 
-    pub(super) fn is_stale(&self) -> bool {
+    fn is_stale(&self) -> bool {
         self.signals.connection.borrow().state.is_stale()
     }
 

@@ -15,20 +15,11 @@ use timeline::wire::ConnectionState;
 use timeline::{Millis, Model};
 
 use crate::program::{Serving, kubeconfig};
-use crate::support::{FakeApi, Fault, Verb, Watched, deployment, is_stale, pod, replica_set, until_connection};
+use crate::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_connection};
 use crate::until::until;
 
 fn archive(folder: &Path) -> Archive {
     Archive::start(Options { folder: folder.to_owned(), limits: Limits::default() })
-}
-
-async fn shop() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 2));
-    api.put(replica_set(2, 1, 2));
-    api.put(pod(10, 2, "web-a"));
-    api.put(pod(11, 2, "web-b"));
-    api
 }
 
 async fn model(watched: &Watched) -> Model {

@@ -383,6 +383,16 @@ pub fn is_stale(connection: &Connection, words: &str) -> bool {
     matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains(words))
 }
 
+/// An API server with a Deployment of two pods.
+pub async fn shop() -> FakeApi {
+    let api = FakeApi::start().await;
+    api.put(deployment(1, 2));
+    api.put(replica_set(2, 1, 2));
+    api.put(pod(10, 2, "web-a"));
+    api.put(pod(11, 2, "web-b"));
+    api
+}
+
 fn uid(number: u64) -> String {
     format!("00000000-0000-4000-8000-{number:012x}")
 }

@@ -11,18 +11,8 @@ use server::source::{self, SourceEvent};
 use timeline::wire::ConnectionState;
 use tokio::time::Instant;
 
-use crate::support::{FakeApi, Fault, Verb, Watched, deployment, is_stale, pod, replica_set, until_connection};
+use crate::support::{Fault, Verb, Watched, is_stale, pod, shop, until_connection};
 use crate::until::until;
-
-/// A Deployment with two pods, listed and watched.
-async fn shop() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 2));
-    api.put(replica_set(2, 1, 2));
-    api.put(pod(10, 2, "web-a"));
-    api.put(pod(11, 2, "web-b"));
-    api
-}
 
 fn quick(_: &mut server::source::Pace) {}
 

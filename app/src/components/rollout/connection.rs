@@ -38,8 +38,13 @@ pub fn ConnectionBars(
     view! {
         <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default())/>
         <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
-        <Banner test_id="unwritten" words=Signal::derive(move || unwritten(&board.connection.read(), zone))/>
+        <Banner test_id="unwritten" words=Signal::derive(move || unkept(board, zone).unwrap_or_default())/>
     }
+}
+
+fn unkept(board: Board, zone: Zone) -> Option<String> {
+    let said = unwritten(&board.connection.read(), |at_millis| zone.stamp(at_millis))?;
+    Some(format!("{said} What happens is still shown."))
 }
 
 fn trouble(board: Board, zone: Zone) -> Option<String> {

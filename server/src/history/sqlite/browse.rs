@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use app::detail::rollouts::BEFORE_MILLIS;
 use app::history::{Day, PastRollout, Search};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use timeline::{Millis, Uid};
 
-use super::{BUSY, FILE, read_batch, wrong};
+use super::{BUSY, FILE, beginning, read_batch, wrong};
 use crate::history::batch::Batch;
 use crate::history::slice;
 use crate::history::store::{Cut, Found, Place, Reader, Sought, StoreError};
@@ -14,8 +15,6 @@ use crate::history::store::{Cut, Found, Place, Reader, Sought, StoreError};
 const DAY_MILLIS: Millis = 24 * 3_600_000;
 /// A rollout is shown from this long before it began.
 const LEAD_MILLIS: Millis = 5_000;
-/// A new ReplicaSet is there this long before its Deployment tells of the new revision.
-const BEFORE_MILLIS: Millis = 250;
 /// And until this long after it was over: pods take their time to end.
 const TAIL_MILLIS: Millis = 45_000;
 /// Of one that never ended this much is shown.
@@ -223,10 +222,7 @@ impl Reader for SqliteReader {
 
 /// Batches from which a stretch of time can be made: from the last keyframe before it, or the beginning.
 fn between(connection: &Connection, cluster: i64, from: Millis, to: Millis) -> rusqlite::Result<Vec<Batch>> {
-    let after = "SELECT max(seq) FROM batches WHERE cluster = ?1 AND is_keyframe AND to_millis <= ?2";
-    let after: Option<i64> = connection.query_row(after, [cluster, from], |row| row.get(0))?;
-    let first = "SELECT kept_from FROM clusters WHERE id = ?1";
-    let after = after.map_or_else(|| connection.query_row(first, [cluster], |row| row.get(0)), Ok)?;
+    let after = beginning(connection, cluster, from)?;
     let rows = "SELECT seq, is_keyframe, from_millis, to_millis, format, body FROM batches WHERE cluster = ?1
          AND (seq > ?2 AND NOT is_keyframe OR seq = ?2 AND is_keyframe) AND from_millis <= ?3 ORDER BY seq";
     let mut rows = connection.prepare(rows)?;
