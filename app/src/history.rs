@@ -22,7 +22,7 @@ pub struct PastRollout {
     pub name: String,
     /// UID of the workload.
     pub uid: Uid,
-    /// Which of the rollouts that were seen of it, from 0.
+    /// Which of the rollouts that are kept of it, from 0; the store gives it.
     pub number: u32,
     /// The revision.
     pub revision: u64,

@@ -17,8 +17,9 @@ use server::history::batch::pack;
 use server::history::index;
 use server::history::options::Limits;
 use server::history::resume::{self, FINGERPRINT, Standing};
-use server::history::sqlite::{Sqlite, SqliteReader};
-use server::history::store::{Commit, Lines, Reader, Store};
+use server::history::sql::Reader;
+use server::history::sqlite::Sqlite;
+use server::history::store::{Commit, Lines, Store};
 use server::recording::{Recording, lines};
 use server::source::SourceEvent;
 use server::translate::Object;
@@ -210,6 +211,7 @@ fn at(event: &SourceEvent) -> Millis {
 fn commit(text: &str, span: (Millis, Millis)) -> Commit {
     let lines = Lines { from_millis: span.0, to_millis: span.1, body: pack(text).unwrap() };
     Commit {
+        number: 0,
         cluster: "prod".into(),
         scope: "".into(),
         lines: Some(lines),
@@ -275,7 +277,7 @@ fn day() {
     store.commit(&[done]).unwrap();
     while store.tidy(START_MILLIS).unwrap() {}
     println!("  size       {:>7.2} MB (limit 30)", store.bytes().unwrap() as f64 / 1e6);
-    let reader = SqliteReader::new(folder.path());
+    let reader = Reader::of_folder(folder.path());
     let mut times: Vec<f64> = rollouts
         .iter()
         .rev()
@@ -293,9 +295,9 @@ fn day() {
 }
 
 /// What a page of the history costs among very many rollouts.
-fn list(store: &mut Sqlite, reader: &SqliteReader, some: &[PastRollout]) {
+fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
     let many = |number: u32| PastRollout {
-        number: 1_000 + number,
+        revision: 1_000 + u64::from(number),
         started_millis: START_MILLIS + Millis::from(number) * 25_000,
         ..some[number as usize % some.len()].clone()
     };

@@ -9,7 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use timeline::Retention;
 
 use crate::config::{Config, duration};
-use crate::history::options::{self, Limits, Options};
+use crate::history::options::{self, Limits, Location, Options};
+use crate::history::postgres::Server;
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
@@ -71,8 +72,11 @@ pub struct History {
     /// Folder for the history that lasts [default: rollcast in this platform's state folder, ~/.local/state on Linux]
     #[arg(long, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
+    /// Keep the history that lasts in this PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE: for several Rollcasts
+    #[arg(long, env = "ROLLCAST_HISTORY", hide_env_values = true, conflicts_with = "data_dir", value_name = "URL")]
+    pub history: Option<Server>,
     /// Keep no history beyond the life of the program
-    #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "keep_for", "keep_bytes"])]
+    #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
     /// Keep what was observed this long [default: 30d]
     #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
@@ -110,14 +114,27 @@ impl History {
     /// # Errors
     /// When nothing says where, and this platform has no folder for that.
     pub fn kept(&self, file: &Config) -> Result<Option<Options>, NoFolder> {
-        let is_said = self.data_dir.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
+        let is_said =
+            self.data_dir.is_some() || self.history.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
         if self.no_history || (file.no_history && !is_said) {
             return Ok(None);
         }
-        let folder = self.data_dir.clone().or_else(|| file.data_dir.clone()).or_else(options::usual_folder);
+        let said = location(self.history.as_ref(), self.data_dir.as_ref());
+        let location = match said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref())) {
+            Some(location) => location,
+            None => usual()?,
+        };
         let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
-        Ok(Some(Options { folder: folder.ok_or(NoFolder)?, limits }))
+        Ok(Some(Options { location, limits }))
     }
+}
+
+fn location(server: Option<&Server>, folder: Option<&PathBuf>) -> Option<Location> {
+    server.cloned().map(Location::Postgres).or_else(|| folder.cloned().map(Location::Folder))
+}
+
+fn usual() -> Result<Location, NoFolder> {
+    options::usual_folder().map(Location::Folder).ok_or(NoFolder)
 }
 
 /// Nothing says where history is to be kept.
@@ -327,6 +344,16 @@ pub struct HistoryOf {
     /// Folder of the history [default: rollcast in this platform's state folder, ~/.local/state on Linux]
     #[arg(long, global = true, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
+    /// PostgreSQL database of the history, as postgres://USER:PASSWORD@HOST/DATABASE
+    #[arg(
+        long,
+        global = true,
+        env = "ROLLCAST_HISTORY",
+        hide_env_values = true,
+        conflicts_with = "data_dir",
+        value_name = "URL"
+    )]
+    pub history: Option<Server>,
     /// What to do.
     #[command(subcommand)]
     pub what: HistoryCommand,
@@ -374,8 +401,11 @@ impl HistoryOf {
             HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
         };
         let limits = Limits::of(keep_for, keep_bytes);
-        let folder = self.data_dir.clone().or_else(options::usual_folder).ok_or(NoFolder)?;
-        Ok(Options { folder, limits })
+        let location = match location(self.history.as_ref(), self.data_dir.as_ref()) {
+            Some(location) => location,
+            None => usual()?,
+        };
+        Ok(Options { location, limits })
     }
 }
 

@@ -7,6 +7,7 @@
 //! namespaces = ["shop", "payments"]       # of every cluster that names none itself; without it, all of them
 //! history_age = "24h"                     # what pages hold in memory
 //! data_dir = "/var/lib/rollcast"          # what lasts; keep_for = "30d", keep_bytes = "2GB", or no_history = true
+//! # history = "postgres://rollcast:PASSWORD@db.example.com/rollcast"  # instead of data_dir, for several Rollcasts
 //!
 //! [[cluster]]
 //! context = "arn:aws:eks:eu-1:12345:cluster/prod"
@@ -26,6 +27,8 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Deserializer};
+
+use crate::history::postgres::Server;
 
 /// Looked for where no file is named.
 const USUAL: &str = "rollcast.toml";
@@ -49,6 +52,9 @@ pub struct Config {
     pub all_contexts: bool,
     /// Folder for the history that lasts.
     pub data_dir: Option<PathBuf>,
+    /// PostgreSQL database for the history that lasts.
+    #[serde(default, deserialize_with = "read_server")]
+    pub history: Option<Server>,
     /// Keep no history beyond the life of the program.
     #[serde(default)]
     pub no_history: bool,
@@ -170,6 +176,10 @@ impl std::str::FromStr for Config {
 fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     duration(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn read_server<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Server>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// A number with a unit: s, m, h or d.

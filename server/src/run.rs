@@ -39,7 +39,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Record(arguments) => record(arguments).await,
         Command::Report(arguments) => report(&arguments),
         Command::Check(arguments) => check(arguments).await,
-        Command::History(arguments) => history_of(arguments),
+        Command::History(arguments) => tokio::task::spawn_blocking(|| history_of(arguments)).await?,
     }?;
     Ok(0)
 }
@@ -58,7 +58,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let viewers = Viewers::default();
     let archive = kept.map(Archive::start);
     if let Some(archive) = &archive {
-        tracing::info!("history is kept in {}", archive.folder().display());
+        tracing::info!("history is kept {}", archive.said());
     }
     let watch =
         |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref());
@@ -153,7 +153,9 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
     let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     let mut bad = Vec::new();
-    match arguments.history.kept(&file)?.map(|options| history::check(&options)) {
+    let kept = arguments.history.kept(&file)?;
+    let history = tokio::task::spawn_blocking(move || kept.map(|options| history::check(&options))).await?;
+    match history {
         None => println!("history: none is kept beyond the life of the program"),
         Some(Ok(line)) => println!("history: {line}"),
         Some(Err(why)) => bad.push(format!("history: {why}")),

@@ -8,22 +8,25 @@
 )]
 
 mod common;
+#[path = "common/postgres.rs"]
+mod postgres;
 #[path = "common/until.rs"]
 mod until;
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use app::history::{PastRollout, Search};
 use serde_json::value::RawValue;
 use server::history::batch::{Batch, FORMAT, pack};
 use server::history::command::{self, Wanted};
-use server::history::options::{Limits, Options};
+use server::history::options::{Limits, Location, Options};
 use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
-use server::history::sqlite::{FILE, Sqlite, SqliteReader};
-use server::history::store::{Checkpoint, Commit, Lines, Reader, Store, StoreError, Stored};
+use server::history::sql::Reader;
+use server::history::sqlite::{FILE, Sqlite};
+use server::history::store::{Checkpoint, Commit, Lines, Sought, Store, StoreError, Stored, Written};
 use server::history::{Archive, Keeping, index};
 use server::recording::{LineType, RecordedLine, Recording};
 use server::source::SourceEvent;
@@ -37,6 +40,58 @@ const LINES: usize = 5;
 
 /// So small that every recording is joined, and has keyframes.
 const SMALL: Limits = Limits { age_millis: i64::MAX / 4, bytes: u64::MAX, joined_bytes: 4_000, keyframe_bytes: 6_000 };
+
+/// A place for a history.
+struct Place {
+    location: Location,
+    /// Its name, where it is a database.
+    database: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn open(&self, limits: Limits) -> Box<dyn Store> {
+        self.location.open(limits).unwrap()
+    }
+
+    fn options(&self) -> Options {
+        Options { location: self.location.clone(), limits: SMALL }
+    }
+
+    /// Damages the first batch.
+    fn damage(&self) {
+        let first = "SET body = BODY WHERE id = (SELECT min(id) FROM";
+        match &self.location {
+            Location::Folder(folder) => {
+                let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
+                let sql = format!("UPDATE batches {first} batches)").replace("BODY", "x'0102'");
+                database.execute(&sql, []).unwrap();
+            }
+            Location::Postgres(_) => {
+                let sql = format!("UPDATE rollcast.batches {first} rollcast.batches)").replace("BODY", "'\\x0102'");
+                postgres::shared().sql(&self.database, &sql);
+            }
+        }
+    }
+}
+
+fn in_folder(folder: &Path) -> Options {
+    Options { location: Location::Folder(folder.to_owned()), limits: SMALL }
+}
+
+/// A place of each kind: a folder, and a database of a real server.
+fn places() -> Vec<Place> {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let file = Location::Folder(folder.path().to_owned());
+    let place = |location, database, folder| Place { location, database, _folder: folder };
+    let mut places = vec![place(file, String::new(), folder)];
+    if !postgres::is_left_out() {
+        let database = postgres::shared().database();
+        let server = Location::Postgres(postgres::shared().address(&database, "postgres").parse().unwrap());
+        places.push(place(server, database, other));
+    }
+    places
+}
 
 /// A recording in batches as the writer makes them: a list is never cut.
 fn batches(text: &str) -> Vec<(Millis, Millis, String)> {
@@ -70,7 +125,9 @@ fn longest() -> Vec<(Millis, Millis, String)> {
 fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>) -> Commit {
     let heard_millis = lines.map_or(0, |(_, to, _)| to);
     let lines = lines.map(|(from_millis, to_millis, text)| Lines { from_millis, to_millis, body: pack(text).unwrap() });
-    Commit { cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, rollouts: Vec::new() }
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, rollouts: Vec::new() }
 }
 
 /// Plays batches one after the other.
@@ -88,11 +145,11 @@ fn play(batches: &[(Millis, Millis, String)]) -> (Timeline, History) {
     (timeline, history)
 }
 
-fn resumed(store: &mut Sqlite, made_by: Option<&str>, since_millis: Millis) -> Resumed {
+fn resumed(store: &mut dyn Store, made_by: Option<&str>, since_millis: Millis) -> Resumed {
     resume::resume("c", store.resume("c", made_by, since_millis).unwrap().unwrap()).unwrap()
 }
 
-fn tidy(store: &mut Sqlite) {
+fn tidy(store: &mut dyn Store) {
     while store.tidy(0).unwrap() {}
 }
 
@@ -111,9 +168,13 @@ fn existing(model: &Model) -> Vec<String> {
 #[test]
 fn of_every_recording_all_is_kept_however_it_is_tidied() {
     let (mut keyframes, mut joined) = (0, 0);
-    for (name, text) in common::recordings() {
-        let (folder, batches) = (tempfile::tempdir().unwrap(), batches(&text));
-        let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+    let recordings = common::recordings();
+    for ((name, text), place) in
+        recordings.iter().flat_map(|recording| places().into_iter().map(move |place| (recording, place)))
+    {
+        let batches = batches(text);
+        let mut store = place.open(SMALL);
+        let store = &mut *store;
         let until = batches.len() * 2 / 3;
         for (index, (from, to, text)) in batches.iter().enumerate() {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
@@ -123,14 +184,14 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
                 store.commit(&[commit(None, resume::checkpoint(&standing))]).unwrap();
             }
             if index % 7 == 0 {
-                tidy(&mut store);
+                tidy(store);
             }
         }
-        tidy(&mut store);
+        tidy(store);
         let (whole, _) = play(&batches);
-        let from_checkpoint = resumed(&mut store, Some(FINGERPRINT), 0);
+        let from_checkpoint = resumed(store, Some(FINGERPRINT), 0);
         assert!(from_checkpoint.timeline.model() == whole.model(), "{name}, from its checkpoint");
-        let from_lines = resumed(&mut store, None, 0);
+        let from_lines = resumed(store, None, 0);
         assert!(from_lines.timeline.model() == whole.model(), "{name}, from its lines");
         let kept = store.resume("c", None, 0).unwrap().unwrap().batches.len();
         joined += batches.len() - kept;
@@ -139,7 +200,8 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
         let from_keyframe = resume::resume("c", late).unwrap();
         assert_eq!(existing(from_keyframe.timeline.model()), existing(whole.model()), "{name}");
     }
-    assert!(keyframes > 15 && joined > 300, "{keyframes} keyframes, {joined} joined");
+    let kinds = places().len();
+    assert!(keyframes > 15 * kinds && joined > 300 * kinds, "{keyframes} keyframes, {joined} joined");
 }
 
 /// Files that earlier versions wrote, one per format; they are never written again.
@@ -149,95 +211,138 @@ fn files_of_every_format_are_read() {
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
     let batches = batches(&text);
     let (whole, _) = play(&batches);
+    let timeline = Recording::read(&text).play();
+    let uid = *timeline.model().deployments.keys().next().unwrap();
+    let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
+    let rollouts = index::rollouts("c", timeline.model(), uid, now);
     if std::env::var_os("ROLLCAST_TEST_WRITE_FORMAT").is_some() {
         let mut store = Sqlite::open(&folder, SMALL).unwrap();
-        batches.iter().for_each(|(from, to, text)| store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap());
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
         tidy(&mut store);
     }
-    for format in 1..=1 {
+    for format in 1..=2 {
         let copy = tempfile::tempdir().unwrap();
         fs::copy(folder.join(format!("{format}.db")), copy.path().join(FILE)).unwrap();
+        if format == 1 {
+            first_index(&copy.path().join(FILE), &rollouts);
+        }
         let mut store = Sqlite::open(copy.path(), SMALL).unwrap();
         assert!(resumed(&mut store, None, 0).timeline.model() == whole.model(), "format {format}");
+        let reader = Reader::of_folder(copy.path());
+        let known = reader.find("c", uid, Sought::Revision(2)).unwrap();
+        assert_eq!(known, Some(1), "format {format}");
+        let search = Search { from_millis: Some(rollouts[1].started_millis), ..Search::default() };
+        let found = reader.rollouts(&search, None, 9).unwrap().rollouts;
+        let numbered =
+            |(number, rollout): (usize, &PastRollout)| PastRollout { number: number as u32, ..rollout.clone() };
+        let mut expected: Vec<PastRollout> = rollouts.iter().enumerate().map(numbered).skip(1).collect();
+        expected.reverse();
+        assert_eq!(found, expected, "format {format}");
+    }
+}
+
+/// Writes an index of rollouts as format 1 had it.
+fn first_index(file: &Path, rollouts: &[PastRollout]) {
+    let database = rusqlite::Connection::open(file).unwrap();
+    for (number, rollout) in rollouts.iter().enumerate() {
+        let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout)
+             VALUES (1, ?1, ?2, ?3, ?4, 'complete', '', 0, '', ?5)";
+        let json = serde_json::to_string(rollout).unwrap();
+        let (uid, started) = (rollout.uid.to_string(), rollout.started_millis);
+        database.execute(row, rusqlite::params![uid, number as i64, rollout.namespace, started, json]).unwrap();
     }
 }
 
 #[test]
 fn what_is_too_much_goes_and_what_exists_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let limits = Limits { bytes: 60_000, ..SMALL };
-    let mut store = Sqlite::open(folder.path(), limits).unwrap();
-    let batches = longest();
-    for (from, to, text) in &batches {
-        store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let batches = longest();
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        let before = store.bytes().unwrap();
+        drop(store);
+        let mut store = place.open(Limits { bytes: before / 2, ..SMALL });
+        tidy(&mut *store);
+        let (whole, _) = play(&batches);
+        assert_eq!(existing(resumed(&mut *store, None, 0).timeline.model()), existing(whole.model()));
+        let after = store.bytes().unwrap();
+        assert!(before > 60_000 && after <= before / 2, "{before} {after}");
+        if let Location::Folder(folder) = &place.location {
+            drop(store); // the log goes into the file
+            let file = fs::metadata(folder.join(FILE)).unwrap().len();
+            assert!(file <= before * 3 / 4, "room is given back: {file} of {before}");
+        }
     }
-    assert!(store.bytes().unwrap() > 100_000);
-    tidy(&mut store);
-    let (whole, _) = play(&batches);
-    assert_eq!(existing(resumed(&mut store, None, 0).timeline.model()), existing(whole.model()));
-    assert!(store.bytes().unwrap() <= 80_000, "{}", store.bytes().unwrap());
-    let file = fs::metadata(folder.path().join(FILE)).unwrap().len();
-    drop(store); // the log goes into the file
-    assert!(file < 200_000, "room is given back: {file}");
 }
 
 #[test]
 fn what_is_too_old_goes_up_to_the_last_keyframe_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let limits = Limits { age_millis: 1_000, ..SMALL };
-    let mut store = Sqlite::open(folder.path(), limits).unwrap();
-    let batches = longest();
-    for (from, to, text) in &batches {
-        store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
-        store.tidy(0).unwrap();
+    for place in places() {
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        let batches = longest();
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+            store.tidy(0).unwrap();
+        }
+        let count = |store: &mut dyn Store| store.resume("c", None, 0).unwrap().unwrap().batches.len();
+        let before = count(&mut *store);
+        let end = batches.last().unwrap().1;
+        while store.tidy(end + 2_000).unwrap() {}
+        assert!(count(&mut *store) < before / 2, "{before}");
+        let (whole, _) = play(&batches);
+        assert_eq!(existing(resumed(&mut *store, None, 0).timeline.model()), existing(whole.model()));
     }
-    let count = |store: &mut Sqlite| store.resume("c", None, 0).unwrap().unwrap().batches.len();
-    let before = count(&mut store);
-    let end = batches.last().unwrap().1;
-    while store.tidy(end + 2_000).unwrap() {}
-    assert!(count(&mut store) < before / 2, "{before}");
-    let (whole, _) = play(&batches);
-    assert_eq!(existing(resumed(&mut store, None, 0).timeline.model()), existing(whole.model()));
 }
 
 #[test]
 fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let options = Options { folder: folder.path().to_owned(), limits: SMALL };
-    assert_eq!(
-        command::check(&options).unwrap_err().to_string(),
-        format!("no history is kept in {}", folder.path().display())
-    );
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let (batches, timeline) = (batches(&text), Recording::read(&text).play());
-    let deployment = timeline.model().deployments.values().next().unwrap();
-    let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
-    let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
-    batches.iter().for_each(|(from, to, text)| store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap());
-    let rollouts = index::rollouts("c", timeline.model(), deployment.uid, now);
-    store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
-    let lines = text.lines().count();
-    assert_eq!(
-        command::check(&options).unwrap(),
-        format!("1 cluster, 3 rollouts, {lines} observations: all of it can be read")
-    );
-    assert!(command::compact(&options).unwrap_err().to_string().starts_with("another Rollcast keeps its history in"));
-    drop(store);
-    assert!(command::compact(&options).unwrap().contains(" before, "));
-    let wanted = |name: &str, revision| Wanted { name: name.into(), namespace: None, cluster: None, revision };
-    let mut out = Vec::new();
-    command::export(&options, &wanted(&deployment.name, Some(2)), &mut out).unwrap();
-    let again = Recording::read(&String::from_utf8(out).unwrap()).play();
-    let rollout = again.model().deployments.values().next().unwrap().rollouts.last().unwrap().clone();
-    assert_eq!((rollout.revision, rollout.completed_millis), (2, deployment.rollouts[1].completed_millis));
-    let why = command::export(&options, &wanted("other", None), &mut Vec::new()).unwrap_err().to_string();
-    assert_eq!(why, "no such rollout is kept. Kept are: none of that name");
-    let why = command::export(&options, &wanted(&deployment.name, Some(9)), &mut Vec::new()).unwrap_err().to_string();
-    assert!(why.contains("revision 3 in c, "), "{why}");
-    let damaging = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
-    damaging.execute("UPDATE batches SET body = x'0102' WHERE id = (SELECT min(id) FROM batches)", []).unwrap();
-    let why = command::check(&options).unwrap_err().to_string();
-    assert!(why.starts_with("batch ") && why.contains(" of c: it is damaged: "), "{why}");
+    for place in places() {
+        let options = place.options();
+        let nothing = match &place.location {
+            Location::Folder(folder) => format!("no history is kept in {}", folder.display()),
+            Location::Postgres(server) => format!("no history is kept in {server}"),
+        };
+        assert_eq!(command::check(&options).unwrap_err().to_string(), nothing);
+        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let (batches, timeline) = (batches(&text), Recording::read(&text).play());
+        let deployment = timeline.model().deployments.values().next().unwrap();
+        let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
+        let mut store = place.open(SMALL);
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        let rollouts = index::rollouts("c", timeline.model(), deployment.uid, now);
+        store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        let lines = text.lines().count();
+        assert_eq!(
+            command::check(&options).unwrap(),
+            format!("1 cluster, 3 rollouts, {lines} observations: all of it can be read")
+        );
+        assert!(
+            command::compact(&options).unwrap_err().to_string().starts_with("another Rollcast keeps its history in")
+        );
+        drop(store);
+        assert!(command::compact(&options).unwrap().contains(" before, "));
+        let wanted = |name: &str, revision| Wanted { name: name.into(), namespace: None, cluster: None, revision };
+        let mut out = Vec::new();
+        command::export(&options, &wanted(&deployment.name, Some(2)), &mut out).unwrap();
+        let again = Recording::read(&String::from_utf8(out).unwrap()).play();
+        let rollout = again.model().deployments.values().next().unwrap().rollouts.last().unwrap().clone();
+        assert_eq!((rollout.revision, rollout.completed_millis), (2, deployment.rollouts[1].completed_millis));
+        let why = command::export(&options, &wanted("other", None), &mut Vec::new()).unwrap_err().to_string();
+        assert_eq!(why, "no such rollout is kept. Kept are: none of that name");
+        let why =
+            command::export(&options, &wanted(&deployment.name, Some(9)), &mut Vec::new()).unwrap_err().to_string();
+        assert!(why.contains("revision 3 in c, "), "{why}");
+        place.damage();
+        let why = command::check(&options).unwrap_err().to_string();
+        assert!(why.starts_with("batch ") && why.contains(" of c: it is damaged: "), "{why}");
+    }
 }
 
 fn one() -> Commit {
@@ -255,7 +360,7 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let place = path.display();
-    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 1)");
+    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 2)");
     assert_eq!(why(folder.path()), newer);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
@@ -268,23 +373,24 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
 
 #[test]
 fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Sqlite::open(folder.path(), Limits { age_millis: 1_000, ..SMALL }).unwrap();
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let recording = Recording::read(&text);
-    let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
-    let timeline = recording.play();
-    let uid = *timeline.model().deployments.keys().next().unwrap();
-    let rollouts = index::rollouts("c", timeline.model(), uid, now);
-    let revisions = |store: &mut Sqlite, rollouts: Vec<PastRollout>| -> Vec<u64> {
-        store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
-        while store.tidy(now.millis + 60_000).unwrap() {}
-        let found = SqliteReader::new(folder.path()).rollouts(&Search::default(), None, 50).unwrap().rollouts;
-        found.iter().map(|rollout| rollout.revision).collect()
-    };
-    assert_eq!(revisions(&mut store, rollouts.clone()), [3]);
-    let deleted = rollouts.into_iter().map(|rollout| PastRollout { is_deleted: true, ..rollout });
-    assert_eq!(revisions(&mut store, deleted.collect()), [0; 0]);
+    for place in places() {
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let recording = Recording::read(&text);
+        let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
+        let timeline = recording.play();
+        let uid = *timeline.model().deployments.keys().next().unwrap();
+        let rollouts = index::rollouts("c", timeline.model(), uid, now);
+        let revisions = |store: &mut dyn Store, rollouts: Vec<PastRollout>| -> Vec<u64> {
+            store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+            while store.tidy(now.millis + 60_000).unwrap() {}
+            let found = Reader::new(&place.location).rollouts(&Search::default(), None, 50).unwrap().rollouts;
+            found.iter().map(|rollout| rollout.revision).collect()
+        };
+        assert_eq!(revisions(&mut *store, rollouts.clone()), [3]);
+        let deleted = rollouts.into_iter().map(|rollout| PastRollout { is_deleted: true, ..rollout });
+        assert_eq!(revisions(&mut *store, deleted.collect()), [0; 0]);
+    }
 }
 
 #[cfg(unix)]
@@ -337,7 +443,7 @@ fn a_damaged_page_is_found_when_it_is_read_and_writing_goes_on_in_another_file()
     }
     fs::write(&path, bytes).unwrap();
     let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
-    let found = (0..2_000).find_map(|_| store.commit(&[one()]).and_then(|()| store.tidy(0)).err()).unwrap();
+    let found = (0..2_000).find_map(|_| store.commit(&[one()]).and_then(|_| store.tidy(0)).err()).unwrap();
     assert!(matches!(found, StoreError::Damaged { .. }), "{found}");
     assert_eq!(aside(folder.path()), 1);
     drop(store);
@@ -355,7 +461,7 @@ const HANGS: u8 = 2;
 const HUNG: u8 = 3;
 
 impl Store for Faulty {
-    fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
         let _ = self.fault.compare_exchange(HANGS, HUNG, Ordering::Relaxed, Ordering::Relaxed);
         while self.fault.load(Ordering::Relaxed) == HUNG {
             std::thread::sleep(std::time::Duration::from_millis(5)); // a disk that takes its time
@@ -373,12 +479,16 @@ impl Store for Faulty {
     fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
         Ok(false)
     }
+
+    fn bytes(&mut self) -> Result<u64, StoreError> {
+        self.store.bytes()
+    }
 }
 
 fn faulty(folder: &Path, fault: u8) -> (Archive, Arc<AtomicU8>) {
     let fault = Arc::new(AtomicU8::new(fault));
     let (place, of_store) = (folder.to_owned(), fault.clone());
-    let options = Options { folder: place.clone(), limits: SMALL };
+    let options = in_folder(&place);
     let open = move || {
         let store: Box<dyn Store> = Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault: of_store.clone() });
         Ok(store)

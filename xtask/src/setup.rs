@@ -4,6 +4,7 @@ mod browser;
 mod control_plane;
 mod deny;
 mod firefox;
+mod postgres;
 mod wasm;
 
 use anyhow::Result;
@@ -12,6 +13,7 @@ pub use browser::{ensure_browser, ensure_node_modules};
 pub use control_plane::{Binaries, ensure_binaries};
 pub use deny::ensure_deny;
 pub use firefox::ensure_firefox;
+pub use postgres::ensure_postgres;
 pub use wasm::{Toolchain, ensure_wasm};
 
 use crate::sh;
@@ -23,6 +25,9 @@ pub fn everything() -> Result<()> {
     ensure_browser()?;
     if ensure_firefox().is_none() {
         sh::say("no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)");
+    }
+    if !ensure_postgres() {
+        sh::say("no PostgreSQL here, and none to install: the tests of history in a database will be left out");
     }
     if ensure_deny().is_none() {
         sh::say("no cargo-deny here, and none to install: licences and sources of dependencies will not be checked");

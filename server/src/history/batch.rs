@@ -52,6 +52,17 @@ pub fn pack(text: &str) -> io::Result<Vec<u8>> {
     compressor.compress(text.as_bytes())
 }
 
+/// Lines that were compressed.
+///
+/// # Errors
+/// When they are damaged.
+pub fn unpack(body: &[u8]) -> Result<String, BatchError> {
+    let mut text = Vec::new();
+    let mut decoder = zstd::stream::read::Decoder::new(body)?;
+    io::Read::read_to_end(&mut io::Read::take(&mut decoder, MOST_BYTES as u64), &mut text)?;
+    String::from_utf8(text).map_err(|_| BatchError::Text)
+}
+
 impl Batch {
     /// Its lines.
     ///
@@ -61,10 +72,7 @@ impl Batch {
         if self.format != FORMAT {
             return Err(BatchError::Format(self.format));
         }
-        let mut text = Vec::new();
-        let mut decoder = zstd::stream::read::Decoder::new(self.body.as_slice())?;
-        io::Read::read_to_end(&mut io::Read::take(&mut decoder, MOST_BYTES as u64), &mut text)?;
-        String::from_utf8(text).map_err(|_| BatchError::Text)
+        unpack(&self.body)
     }
 }
 

@@ -6,8 +6,8 @@ use app::history::{PastRollout, Search};
 use timeline::words::count;
 
 use super::options::Options;
-use super::sqlite::{FILE, Sqlite, SqliteReader};
-use super::store::{Reader, Store, StoreError};
+use super::sql::Reader;
+use super::store::StoreError;
 use crate::clock;
 
 /// Rollouts that are looked through for the one that is meant.
@@ -33,10 +33,10 @@ pub enum HistoryError {
     Print(#[from] std::io::Error),
 }
 
-fn reader(options: &Options) -> Result<SqliteReader, HistoryError> {
-    match options.folder.join(FILE).exists() {
-        true => Ok(SqliteReader::new(&options.folder)),
-        false => Err(HistoryError::None(options.folder.display().to_string())),
+fn reader(options: &Options) -> Result<Reader, HistoryError> {
+    match options.location.is_begun()? {
+        true => Ok(Reader::new(&options.location)),
+        false => Err(HistoryError::None(options.location.to_string())),
     }
 }
 
@@ -59,7 +59,7 @@ pub fn check(options: &Options) -> Result<String, HistoryError> {
 /// When a Rollcast writes it, or something cannot be read or written.
 pub fn compact(options: &Options) -> Result<String, HistoryError> {
     reader(options)?;
-    let mut store = Sqlite::open(&options.folder, options.limits)?;
+    let mut store = options.location.open_alone(options.limits)?;
     let before = store.bytes()?;
     while store.tidy(clock::now_millis())? {}
     let size = |bytes: u64| bytesize::ByteSize(bytes).display().si().to_string();

@@ -83,8 +83,8 @@ impl Fold {
         }
     }
 
-    /// The lines of a keyframe, and the time that they tell of.
-    pub(super) fn keyframe(&self) -> (Millis, String) {
+    /// The lines of a keyframe, and the time that they tell of. What lies between a gap's begin and that time was not seen.
+    pub(super) fn keyframe(&self, gap_since_millis: Option<Millis>) -> (Millis, String) {
         let mut known: Vec<(&(Kind, Uid), &Known)> = self.known.iter().collect();
         known.sort_by_key(|((kind, _), known)| (*kind, known.at_millis));
         let mut text = String::new();
@@ -100,13 +100,8 @@ impl Fold {
                 let in_scope = |known: &Known| namespace.is_none_or(|scope| scope == known.namespace);
                 let present = known.iter().filter(|((of, _), known)| *of == kind && in_scope(known));
                 let present = present.map(|((_, uid), _)| *uid).collect();
-                let done = ListDone {
-                    kind,
-                    namespace,
-                    at_millis: self.at_millis,
-                    gap_since_millis: None,
-                    present: Some(present),
-                };
+                let done =
+                    ListDone { kind, namespace, at_millis: self.at_millis, gap_since_millis, present: Some(present) };
                 text.extend(recording::list_done(done));
                 text.push('\n');
             }

@@ -30,7 +30,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now) -> Vec<PastRol
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
-            number: deployment.rollouts_forgotten + index as u32,
+            number: 0, // the store knows those before
             revision: rollout.revision,
             trigger: rollout::trigger(model, deployment, index),
             started_millis: rollout.started_millis.unwrap_or(deployment.first_seen_millis),

@@ -1,7 +1,7 @@
 //! What is kept beyond the life of the process: everything that was observed, so that any moment can be made again.
 //!
 //! ```text
-//!   hub ──Journal (bounded; never waits)──► writer (one thread) ──► Store: SQLite
+//!   hub ──Journal (bounded; never waits)──► writer (one thread) ──► Store: SQLite, PostgreSQL
 //!    ▲                                          │ twice a second what came, compressed
 //!    └────── Resumed (checkpoint + lines) ◄─────┤ every hour or so a keyframe: everything that exists, folded from the lines
 //!                                               └ retention by age and size
@@ -12,18 +12,20 @@
 
 pub mod batch;
 pub mod command;
+pub mod database;
 mod fold;
 pub mod index;
 pub mod journal;
 pub mod options;
 pub mod past;
+pub mod postgres;
 pub mod resume;
 pub mod slice;
+pub mod sql;
 pub mod sqlite;
 pub mod store;
 mod writer;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -35,7 +37,8 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use self::journal::{Journal, Message};
 use self::options::Options;
 use self::resume::Resumed;
-use self::store::{Reader, Store, StoreError};
+use self::sql::Reader;
+use self::store::{Store, StoreError};
 use crate::clock;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
@@ -65,19 +68,19 @@ pub enum Keeping {
 /// # Errors
 /// When it cannot be written there. A Rollcast that runs and writes is no error.
 pub fn check(options: &Options) -> Result<String, StoreError> {
-    let Options { folder, limits } = options;
+    let Options { location, limits } = options;
     let said = |now: &str| format!("{}; {now}", said(options));
-    let is_begun = folder.join(sqlite::FILE).exists();
-    match sqlite::Sqlite::open(folder, *limits) {
-        Ok(store) => Ok(said(&format!("{} now", bytesize::ByteSize(store.bytes()?).display().si()))),
+    let is_begun = location.is_begun()?;
+    match location.open(*limits) {
+        Ok(mut store) => Ok(said(&format!("{} now", bytesize::ByteSize(store.bytes()?).display().si()))),
         Err(StoreError::Taken(_)) if is_begun => Ok(said("a Rollcast that runs writes it")),
         Err(why) => Err(why),
     }
 }
 
-fn said(Options { folder, limits }: &Options) -> String {
+fn said(Options { location, limits }: &Options) -> String {
     let age = timeline::words::duration(limits.age_millis);
-    format!("in {} for {age}, at most {}", folder.display(), bytesize::ByteSize(limits.bytes).display().si())
+    format!("in {location} for {age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
 /// What the writer counts; shown under `/metrics`.
@@ -98,25 +101,24 @@ pub struct Counters {
 pub struct Archive {
     to_writer: SyncSender<Message>,
     keeping: watch::Receiver<Keeping>,
-    reader: Arc<dyn Reader>,
+    reader: Arc<Reader>,
     readers: Arc<Semaphore>,
     counters: Arc<Counters>,
     options: Arc<Options>,
 }
 
 impl Archive {
-    /// Starts to keep history in a folder. That it cannot be written yet is no error: the writer tries again, and says so meanwhile.
+    /// Starts to keep history. That it cannot be written yet is no error: the writer tries again, and says so meanwhile.
     #[must_use]
     pub fn start(options: Options) -> Self {
-        let folder = options.folder.clone();
-        let limits = options.limits;
-        Self::with(options, move || Ok(Box::new(sqlite::Sqlite::open(&folder, limits)?) as Box<dyn Store>))
+        let Options { location, limits } = options.clone();
+        Self::with(options, move || location.open(limits))
     }
 
     /// The same with any store; `open` is called again until it works.
     #[must_use]
     pub fn with(options: Options, open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static) -> Self {
-        let reader = Arc::new(sqlite::SqliteReader::new(&options.folder));
+        let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
         let counters = Arc::new(Counters::default());
@@ -132,12 +134,6 @@ impl Archive {
         }
     }
 
-    /// Where it is kept.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.options.folder
-    }
-
     /// How much is kept, in words: "in FOLDER for 30 d, at most 2 GB".
     #[must_use]
     pub fn said(&self) -> String {
@@ -150,12 +146,12 @@ impl Archive {
     /// When the store cannot be read.
     pub async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&dyn Reader) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Failed("the program ends".to_owned());
         let _one = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
         let reader = self.reader.clone();
-        tokio::task::spawn_blocking(move || read(&*reader)).await.map_err(|_| ended())?
+        tokio::task::spawn_blocking(move || read(&reader)).await.map_err(|_| ended())?
     }
 
     /// What the writer counts.

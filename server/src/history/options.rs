@@ -1,10 +1,15 @@
 //! Where history is kept, and how much of it.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use timeline::Millis;
+
+use super::postgres::{Connection, Postgres, Server};
+use super::sqlite::{FILE, Sqlite};
+use super::store::{Store, StoreError};
 
 /// Kept this long by default.
 pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
@@ -43,11 +48,64 @@ impl Limits {
     }
 }
 
+/// Where it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// In a folder; made when it is not there.
+    Folder(PathBuf),
+    /// In a database of a PostgreSQL server.
+    Postgres(Server),
+}
+
+impl Location {
+    /// Opens the store that is there, or makes one.
+    ///
+    /// # Errors
+    /// When another Rollcast writes there, a later version did, or it cannot be written.
+    pub fn open(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(Sqlite::open(folder, limits)?),
+            Self::Postgres(server) => Box::new(Postgres::open(server, limits)?),
+        })
+    }
+
+    /// The same when no Rollcast writes there.
+    ///
+    /// # Errors
+    /// When one does, and when it cannot be opened.
+    pub fn open_alone(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
+        match self {
+            Self::Folder(_) => self.open(limits),
+            Self::Postgres(server) => Ok(Box::new(Postgres::open_alone(server, limits)?)),
+        }
+    }
+
+    /// Something was written there before.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_begun(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::Folder(folder) => Ok(folder.join(FILE).exists()),
+            Self::Postgres(server) => Connection::to_read(server)?.is_begun(),
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.display().fmt(f),
+            Self::Postgres(server) => server.fmt(f),
+        }
+    }
+}
+
 /// Where it is kept, and how much of it.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder; made when it is not there.
-    pub folder: PathBuf,
+    /// Where.
+    pub location: Location,
     /// How much.
     pub limits: Limits,
 }

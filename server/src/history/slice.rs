@@ -46,7 +46,7 @@ pub fn cut(texts: &[String], deployment: Uid, from_millis: Millis, to_millis: Mi
             after.push('\n');
         }
     }
-    let (_, mut text) = before.keyframe();
+    let (_, mut text) = before.keyframe(None);
     text.push_str(&after);
     text
 }

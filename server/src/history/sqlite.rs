@@ -1,22 +1,20 @@
 //! The store in a file of its own: SQLite with a write-ahead log. What was committed survives the end of the process, whatever ended it.
 
-mod browse;
-
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use self::browse::{Examined, SqliteReader};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, params};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 use timeline::Millis;
 
-use super::batch::{self, Batch};
-use super::fold::Fold;
+use super::database::{Cell, Database, Row, Value, together};
 use super::options::Limits;
-use super::store::{Checkpoint, Commit, Store, StoreError, Stored};
+use super::sql::{self, Head};
+use super::store::{Commit, Store, StoreError, Stored, Written};
 use crate::clock;
 
 /// The file.
@@ -26,23 +24,103 @@ const LOCK: &str = "history.lock";
 /// "Roll": files of other programs are not touched.
 const APPLICATION: i64 = 0x526f_6c6c;
 /// What makes a file of each format from one of the format before.
-const MIGRATIONS: [&str; 1] = [include_str!("sqlite/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("sqlite/1.sql"), include_str!("sqlite/2.sql")];
 /// Another process reads only, so that waits are short.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// Most rows that are removed, and pages that are given back, at a time.
-const AT_A_TIME: i64 = 500;
+/// Pages that are given back at a time.
+const PAGES: u32 = 500;
+
+/// The file, opened.
+pub struct File {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl File {
+    /// Opens the file of a folder, to read it while another one may write.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn to_read(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        let open = || {
+            let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            connection.busy_timeout(BUSY)?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|error| wrong(&path, &error))?;
+        Ok(Self { path, connection })
+    }
+
+    fn pragma(&self, name: &str) -> Result<i64, StoreError> {
+        let value = self.connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
+        value.map_err(|error| wrong(&self.path, &error))
+    }
+}
+
+/// Parameters are written in the other way.
+fn translated(sql: &str) -> String {
+    sql.replace('$', "?")
+}
+
+fn value<'v>(value: &'v Value<'_>) -> ToSqlOutput<'v> {
+    ToSqlOutput::Borrowed(match value {
+        Value::Number(number) => ValueRef::Integer(*number),
+        Value::Text(text) => ValueRef::Text(text.as_bytes()),
+        Value::Bytes(bytes) => ValueRef::Blob(bytes),
+    })
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null | ValueRef::Real(_) => Cell::Null,
+        ValueRef::Integer(number) => Cell::Number(number),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+    }
+}
+
+impl Database for File {
+    fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let run = || {
+            let mut statement = self.connection.prepare_cached(&translated(sql))?;
+            statement.execute(params_from_iter(values.iter().map(value)))
+        };
+        run().map(|changed| changed as u64).map_err(|error| wrong(&self.path, &error))
+    }
+
+    fn rows(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&translated(sql))?;
+            let columns = statement.column_count();
+            let rows = statement.query_map(params_from_iter(values.iter().map(value)), |row| {
+                (0..columns).map(|column| row.get_ref(column).map(cell)).collect::<rusqlite::Result<_>>().map(Row)
+            })?;
+            rows.collect::<rusqlite::Result<Vec<Row>>>()
+        };
+        read().map_err(|error| wrong(&self.path, &error))
+    }
+
+    fn place_in(&self) -> &'static str {
+        "instr"
+    }
+
+    fn examine(&mut self) -> Result<Vec<String>, StoreError> {
+        let told = self.rows("PRAGMA integrity_check(10)", &[])?.into_iter().map(|mut row| row.text(0));
+        Ok(told.collect::<Result<Vec<String>, StoreError>>()?.into_iter().filter(|told| told != "ok").collect())
+    }
+}
 
 /// The store.
 pub struct Sqlite {
-    path: PathBuf,
+    file: File,
     limits: Limits,
-    connection: Connection,
-    /// The last batch of each cluster.
-    last: BTreeMap<Arc<str>, (i64, i64)>,
+    /// Where each cluster stands.
+    heads: BTreeMap<Arc<str>, Head>,
     /// Set when a look through the file found it damaged.
     is_damaged: Arc<AtomicBool>,
-    _lock: File,
+    _lock: fs::File,
 }
 
 impl Sqlite {
@@ -63,245 +141,70 @@ impl Sqlite {
         }?;
         let is_damaged = Arc::new(AtomicBool::new(false));
         look_through(path.clone(), is_damaged.clone());
-        Ok(Self { path, limits, connection, last: BTreeMap::new(), is_damaged, _lock: lock })
+        Ok(Self { file: File { path, connection }, limits, heads: BTreeMap::new(), is_damaged, _lock: lock })
     }
 
-    /// What went wrong, in our words; a file that is damaged is put aside for the next time that it is opened.
-    fn wrong(&self, error: &rusqlite::Error) -> StoreError {
-        let wrong = wrong(&self.path, error);
-        if let StoreError::Damaged { why, .. } = &wrong
-            && let Err(why) = put_aside(&self.path, why)
+    fn write(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+        let mut heads = self.heads.clone();
+        together(&mut self.file, |database| {
+            for commit in commits {
+                let head = match heads.get(&commit.cluster) {
+                    Some(head) => *head,
+                    None => sql::head(database, &commit.cluster)?,
+                };
+                heads.insert(commit.cluster.clone(), sql::append(database, head, commit)?);
+            }
+            Ok(())
+        })?;
+        self.heads = heads;
+        Ok(())
+    }
+
+    fn tidied(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
+        let is_too_much = self.bytes()? > self.limits.bytes;
+        let clusters = self.file.rows("SELECT id FROM clusters", &[])?.into_iter().map(|mut row| row.number(0));
+        let clusters = clusters.collect::<Result<Vec<i64>, StoreError>>()?;
+        let is_more = sql::tidy(&mut self.file, &clusters, &self.limits, now_millis, is_too_much)?;
+        // It gives back one page per row that it answers.
+        self.file.rows(&format!("PRAGMA incremental_vacuum({PAGES})"), &[])?;
+        Ok(is_more)
+    }
+
+    /// A file that is damaged is put aside for the next time that it is opened.
+    fn found<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(StoreError::Damaged { why, .. }) = &result
+            && let Err(why) = put_aside(&self.file.path, why)
         {
             tracing::warn!("it cannot be put aside: {why}");
         }
-        wrong
-    }
-
-    fn write(&mut self, commits: &[Commit]) -> rusqlite::Result<()> {
-        let mut last = self.last.clone();
-        let transaction = self.connection.transaction()?;
-        for commit in commits {
-            let place = match last.get(&commit.cluster).copied() {
-                Some(place) => place,
-                None => cluster(&transaction, &commit.cluster)?,
-            };
-            last.insert(commit.cluster.clone(), append(&transaction, place, commit)?);
-        }
-        transaction.commit()?;
-        self.last = last;
-        Ok(())
-    }
-
-    fn stored(&self, cluster: &str, made_by: Option<&str>, since: Millis) -> rusqlite::Result<Option<Stored>> {
-        let row = "SELECT id, scope, heard_millis FROM clusters WHERE name = ?1";
-        let row = self.connection.query_row(row, [cluster], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
-        let Some((id, scope, heard_millis)) = row.optional()? else { return Ok(None) };
-        let id: i64 = id;
-        let checkpoint = "SELECT seq, made_by, body FROM checkpoints WHERE cluster = ?1 AND made_by = ?2";
-        let checkpoint = self.connection.query_row(checkpoint, params![id, made_by], |row| {
-            Ok((row.get(0)?, Checkpoint { made_by: row.get(1)?, body: row.get(2)? }))
-        });
-        let (after, checkpoint) = match checkpoint.optional()? {
-            Some((seq, checkpoint)) => (seq, Some(checkpoint)),
-            None => (beginning(&self.connection, id, since)?, None),
-        };
-        // A keyframe stands for what came before it, so only the first of these may be one.
-        let is_from_keyframe = checkpoint.is_none();
-        let rows = "SELECT seq, is_keyframe, from_millis, to_millis, format, body FROM batches
-             WHERE cluster = ?1 AND (seq > ?2 AND NOT is_keyframe OR seq = ?2 AND is_keyframe AND ?3) ORDER BY seq";
-        let mut rows = self.connection.prepare(rows)?;
-        let batches = rows.query_map(params![id, after, is_from_keyframe], read_batch)?.collect::<Result<_, _>>()?;
-        Ok(Some(Stored { scope, heard_millis, checkpoint, batches }))
-    }
-
-    /// Makes a keyframe where there is enough after the last one.
-    fn fold(&self, cluster: i64) -> rusqlite::Result<bool> {
-        let row = "SELECT seq, length(body) FROM batches WHERE cluster = ?1 AND is_keyframe ORDER BY seq DESC LIMIT 1";
-        let keyframe: Option<(i64, i64)> =
-            self.connection.query_row(row, [cluster], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let (after, size) = keyframe.unwrap_or((0, 0));
-        let row = "SELECT coalesce(sum(length(body)), 0), max(seq) FROM batches WHERE cluster = ?1 AND seq > ?2";
-        let (since, until): (i64, Option<i64>) =
-            self.connection.query_row(row, [cluster, after], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let Some(until) = until.filter(|_| since > size.max(whole(self.limits.keyframe_bytes))) else {
-            return Ok(false);
-        };
-        self.make_keyframe(cluster, after, until)?;
-        Ok(true)
-    }
-
-    fn make_keyframe(&self, cluster: i64, after: i64, until: i64) -> rusqlite::Result<()> {
-        let mut fold = Fold::default();
-        let rows = "SELECT seq, is_keyframe, from_millis, to_millis, format, body FROM batches WHERE cluster = ?1
-             AND (seq > ?2 AND seq <= ?3 AND NOT is_keyframe OR seq = ?2 AND is_keyframe) ORDER BY seq";
-        let mut rows = self.connection.prepare(rows)?;
-        for batch in rows.query_map([cluster, after, until], read_batch)? {
-            match batch?.text() {
-                Ok(text) => fold.take(&text),
-                Err(why) => tracing::warn!("a batch is left out of a keyframe: {why}"),
-            }
-        }
-        let (at_millis, text) = fold.keyframe();
-        let Ok(body) = batch::pack(&text) else { return Ok(()) };
-        let row = "INSERT INTO batches (cluster, seq, is_keyframe, from_millis, to_millis, format, body)
-             VALUES (?1, ?2, TRUE, ?3, ?3, ?4, ?5)";
-        self.connection.execute(row, params![cluster, until, at_millis, batch::FORMAT, body])?;
-        Ok(())
-    }
-
-    /// Joins a run of small batches before the checkpoint into one. `true` when there was one.
-    fn join(&mut self, cluster: i64) -> rusqlite::Result<bool> {
-        // Nothing is joined over a keyframe or the checkpoint: those stand between two batches.
-        let rows = "SELECT seq, length(body), EXISTS (SELECT 1 FROM batches k WHERE k.cluster = b.cluster AND k.seq = b.seq AND k.is_keyframe)
-             FROM batches b WHERE cluster = ?1 AND NOT is_keyframe AND length(body) < ?2
-             AND seq <= coalesce((SELECT seq FROM checkpoints WHERE cluster = ?1), 0) ORDER BY seq";
-        let joined = whole(self.limits.joined_bytes);
-        let mut run: Vec<i64> = Vec::new();
-        let (mut size, mut previous) = (0, None);
-        {
-            let mut rows = self.connection.prepare(rows)?;
-            let found = rows.query_map([cluster, joined / 2], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, bool>(2)?))
-            })?;
-            for row in found {
-                let (seq, length, is_end) = row?;
-                if previous.is_some_and(|previous| {
-                    seq != previous + 1 && !self.is_next(cluster, previous, seq).unwrap_or(false)
-                }) {
-                    (run, size) = (Vec::new(), 0);
-                }
-                previous = Some(seq);
-                run.push(seq);
-                size += length;
-                if size >= joined || (is_end && run.len() > 1) {
-                    break;
-                }
-                if is_end {
-                    (run, size, previous) = (Vec::new(), 0, None);
-                }
-            }
-        }
-        let is_whole = size >= joined || self.is_before_keyframe(cluster, run.last().copied())?;
-        if run.len() < 2 || !is_whole {
-            return Ok(false);
-        }
-        self.join_run(cluster, &run)?;
-        Ok(true)
-    }
-
-    /// Nothing stands between two batches.
-    fn is_next(&self, cluster: i64, before: i64, after: i64) -> rusqlite::Result<bool> {
-        let row = "SELECT NOT EXISTS (SELECT 1 FROM batches WHERE cluster = ?1 AND seq > ?2 AND seq < ?3)";
-        self.connection.query_row(row, [cluster, before, after], |row| row.get(0))
-    }
-
-    fn is_before_keyframe(&self, cluster: i64, seq: Option<i64>) -> rusqlite::Result<bool> {
-        let row = "SELECT EXISTS (SELECT 1 FROM batches WHERE cluster = ?1 AND seq = ?2 AND is_keyframe)";
-        self.connection.query_row(row, params![cluster, seq], |row| row.get(0))
-    }
-
-    fn join_run(&mut self, cluster: i64, run: &[i64]) -> rusqlite::Result<()> {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
-        let transaction = self.connection.transaction()?;
-        let mut text = String::new();
-        let mut span: Option<(Millis, Millis)> = None;
-        {
-            let rows = "SELECT seq, is_keyframe, from_millis, to_millis, format, body FROM batches
-                 WHERE cluster = ?1 AND seq BETWEEN ?2 AND ?3 AND NOT is_keyframe ORDER BY seq";
-            let mut rows = transaction.prepare(rows)?;
-            for batch in rows.query_map([cluster, *first, *last], read_batch)? {
-                let batch = batch?;
-                let Ok(read) = batch.text() else { return Ok(()) }; // left as it is
-                text.push_str(&read);
-                let (from, to) = span.unwrap_or((batch.from_millis, batch.to_millis));
-                span = Some((from.min(batch.from_millis), to.max(batch.to_millis)));
-            }
-        }
-        let (Some((from, to)), Ok(body)) = (span, batch::pack(&text)) else { return Ok(()) };
-        let gone = "DELETE FROM batches WHERE cluster = ?1 AND seq BETWEEN ?2 AND ?3 AND NOT is_keyframe";
-        transaction.execute(gone, [cluster, *first, *last])?;
-        let row = "INSERT INTO batches (cluster, seq, is_keyframe, from_millis, to_millis, format, body)
-             VALUES (?1, ?2, FALSE, ?3, ?4, ?5, ?6)";
-        transaction.execute(row, params![cluster, last, from, to, batch::FORMAT, body])?;
-        transaction.commit()
-    }
-
-    /// How much is kept, in bytes.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn bytes(&self) -> Result<u64, StoreError> {
-        self.used().map(i64::unsigned_abs).map_err(|error| wrong(&self.path, &error))
-    }
-
-    fn used(&self) -> rusqlite::Result<i64> {
-        let pages = |name: &str| self.connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-        Ok((pages("page_count")? - pages("freelist_count")?) * pages("page_size")?)
-    }
-
-    /// Lets go of some of what is too old, or too much. `true` when there may be more.
-    fn let_go(&mut self, now_millis: Millis) -> rusqlite::Result<bool> {
-        let is_too_much = self.used()? > whole(self.limits.bytes);
-        let oldest = "SELECT cluster FROM batches ORDER BY to_millis LIMIT 1";
-        let oldest: Option<i64> = self.connection.query_row(oldest, [], |row| row.get(0)).optional()?;
-        let mut gone = 0;
-        for cluster in self.clusters()? {
-            // The last keyframe that is old enough stands for everything before it.
-            let old = "SELECT max(seq) FROM batches WHERE cluster = ?1 AND is_keyframe AND to_millis <= ?2";
-            let old_millis = now_millis - self.limits.age_millis;
-            let mut until: Option<i64> =
-                self.connection.query_row(old, params![cluster, old_millis], |row| row.get(0))?;
-            if is_too_much && oldest == Some(cluster) {
-                let next = "SELECT min(k.seq) FROM batches k WHERE k.cluster = ?1 AND k.is_keyframe
-                     AND EXISTS (SELECT 1 FROM batches b WHERE b.cluster = ?1 AND (b.seq < k.seq OR b.seq = k.seq AND NOT b.is_keyframe))";
-                let next: Option<i64> = self.connection.query_row(next, [cluster], |row| row.get(0))?;
-                until = until.max(next);
-            }
-            let Some(until) = until else { continue };
-            self.connection.execute("UPDATE clusters SET kept_from = ?2 WHERE id = ?1", [cluster, until])?;
-            let rows = "DELETE FROM batches WHERE id IN (SELECT id FROM batches WHERE cluster = ?1
-                 AND (seq < ?2 OR seq = ?2 AND NOT is_keyframe) ORDER BY seq LIMIT ?3)";
-            gone += self.connection.execute(rows, [cluster, until, AT_A_TIME])?;
-        }
-        gone += browse::let_go(&self.connection, now_millis - self.limits.age_millis, AT_A_TIME)?;
-        self.connection.execute_batch(&format!("PRAGMA incremental_vacuum({AT_A_TIME})"))?;
-        Ok(gone > 0)
-    }
-
-    fn clusters(&self) -> rusqlite::Result<Vec<i64>> {
-        self.connection.prepare("SELECT id FROM clusters")?.query_map([], |row| row.get(0))?.collect()
-    }
-
-    fn tidied(&mut self, now_millis: Millis) -> rusqlite::Result<bool> {
-        let mut is_more = false;
-        for cluster in self.clusters()? {
-            is_more |= self.fold(cluster)?;
-            is_more |= self.join(cluster)?;
-        }
-        Ok(self.let_go(now_millis)? || is_more)
+        result
     }
 }
 
 impl Store for Sqlite {
-    fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
-        self.write(commits).map_err(|error| self.wrong(&error))
+    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+        let written = self.write(commits);
+        self.found(written).map(|()| Written::all(commits))
     }
 
     fn resume(&mut self, cluster: &str, made_by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
-        self.stored(cluster, made_by, since).map_err(|error| self.wrong(&error))
+        let stored = sql::stored(&mut self.file, cluster, made_by, since);
+        self.found(stored)
     }
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
-        if self.is_damaged.load(Ordering::Relaxed) {
-            put_aside(&self.path, "a look through it found damage")?;
-            return Err(damaged(&self.path, "a look through it found damage"));
-        }
-        self.tidied(now_millis).map_err(|error| self.wrong(&error))
+        let tidied = if self.is_damaged.load(Ordering::Relaxed) {
+            Err(damaged(&self.file.path, "a look through it found damage"))
+        } else {
+            self.tidied(now_millis)
+        };
+        self.found(tidied)
     }
-}
 
-fn whole(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
+    fn bytes(&mut self) -> Result<u64, StoreError> {
+        let pages = self.file.pragma("page_count")? - self.file.pragma("freelist_count")?;
+        Ok((pages * self.file.pragma("page_size")?).unsigned_abs())
+    }
 }
 
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
@@ -312,10 +215,10 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     make.create(folder).map_err(|error| StoreError::Failed(format!("cannot make {}: {error}", folder.display())))
 }
 
-fn lock(folder: &Path) -> Result<File, StoreError> {
+fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
     let failed = |error: std::io::Error| StoreError::Failed(format!("cannot lock {}: {error}", path.display()));
-    let file = File::create(&path).map_err(failed)?;
+    let file = fs::File::create(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Taken(folder.display().to_string())),
@@ -395,61 +298,4 @@ fn wrong(path: &Path, error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::ReadOnly) => StoreError::Failed(format!("{place} cannot be written: it is read-only")),
         _ => StoreError::Failed(format!("{place}: {error}")),
     }
-}
-
-/// The number of a cluster, and of its last batch.
-fn cluster(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<(i64, i64)> {
-    transaction.execute(
-        "INSERT OR IGNORE INTO clusters (name, scope, heard_millis, kept_from) VALUES (?1, '', 0, 0)",
-        [name],
-    )?;
-    let id = transaction.query_row("SELECT id FROM clusters WHERE name = ?1", [name], |row| row.get(0))?;
-    let last = "SELECT coalesce(max(seq), 0) FROM batches WHERE cluster = ?1";
-    Ok((id, transaction.query_row(last, [id], |row| row.get(0))?))
-}
-
-/// Writes what there is of one cluster; returns its number, and that of its last batch.
-fn append(transaction: &Transaction<'_>, (id, last): (i64, i64), commit: &Commit) -> rusqlite::Result<(i64, i64)> {
-    let seq = last + i64::from(commit.lines.is_some());
-    if let Some(lines) = &commit.lines {
-        let row = "INSERT INTO batches (cluster, seq, is_keyframe, from_millis, to_millis, format, body)
-             VALUES (?1, ?2, FALSE, ?3, ?4, ?5, ?6)";
-        transaction.prepare_cached(row)?.execute(params![
-            id,
-            seq,
-            lines.from_millis,
-            lines.to_millis,
-            batch::FORMAT,
-            lines.body
-        ])?;
-    }
-    let heard = "UPDATE clusters SET scope = ?2, heard_millis = max(heard_millis, ?3) WHERE id = ?1";
-    transaction.prepare_cached(heard)?.execute(params![id, commit.scope, commit.heard_millis])?;
-    if let Some(checkpoint) = &commit.checkpoint {
-        let row = "INSERT OR REPLACE INTO checkpoints (cluster, seq, made_by, body) VALUES (?1, ?2, ?3, ?4)";
-        transaction.prepare_cached(row)?.execute(params![id, seq, checkpoint.made_by, checkpoint.body])?;
-    }
-    for rollout in &commit.rollouts {
-        browse::note(transaction, id, rollout)?;
-    }
-    Ok((id, seq))
-}
-
-/// The batch after which to begin so that everything since a time is told: the last keyframe before it, or what is kept begins with.
-fn beginning(connection: &Connection, cluster: i64, since: Millis) -> rusqlite::Result<i64> {
-    let last = "SELECT max(seq) FROM batches WHERE cluster = ?1 AND is_keyframe AND to_millis <= ?2";
-    let last: Option<i64> = connection.query_row(last, [cluster, since], |row| row.get(0))?;
-    let first = "SELECT kept_from FROM clusters WHERE id = ?1";
-    last.map_or_else(|| connection.query_row(first, [cluster], |row| row.get(0)), Ok)
-}
-
-fn read_batch(row: &rusqlite::Row<'_>) -> rusqlite::Result<Batch> {
-    Ok(Batch {
-        seq: row.get(0)?,
-        is_keyframe: row.get(1)?,
-        from_millis: row.get(2)?,
-        to_millis: row.get(3)?,
-        format: row.get(4)?,
-        body: row.get(5)?,
-    })
 }

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use app::history::{Day, PastRollout, Search};
-use timeline::{Millis, Uid};
+use app::history::PastRollout;
+use timeline::Millis;
 
-use super::batch::Batch;
+use super::batch::{self, Batch, BatchError};
 
 /// What is to be written of one cluster, all or nothing.
 #[derive(Debug, Clone)]
 pub struct Commit {
+    /// Its number among those of this program; one that is tried again keeps it.
+    pub number: u64,
     /// Its name.
     pub cluster: Arc<str>,
     /// The namespaces that are watched, with commas; empty for all.
@@ -33,6 +35,43 @@ pub struct Lines {
     pub to_millis: Millis,
     /// They, compressed.
     pub body: Vec<u8>,
+}
+
+impl Lines {
+    /// They.
+    ///
+    /// # Errors
+    /// When they are damaged.
+    pub fn text(&self) -> Result<String, BatchError> {
+        batch::unpack(&self.body)
+    }
+}
+
+/// What became of a commit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// So many clusters were written; the others are written by another Rollcast.
+    pub clusters: usize,
+    /// Lines of so many bytes, compressed.
+    pub bytes: u64,
+    /// Another Rollcast wrote one of them before: what is known besides lines is to be told anew.
+    pub is_anew: bool,
+}
+
+impl Written {
+    /// All of them were written here.
+    #[must_use]
+    pub fn all(commits: &[Commit]) -> Self {
+        Self { clusters: commits.len(), bytes: commits.iter().map(Commit::bytes).sum(), is_anew: false }
+    }
+}
+
+impl Commit {
+    /// Its lines take so many bytes, compressed.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.lines.as_ref().map_or(0, |lines| lines.body.len() as u64)
+    }
 }
 
 /// A timeline as it stood.
@@ -86,13 +125,13 @@ pub enum StoreError {
     Failed(String),
 }
 
-/// Keeps batches, checkpoints and the index of rollouts.
+/// Keeps batches, checkpoints and the index of rollouts: a file of its own, or a database of a server.
 pub trait Store: Send {
     /// Writes, all or nothing.
     ///
     /// # Errors
     /// When nothing was written.
-    fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError>;
+    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError>;
 
     /// What is kept of a cluster; `None` when that is nothing. A checkpoint of another
     /// version than `made_by` is none.
@@ -112,6 +151,12 @@ pub trait Store: Send {
     /// # Errors
     /// When something cannot be read or written.
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError>;
+
+    /// How much is kept, in bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn bytes(&mut self) -> Result<u64, StoreError>;
 }
 
 /// Some of the rollouts that are kept.
@@ -150,31 +195,4 @@ pub enum Sought {
     Revision(u64),
     /// The one that was the last to have begun at a time.
     At(Millis),
-}
-
-/// What pages read, while the writer writes. Each call may take a while.
-pub trait Reader: Send + Sync {
-    /// Rollouts that are asked for, the last one first, after a place.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn rollouts(&self, search: &Search, after: Option<Place>, most: u32) -> Result<Found, StoreError>;
-
-    /// One rollout of a workload with its lines; `None` when it is not kept, or not any more.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn cut(&self, cluster: &str, uid: Uid, number: u32) -> Result<Option<Cut>, StoreError>;
-
-    /// Which rollout of a workload had a revision, or went on at a time: the last one that did.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn find(&self, cluster: &str, uid: Uid, of: Sought) -> Result<Option<u32>, StoreError>;
-
-    /// How many of them began on each of the days that begin at these times, and how many had trouble.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn days(&self, search: &Search, days: Vec<Day>) -> Result<Vec<Day>, StoreError>;
 }

@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::batch;
 use super::journal::{Message, Missed, Told};
-use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored};
+use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored, Written};
 use super::{Counters, Keeping};
 use crate::clock;
 use crate::recording::{self, LineType, ListDone};
@@ -39,6 +39,10 @@ pub(super) struct Writer {
     keeping: watch::Sender<Keeping>,
     counters: Arc<Counters>,
     waiting: BTreeMap<Arc<str>, Waiting>,
+    /// What could not be written, or of which that is not known. It is tried again as it is, before anything else.
+    unwritten: Vec<Commit>,
+    /// Commits that were made.
+    made: u64,
     /// Since when something waits.
     since: Option<Instant>,
     not_before: Instant,
@@ -53,7 +57,7 @@ struct Waiting {
     span: Option<(Millis, Millis)>,
     heard_millis: Millis,
     checkpoint: Option<Checkpoint>,
-    rollouts: BTreeMap<(Uid, u32), PastRollout>,
+    rollouts: BTreeMap<(Uid, u64, Millis), PastRollout>,
 }
 
 impl Waiting {
@@ -71,6 +75,17 @@ impl Waiting {
         for line in recording::lines(event) {
             self.line(*at_millis, &line);
         }
+    }
+
+    /// It, to be written; `None` when there is not enough memory.
+    fn commit(self, cluster: Arc<str>, number: u64) -> Option<Commit> {
+        let Self { scope, lines, span, heard_millis, checkpoint, rollouts } = self;
+        let lines = match span {
+            Some((from_millis, to_millis)) => Some(Lines { from_millis, to_millis, body: batch::pack(&lines).ok()? }),
+            None => None,
+        };
+        let rollouts = rollouts.into_values().collect();
+        Some(Commit { number, cluster, scope, lines, heard_millis, checkpoint, rollouts })
     }
 
     fn missed(&mut self, missed: Missed) {
@@ -97,6 +112,8 @@ impl Writer {
             keeping,
             counters,
             waiting: BTreeMap::new(),
+            unwritten: Vec::new(),
+            made: 0,
             since: None,
             not_before: now,
             tidied: now,
@@ -159,7 +176,8 @@ impl Writer {
                 waiting.missed(missed);
             }
             Told::Rollouts(rollouts) => {
-                waiting.rollouts.extend(rollouts.into_iter().map(|rollout| ((rollout.uid, rollout.number), rollout)));
+                let key = |rollout: &PastRollout| (rollout.uid, rollout.revision, rollout.started_millis);
+                waiting.rollouts.extend(rollouts.into_iter().map(|rollout| (key(&rollout), rollout)));
             }
             Told::Checkpoint(at_millis, checkpoint) => {
                 waiting.heard_millis = waiting.heard_millis.max(at_millis);
@@ -203,42 +221,65 @@ impl Writer {
 
     /// Writes what waits, if it can be written.
     fn write(&mut self) {
-        if self.waiting.is_empty() || !self.open_store() {
-            return;
+        while self.commit() {}
+    }
+
+    /// Writes what could not be written before, else what waits. `true` when there may be more.
+    fn commit(&mut self) -> bool {
+        if self.unwritten.is_empty() {
+            self.made += 1;
+            let waiting = std::mem::take(&mut self.waiting);
+            self.unwritten =
+                waiting.into_iter().filter_map(|(name, waiting)| waiting.commit(name, self.made)).collect();
+            self.since = None;
         }
-        let commits: Vec<Commit> =
-            self.waiting.iter().filter_map(|(cluster, waiting)| commit(cluster, waiting)).collect();
-        let Some(store) = &mut self.store else { return };
-        match store.commit(&commits) {
-            Ok(()) => {
-                let bytes = commits.iter().filter_map(|commit| Some(commit.lines.as_ref()?.body.len() as u64)).sum();
-                self.counters.commits.fetch_add(1, Ordering::Relaxed);
-                self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
-                self.waiting.clear();
-                self.since = None;
-                self.keeping.send_if_modified(|keeping| {
-                    let is_news = *keeping != Keeping::Written;
-                    if is_news {
-                        tracing::info!("history is written again");
-                        *keeping = Keeping::Written;
-                    }
-                    is_news
-                });
+        if self.unwritten.is_empty() || !self.open_store() {
+            return false;
+        }
+        let Some(store) = &mut self.store else { return false };
+        match store.commit(&self.unwritten) {
+            Ok(written) => {
+                self.unwritten.clear();
+                self.wrote(written);
+                !self.waiting.is_empty()
             }
-            Err(why) => self.fail(&why),
+            Err(why) => {
+                self.fail(&why);
+                false
+            }
         }
+    }
+
+    fn wrote(&self, written: Written) {
+        self.counters.commits.fetch_add(u64::from(written.clusters > 0), Ordering::Relaxed);
+        self.counters.bytes.fetch_add(written.bytes, Ordering::Relaxed);
+        self.keeping.send_if_modified(|keeping| {
+            let is_again = *keeping != Keeping::Written;
+            if is_again {
+                tracing::info!("history is written again");
+                *keeping = Keeping::Written;
+            }
+            if written.is_anew {
+                tracing::info!("another Rollcast wrote history before; it is written here now");
+            }
+            is_again || written.is_anew
+        });
     }
 
     /// Takes note that nothing can be written now.
     fn fail(&mut self, why: &StoreError) {
         self.not_before = Instant::now() + AGAIN;
+        if !self.unwritten.is_empty() {
+            self.since.get_or_insert_with(Instant::now);
+        }
         self.counters.failures.fetch_add(1, Ordering::Relaxed);
         // A store that is damaged or in other hands is opened anew: it may be another one by then.
         if !matches!(why, StoreError::Failed(_)) {
             self.store = None;
         }
-        let spans = self.waiting.values().filter_map(|waiting| waiting.span);
-        let now_millis = spans.map(|(from, _)| from).min().unwrap_or_else(clock::now_millis);
+        let unwritten = self.unwritten.iter().filter_map(|commit| Some(commit.lines.as_ref()?.from_millis));
+        let waiting = self.waiting.values().filter_map(|waiting| Some(waiting.span?.0));
+        let now_millis = unwritten.chain(waiting).min().unwrap_or_else(clock::now_millis);
         let why = why.to_string();
         self.keeping.send_if_modified(|keeping| {
             let since_millis = match keeping {
@@ -268,21 +309,4 @@ impl Writer {
         drop(self.store.take()); // so that another one may open it
         let _ = reply.send(()); // whoever asked may have given up
     }
-}
-
-fn commit(cluster: &Arc<str>, waiting: &Waiting) -> Option<Commit> {
-    let lines = match waiting.span {
-        Some((from_millis, to_millis)) => {
-            Some(Lines { from_millis, to_millis, body: batch::pack(&waiting.lines).ok()? })
-        }
-        None => None,
-    };
-    Some(Commit {
-        cluster: cluster.clone(),
-        scope: waiting.scope.clone(),
-        lines,
-        heard_millis: waiting.heard_millis,
-        checkpoint: waiting.checkpoint.clone(),
-        rollouts: waiting.rollouts.values().cloned().collect(),
-    })
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use server::history::options::{Limits, Options};
+use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
-use server::history::store::{Commit, Store, StoreError, Stored};
+use server::history::store::{Commit, Store, StoreError, Stored, Written};
 use server::history::{Archive, Keeping};
 use timeline::model::EndReason;
 use timeline::story::Entry;
@@ -19,14 +19,14 @@ use crate::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_c
 use crate::until::until;
 
 fn archive(folder: &Path) -> Archive {
-    Archive::start(Options { folder: folder.to_owned(), limits: Limits::default() })
+    Archive::start(Options { location: Location::Folder(folder.to_owned()), limits: Limits::default() })
 }
 
-async fn model(watched: &Watched) -> Model {
+pub async fn model(watched: &Watched) -> Model {
     watched.hub.read(|reader| reader.timeline.model().clone()).await.unwrap()
 }
 
-async fn live(watched: &Watched) {
+pub async fn live(watched: &Watched) {
     until_connection(&watched.hub, "live", |connection| connection.state == ConnectionState::Live).await;
 }
 
@@ -35,8 +35,7 @@ fn story(model: &Model) -> Vec<Entry> {
 }
 
 /// Watches until a third pod has come and one has gone, and ends as the program does.
-async fn first_run(api: &FakeApi, folder: &Path) -> Model {
-    let archive = archive(folder);
+async fn first_run(api: &FakeApi, archive: Archive) -> Model {
     let watched = Watched::kept(api, &archive);
     watched.until_pods(&["web-a", "web-b"]).await;
     live(&watched).await;
@@ -51,14 +50,19 @@ async fn first_run(api: &FakeApi, folder: &Path) -> Model {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_restart_everything_is_as_it_was_and_the_time_between_is_a_gap() {
-    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
-    let before = first_run(&api, folder.path()).await;
+    let folder = tempfile::tempdir().unwrap();
+    after_a_restart(|| archive(folder.path())).await;
+}
+
+/// Runs twice with the same history.
+pub async fn after_a_restart(archive: impl Fn() -> Archive) {
+    let api = shop().await;
+    let before = first_run(&api, archive()).await;
     let ended_millis = server::clock::now_millis();
     api.delete(&pod(10, 2, "web-a"));
     api.put(pod(13, 2, "web-d"));
     let began_millis = server::clock::now_millis();
-    let archive = archive(folder.path());
-    let watched = Watched::kept(&api, &archive);
+    let watched = Watched::kept(&api, &archive());
     watched.until_pods(&["web-c", "web-d"]).await;
     live(&watched).await;
     let after = model(&watched).await;
@@ -79,7 +83,7 @@ async fn after_a_restart_everything_is_as_it_was_and_the_time_between_is_a_gap()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
-    first_run(&api, folder.path()).await;
+    first_run(&api, archive(folder.path())).await;
     let ahead_millis = server::clock::now_millis() + 3_600_000;
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let line =
@@ -90,6 +94,7 @@ async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
         body: server::history::batch::pack(&line).unwrap(),
     };
     let commit = Commit {
+        number: 0,
         cluster: "fake".into(),
         scope: "".into(),
         lines: Some(lines),
@@ -140,7 +145,7 @@ async fn a_moment_before_the_restart_is_told_as_it_was() {
 #[tokio::test(flavor = "multi_thread")]
 async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
-    let before = first_run(&api, folder.path()).await;
+    let before = first_run(&api, archive(folder.path())).await;
     for resource in ["deployments", "replicasets", "pods", "events"] {
         api.stand(Verb::List, resource, Some(Fault::Status(500)));
     }
@@ -185,7 +190,7 @@ struct Fragile {
 }
 
 impl Store for Fragile {
-    fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
         if self.is_damaged.swap(false, Ordering::Relaxed) {
             return Err(StoreError::Damaged { place: "here".into(), why: "a page is torn".into() });
         }
@@ -199,6 +204,10 @@ impl Store for Fragile {
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         self.store.tidy(now_millis)
     }
+
+    fn bytes(&mut self) -> Result<u64, StoreError> {
+        self.store.bytes()
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,7 +215,7 @@ async fn what_was_known_is_known_after_the_file_was_damaged_and_another_one_begu
     let (api, folder, is_damaged) = (shop().await, tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
     let before = {
         let (place, of_store, mut number) = (folder.path().to_owned(), is_damaged.clone(), 0);
-        let options = Options { folder: place.clone(), limits: Limits::default() };
+        let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
         let archive = Archive::with(options, move || {
             number += 1;
             let store = Sqlite::open(&place.join(number.to_string()), Limits::default())?;

@@ -13,8 +13,11 @@ mod gaps;
 mod kept;
 mod ordering;
 mod outages;
+#[path = "../common/postgres.rs"]
+mod postgres;
 mod program;
 mod recorded;
+mod replicas;
 mod requests;
 mod silence;
 mod skew;

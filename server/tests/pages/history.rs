@@ -7,7 +7,8 @@ use app::history::{PastRollout, Search};
 use axum::http::StatusCode;
 use serde_json::Value;
 use server::history::batch::pack;
-use server::history::options::{Limits, Options};
+use server::history::options::{Limits, Location, Options};
+use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
 use server::history::{Archive, index};
@@ -34,23 +35,25 @@ struct Kept {
 fn kept() -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
-    let (mut whole, mut rollouts) = (Vec::new(), Vec::new());
+    let (mut whole, mut count) = (Vec::new(), 0);
     for (name, text) in common::recordings() {
         let recording = Recording::read(&text);
         let (from_millis, to_millis) = recording.span().unwrap();
         let (timeline, of) = play(&name, recording);
         let lines = Some(Lines { from_millis, to_millis, body: pack(&text).unwrap() });
         let (cluster, heard_millis) = (name.as_str().into(), to_millis);
-        let commit = Commit { cluster, scope: "".into(), lines, heard_millis, checkpoint: None, rollouts: of.clone() };
+        let commit =
+            Commit { number: 0, cluster, scope: "".into(), lines, heard_millis, checkpoint: None, rollouts: of };
+        count += commit.rollouts.len();
         store.commit(&[commit]).unwrap();
-        rollouts.extend(of);
         whole.push((name, timeline));
     }
     drop(store);
     let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
-    let archive = Archive::start(Options { folder: folder.path().to_owned(), limits });
+    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let rollcast = Rollcast::keeping(Vec::new(), "build", Viewers::default(), Vec::new(), None, Some(archive));
-    rollouts.sort_by_key(|rollout| std::cmp::Reverse(rollout.started_millis));
+    let rollouts = Reader::of_folder(folder.path()).rollouts(&Search::default(), None, 10_000).unwrap().rollouts;
+    assert_eq!(rollouts.len(), count, "each once");
     Kept { rollcast, whole, rollouts, _folder: folder }
 }
 
@@ -70,10 +73,10 @@ fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
         next = at_millis + 1_000;
         let (model, now) = (timeline.model(), Now { millis: at_millis, skew_millis: timeline.skew_millis() });
         for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, model, *uid, now)) {
-            let known: Option<PastRollout> = rollouts.remove(&(rollout.uid, rollout.number));
+            let known: Option<PastRollout> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
             let cause = known.map(|known| known.cause).filter(|_| rollout.cause.is_empty());
             let cause = cause.unwrap_or_else(|| rollout.cause.clone());
-            rollouts.insert((rollout.uid, rollout.number), PastRollout { cause, ..rollout });
+            rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), PastRollout { cause, ..rollout });
         }
     }
     (timeline, rollouts.into_values().collect())

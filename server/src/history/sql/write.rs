@@ -1,0 +1,155 @@
+//! Writing what came, and reading it again after a restart.
+
+use app::history::PastRollout;
+use timeline::Millis;
+use timeline::rollout::Outcome;
+
+use super::{add, batches, beginning};
+use crate::history::batch::{self, Batch};
+use crate::history::database::Database;
+use crate::history::store::{Checkpoint, Commit, StoreError, Stored};
+
+/// Clocks of those who saw the same may differ by this much.
+const CLOCKS_MILLIS: Millis = 1_000;
+
+/// Where writing of a cluster stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its number.
+    pub cluster: i64,
+    /// Its last batch.
+    pub seq: i64,
+}
+
+/// Where writing of a cluster stands; one that is not known is made known.
+pub fn head(database: &mut dyn Database, name: &str) -> Result<Head, StoreError> {
+    let row = "INSERT INTO clusters (name, scope, heard_millis, kept_from) VALUES ($1, '', 0, 0) ON CONFLICT (name) DO NOTHING";
+    database.run(row, &[name.into()])?;
+    let id = "SELECT id FROM clusters WHERE name = $1";
+    let gone = || StoreError::Failed(format!("{name} is not among the clusters of the database"));
+    let cluster = database.number(id, &[name.into()])?.ok_or_else(gone)?;
+    let last = "SELECT max(seq) FROM batches WHERE cluster = $1";
+    Ok(Head { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })
+}
+
+/// Writes what there is of one cluster; returns where writing stands then.
+pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Result<Head, StoreError> {
+    let Head { cluster, seq } = head;
+    let seq = seq + i64::from(commit.lines.is_some());
+    if let Some(lines) = &commit.lines {
+        let (from_millis, to_millis, body) = (lines.from_millis, lines.to_millis, lines.body.clone());
+        add(
+            database,
+            cluster,
+            &Batch { seq, is_keyframe: false, from_millis, to_millis, format: batch::FORMAT, body },
+        )?;
+    }
+    let heard = "UPDATE clusters SET scope = $2, heard_millis = CASE WHEN heard_millis > $3 THEN heard_millis ELSE $3 END WHERE id = $1";
+    database.run(heard, &[cluster.into(), (&*commit.scope).into(), commit.heard_millis.into()])?;
+    if let Some(Checkpoint { made_by, body }) = &commit.checkpoint {
+        let row = "INSERT INTO checkpoints (cluster, seq, made_by, body) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (cluster) DO UPDATE SET seq = $2, made_by = $3, body = $4";
+        database.run(row, &[cluster.into(), seq.into(), made_by.as_str().into(), body.as_slice().into()])?;
+    }
+    for rollout in &commit.rollouts {
+        note(database, cluster, rollout)?;
+    }
+    Ok(Head { cluster, seq })
+}
+
+/// Writes how a rollout stands. That it was stuck stays known.
+fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
+    let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12,
+         cause = CASE WHEN $7 = '' THEN rollouts.cause ELSE $7 END, text = CASE WHEN $7 = '' THEN rollouts.text ELSE $9 END";
+    let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
+    let revision = format!("revision {}", rollout.revision);
+    let words = [&rollout.namespace, &rollout.name, &rollout.images, change_cause, &rollout.cause, &revision];
+    let words = words.join("\n").to_lowercase();
+    let uid = rollout.uid.to_string();
+    let Numbered { number, started_millis } = numbered(database, cluster, &uid, rollout)?;
+    let took = rollout.ended_millis.map_or(-1, |ended| (ended - started_millis).max(0));
+    let json = serde_json::to_string(rollout).unwrap_or_default();
+    let values = [
+        cluster.into(),
+        uid.into(),
+        number.into(),
+        rollout.namespace.as_str().into(),
+        started_millis.into(),
+        name(rollout.outcome).into(),
+        rollout.cause.as_str().into(),
+        rollout.is_deleted.into(),
+        words.into(),
+        json.into(),
+        revision_of(rollout).into(),
+        took.into(),
+    ];
+    database.run(row, &values).map(|_| ())
+}
+
+/// Where a rollout stands among those of its workload.
+struct Numbered {
+    number: i64,
+    started_millis: Millis,
+}
+
+fn revision_of(rollout: &PastRollout) -> i64 {
+    i64::try_from(rollout.revision).unwrap_or(i64::MAX)
+}
+
+/// The number of a rollout that is known, or the next one. It is the last one of its revision, as each rollout has a revision of its
+/// own; only where the newest ReplicaSet was deleted does another one get the same, and that one begins after the end of the first.
+fn numbered(
+    database: &mut dyn Database,
+    cluster: i64,
+    uid: &str,
+    rollout: &PastRollout,
+) -> Result<Numbered, StoreError> {
+    let row =
+        "SELECT number, started_millis, took_millis FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3
+         ORDER BY number DESC LIMIT 1";
+    if let Some(mut row) = database.row(row, &[cluster.into(), uid.into(), revision_of(rollout).into()])? {
+        let (number, started_millis, took) = (row.number(0)?, row.number(1)?, row.number(2)?);
+        if took < 0 || rollout.started_millis <= started_millis + took + CLOCKS_MILLIS {
+            // Whoever saw it later knows less of its begin.
+            return Ok(Numbered { number, started_millis: started_millis.min(rollout.started_millis) });
+        }
+    }
+    let last = "SELECT max(number) FROM rollouts WHERE cluster = $1 AND uid = $2";
+    let number = database.number(last, &[cluster.into(), uid.into()])?.map_or(0, |last| last + 1);
+    Ok(Numbered { number, started_millis: rollout.started_millis })
+}
+
+/// An outcome as it stands in the index.
+pub fn name(outcome: Outcome) -> String {
+    serde_json::to_value(outcome).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// What is kept of a cluster: from here it goes on.
+pub fn stored(
+    database: &mut dyn Database,
+    cluster: &str,
+    made_by: Option<&str>,
+    since: Millis,
+) -> Result<Option<Stored>, StoreError> {
+    let row = "SELECT id, heard_millis, scope FROM clusters WHERE name = $1";
+    let Some(mut row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
+    let (id, heard_millis, scope) = (row.number(0)?, row.number(1)?, row.text(2)?);
+    let checkpoint = "SELECT seq, made_by, body FROM checkpoints WHERE cluster = $1 AND made_by = $2";
+    let checkpoint = match made_by {
+        Some(made_by) => database.row(checkpoint, &[id.into(), made_by.into()])?,
+        None => None,
+    };
+    let (after, checkpoint) = match checkpoint {
+        Some(mut row) => (row.number(0)?, Some(Checkpoint { made_by: row.text(1)?, body: row.bytes(2)? })),
+        None => (beginning(database, id, since)?, None),
+    };
+    // A keyframe stands for what came before it, so only the first of these may be one.
+    let condition = match checkpoint {
+        Some(_) => "cluster = $1 AND seq > $2 AND is_keyframe = 0",
+        None => "cluster = $1 AND (seq > $2 AND is_keyframe = 0 OR seq = $2 AND is_keyframe = 1)",
+    };
+    let batches = batches(database, condition, &[id.into(), after.into()])?;
+    Ok(Some(Stored { scope, heard_millis, checkpoint, batches }))
+}

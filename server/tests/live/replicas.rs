@@ -1,0 +1,54 @@
+//! History in a PostgreSQL database, as hubs live with it.
+
+/// Left out as one where there is no PostgreSQL.
+mod in_postgres {
+    use server::history::options::{Limits, Location, Options};
+    use server::history::{Archive, Keeping};
+
+    use crate::kept::{after_a_restart, live, model};
+    use crate::postgres::shared;
+    use crate::support::{Watched, pod, shop};
+    use crate::until::until;
+
+    fn archives() -> impl Fn() -> Archive {
+        let location = Location::Postgres(shared().server());
+        move || Archive::start(Options { location: location.clone(), limits: Limits::default() })
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn after_a_restart_everything_is_as_it_was() {
+        after_a_restart(archives()).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn of_two_that_watch_the_same_cluster_one_writes_and_when_it_ends_the_other_does() {
+        let (api, archive) = (shop().await, archives());
+        let (first, second) = (archive(), archive());
+        let (one, other) = (Watched::kept(&api, &first), Watched::kept(&api, &second));
+        live(&one).await;
+        live(&other).await;
+        let writes = |archive: &Archive| archive.counters().commits.load(std::sync::atomic::Ordering::Relaxed) > 0;
+        until("one that writes", async || writes(&first) || writes(&second)).await;
+        let (writer, follower, watched) =
+            if writes(&first) { (&first, &second, &other) } else { (&second, &first, &one) };
+        api.put(pod(12, 2, "web-c"));
+        for either in [&one, &other] {
+            either.until_pods(&["web-a", "web-b", "web-c"]).await;
+        }
+        assert!(!writes(follower), "what both saw is written once");
+        assert_eq!(*follower.keeping().borrow(), Keeping::Written);
+        // The one that writes ends; what happens then is written by the other one.
+        writer.close().await;
+        api.delete(&pod(12, 2, "web-c"));
+        watched.until_pods(&["web-a", "web-b"]).await;
+        until("the other one writes", async || writes(follower)).await;
+        let seen = model(watched).await;
+        follower.close().await;
+        // A third one takes up what the two wrote.
+        let third = archive().resume("fake", &[], 86_400_000).await.unwrap();
+        let known = third.timeline.model();
+        assert_eq!(known.pods.keys().collect::<Vec<_>>(), seen.pods.keys().collect::<Vec<_>>());
+        let gone = |model: &timeline::Model| model.pods.values().filter(|pod| pod.gone_millis().is_some()).count();
+        assert_eq!((gone(known), gone(&seen)), (1, 1));
+    }
+}

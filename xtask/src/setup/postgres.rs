@@ -1,0 +1,13 @@
+//! PostgreSQL, for the tests of history in a database.
+
+use std::path::Path;
+
+use super::apt_install;
+
+/// Where Debian's packages put the programs, a folder per version.
+const PROGRAMS: &str = "/usr/lib/postgresql";
+
+/// A PostgreSQL server can be started here; false where there is none and none to install.
+pub fn ensure_postgres() -> bool {
+    Path::new(PROGRAMS).exists() || apt_install(&["postgresql"])
+}
