@@ -287,7 +287,7 @@ mod in_postgres {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_server_that_is_started_anew_is_found_again_and_nothing_is_lost() {
-        let mut postgres = Postgres::start("");
+        let mut postgres = Postgres::start();
         let server = postgres.server();
         told_while(&server, async |archive| {
             postgres.stop();
@@ -368,5 +368,30 @@ mod in_postgres {
         assert!(written.is_anew);
         let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
         assert_eq!(existing(&kept(&mut *first)), existing(whole.model()));
+    }
+
+    /// What `rollcast history check` says of a database, with the certificates of authorities of a file.
+    fn checked(address: &str, authorities: &std::path::Path) -> String {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.args(["history", "check"]).env("ROLLCAST_HISTORY", address).env("SSL_CERT_FILE", authorities);
+        let output = command.env_remove("SSL_CERT_DIR").output().unwrap();
+        let said = if output.status.success() { output.stdout } else { output.stderr };
+        String::from_utf8(said).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn what_leaves_this_machine_is_encrypted_and_the_server_is_who_it_says() {
+        let (postgres, port, certificate) = Postgres::with_tls();
+        let database = postgres.database();
+        let mode = |mode: &str| format!("postgres://postgres:secret@localhost:{port}/{database}?sslmode={mode}");
+        let place = format!("PostgreSQL at localhost:{port}/{database}");
+        assert_eq!(checked(&mode("require"), &certificate), format!("rollcast: no history is kept in {place}"));
+        let others = tempfile::NamedTempFile::new().unwrap();
+        let why = checked(&mode("require"), others.path());
+        assert_eq!(why, format!("rollcast: {place}: this machine has no certificates of authorities to trust"));
+        let other = Postgres::with_tls();
+        let why = checked(&mode("require"), &other.2);
+        assert!(why.starts_with(&format!("rollcast: {place}: ")) && why.contains("certificate"), "{why}");
+        assert!(!why.contains("secret"), "{why}");
     }
 }

@@ -22,6 +22,7 @@ if read -r _; then kill -QUIT $!; wait; else kill -QUIT $!; wait; rm -rf "$2"; f
 pub struct Postgres {
     folder: PathBuf,
     options: String,
+    port: u16,
     running: Option<Child>,
     databases: AtomicU32,
 }
@@ -58,15 +59,40 @@ fn said(command: &mut Command) -> String {
 }
 
 impl Postgres {
-    /// Starts one with options of its own.
-    pub fn start(options: &str) -> Self {
+    /// Starts one.
+    pub fn start() -> Self {
+        let mut server = Self::prepared();
+        server.run();
+        server
+    }
+
+    /// Starts one that listens on a port of this machine and speaks TLS, with a certificate for "localhost" that nobody else signed.
+    pub fn with_tls() -> (Self, u16, PathBuf) {
+        let mut server = Self::prepared();
+        let (key, certificate) = (server.folder.join("key.pem"), server.folder.join("certificate.pem"));
+        let names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+        let mut make = command("openssl");
+        make.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
+        make.args(names).args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"]).arg(&key);
+        said(make.arg("-out").arg(&certificate));
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+        server.options = format!(
+            "-c listen_addresses=localhost -c port={port} -c ssl=on -c ssl_cert_file={} -c ssl_key_file={}",
+            certificate.display(),
+            key.display()
+        );
+        server.port = port;
+        server.run();
+        (server, port, certificate)
+    }
+
+    fn prepared() -> Self {
         let folder = PathBuf::from(said(command("mktemp").args(["-d", "/tmp/rollcast-pg.XXXXXX"])));
         let initdb = programs().join("initdb").display().to_string();
         let data = folder.join("data").display().to_string();
         said(command(&initdb).args(["-D", &data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]));
-        let mut server = Self { folder, options: options.to_owned(), running: None, databases: AtomicU32::new(0) };
-        server.run();
-        server
+        Self { folder, options: String::new(), port: 5432, running: None, databases: AtomicU32::new(0) }
     }
 
     fn run(&mut self) {
@@ -84,7 +110,12 @@ impl Postgres {
 
     fn is_up(&self) -> bool {
         let ready = programs().join("pg_isready").display().to_string();
-        Command::new(ready).args(["-q", "-h"]).arg(&self.folder).status().is_ok_and(|status| status.success())
+        let port = self.port.to_string();
+        Command::new(ready)
+            .args(["-q", "-p", &port, "-h"])
+            .arg(&self.folder)
+            .status()
+            .is_ok_and(|status| status.success())
     }
 
     /// Stops it, as the power does; what it holds stays.
@@ -104,7 +135,7 @@ impl Postgres {
         let psql = programs().join("psql").display().to_string();
         let mut command = Command::new(psql);
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database, "-c", sql]);
-        said(command.arg("-h").arg(&self.folder))
+        said(command.args(["-p", &self.port.to_string(), "-h"]).arg(&self.folder))
     }
 
     /// A database that nobody used before, by its name.
@@ -149,5 +180,5 @@ impl Drop for Postgres {
 /// The one that tests share which do nothing to it; it ends with the program.
 pub fn shared() -> &'static Postgres {
     static SHARED: OnceLock<Postgres> = OnceLock::new();
-    SHARED.get_or_init(|| Postgres::start(""))
+    SHARED.get_or_init(|| Postgres::start())
 }
