@@ -9,13 +9,16 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
+use timeline::Millis;
+use timeline::list::Group;
 use timeline::wire::ConnectionState;
 
 use crate::history::{Archive, Keeping};
-use crate::hub::Handle;
+use crate::hub::{Handle, ListedDeployment, Series};
 use crate::state::Rollcast;
 
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -68,6 +71,8 @@ impl Collector for Figures {
         let stale = |hub: &Handle| ConstGauge::new(i64::from(is_stale(hub)));
         let help = "Whether there is no word from the cluster.";
         per_cluster(rollcast, &mut encoder, "rollcast_cluster_stale", help, stale)?;
+        deployments(rollcast, &mut encoder)?;
+        rollouts(rollcast, &mut encoder)?;
         let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
         let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
@@ -75,6 +80,38 @@ impl Collector for Figures {
         alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
         rollcast.archive.as_ref().map_or(Ok(()), |archive| history(&mut encoder, archive))
     }
+}
+
+/// Deployments by what they are up to.
+fn deployments(rollcast: &Rollcast, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "Deployments, by what they are up to: stuck, moving or stable.";
+    let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
+    for hub in rollcast.clusters.values() {
+        let list = hub.list().borrow().clone();
+        for group in [Group::Stuck, Group::Moving, Group::Calm] {
+            let is_of = |listed: &ListedDeployment| Group::of(&listed.summary, Millis::MAX) == group;
+            let count = list.iter().filter(|listed| is_of(listed)).count();
+            let labels = [("cluster", hub.name()), ("state", group.name())];
+            ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX)).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// How long rollouts took and how they ended.
+fn rollouts(rollcast: &Rollcast, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "Seconds from the begin of a rollout to its end, or until its progress deadline passed; of those whose begin and end were seen.";
+    let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
+    let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
+    for hub in rollcast.clusters.values() {
+        for (series, histogram) in hub.counters().rollouts.series() {
+            let Series { namespace, deployment, outcome } = &series;
+            let labels =
+                [("cluster", hub.name()), ("namespace", namespace), ("deployment", deployment), ("outcome", outcome)];
+            histogram.encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// How history is written.

@@ -12,6 +12,7 @@
 mod connection;
 mod follow;
 mod keep;
+mod tally;
 mod task;
 mod topic;
 
@@ -27,6 +28,7 @@ use timeline::{Fact, History, Millis, Retention, Timeline, Workload};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
+pub use self::tally::{Series, Tally};
 use crate::clock::{Clock, OwnClock};
 use crate::history::Archive;
 use crate::source::{self, Counters, SourceEvent};
@@ -53,6 +55,8 @@ pub struct HubCounters {
     pub changes: AtomicU64,
     /// Frames encoded.
     pub frames: AtomicU64,
+    /// Rollouts that ended.
+    pub rollouts: Tally,
 }
 
 /// What a viewer gets: everything now, then frames as they come.

@@ -215,6 +215,7 @@ impl Hub {
         self.history.note(at_millis, &changes);
         for change in changes {
             self.is_dirty = true;
+            self.counters.rollouts.note(self.timeline.model(), at_millis, &change);
             if let Change::Forget(Some(uid), what) = &change
                 && what.before_millis.is_none()
             {

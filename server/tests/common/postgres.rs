@@ -180,5 +180,5 @@ impl Drop for Postgres {
 /// The one that tests share which do nothing to it; it ends with the program.
 pub fn shared() -> &'static Postgres {
     static SHARED: OnceLock<Postgres> = OnceLock::new();
-    SHARED.get_or_init(|| Postgres::start())
+    SHARED.get_or_init(Postgres::start)
 }

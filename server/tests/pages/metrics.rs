@@ -34,7 +34,8 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
     assert_eq!(media_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let text = String::from_utf8(bytes.to_vec()).unwrap();
-    let mut lines = text.lines();
+    let mut lines =
+        text.lines().filter(|line| !line.contains("rollcast_deployments") && !line.contains("rollcast_rollout_"));
     for (family, kind, sample) in FAMILIES {
         let help = lines.next().unwrap();
         assert!(help.starts_with(&format!("# HELP {family} ")) && help.ends_with('.'), "{help}");
@@ -47,4 +48,74 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
         assert!(value > 0 || !matches!(family, "rollcast_facts" | "rollcast_changes"), "{family} is {value}");
     }
     assert_eq!((lines.next(), lines.next()), (Some("# EOF"), None));
+}
+
+async fn told(rollcast: &std::sync::Arc<server::state::Rollcast>) -> String {
+    let request = Request::get("/metrics").header("host", "localhost").body(Body::empty()).unwrap();
+    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Every rollout of every recording that ended is counted once, with the time that it took.
+#[tokio::test]
+async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
+    let mut ended = 0;
+    for (name, recording) in common::recordings() {
+        let timeline = server::recording::Recording::read(&recording).play();
+        let text = told(&held(&name, &recording).await).await;
+        let (mut expected, mut seconds) = (std::collections::BTreeMap::<String, u64>::new(), 0.0);
+        for deployment in timeline.model().deployments.values() {
+            let mut count = |outcome: &str, started: Option<i64>, at: Option<i64>| {
+                let Some((started, at)) = started.zip(at) else { return };
+                let labels = format!(
+                    r#"cluster="{name}",namespace="{}",deployment="{}",outcome="{outcome}""#,
+                    deployment.namespace, deployment.name
+                );
+                *expected.entry(format!("rollcast_rollout_duration_seconds_count{{{labels}}}")).or_default() += 1;
+                seconds += (at - started) as f64 / 1_000.0;
+                ended += 1;
+            };
+            for rollout in &deployment.rollouts {
+                count("complete", rollout.started_millis, rollout.completed_millis);
+                count("superseded", rollout.started_millis, rollout.superseded_millis);
+                count("deadline-passed", rollout.started_millis, rollout.deadline_exceeded_millis);
+            }
+            let last = deployment.rollouts.last().filter(|rollout| rollout.is_open());
+            count("deleted", last.and_then(|rollout| rollout.started_millis), deployment.deleted_millis);
+        }
+        let of = |kind: &str| -> Vec<(String, String)> {
+            let name = format!("rollcast_rollout_duration_seconds_{kind}{{");
+            let lines = text.lines().filter(|line| line.starts_with(&name)).filter_map(|line| line.rsplit_once(' '));
+            lines.map(|(series, value)| (series.to_owned(), value.to_owned())).collect()
+        };
+        let counted = of("count").into_iter().map(|(series, count)| (series, count.parse().unwrap())).collect();
+        assert_eq!(expected, counted, "{name}");
+        let sum: f64 = of("sum").iter().map(|(_, sum)| sum.parse::<f64>().unwrap()).sum();
+        assert!((sum - seconds).abs() < 0.01, "{name}: {sum} {seconds}");
+    }
+    assert!(ended > 40, "{ended}");
+}
+
+/// What the dashboard asks for is there.
+#[tokio::test]
+async fn the_dashboard_asks_for_figures_that_exist() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/grafana-dashboard.json");
+    let dashboard: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let (_, recording) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = told(&held("c", &recording).await).await;
+    let mut asked = 0;
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let expression = target["expr"].as_str().unwrap();
+            let names = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            for name in names.filter(|name| name.starts_with("rollcast_") && !name.starts_with("rollcast_history_")) {
+                let is_there =
+                    |line: &str| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} "));
+                assert!(text.lines().any(is_there), "{}: {name}", panel["title"]);
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked >= 6, "{asked}");
 }

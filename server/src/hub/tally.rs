@@ -1,0 +1,80 @@
+//! How long rollouts took and how they ended, counted while somebody looks; for dashboards.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use prometheus_client::metrics::histogram::Histogram;
+use timeline::{Change, Millis, Model, Uid};
+
+/// Upper bounds of what is counted together, in seconds.
+const BOUNDS: [f64; 12] = [1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
+/// Deployments and outcomes that are counted by themselves; more are counted together, without names.
+const MOST: usize = 5_000;
+
+/// What is counted together.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Series {
+    /// Namespace of the Deployment.
+    pub namespace: String,
+    /// Its name.
+    pub deployment: String,
+    /// "complete", "superseded", "deadline-passed" or "deleted".
+    pub outcome: &'static str,
+}
+
+/// The rollouts of a cluster that ended while somebody looked.
+#[derive(Debug, Default)]
+pub struct Tally(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    series: BTreeMap<Series, Histogram>,
+    /// What was counted of the last moment: a moment may tell of a rollout more than once.
+    last: (Millis, BTreeSet<(Uid, u64, &'static str)>),
+}
+
+impl Tally {
+    /// Counts what a change tells to have ended just now, if its begin was seen.
+    pub(super) fn note(&self, model: &Model, at_millis: Millis, change: &Change) {
+        let (uid, ended) = match change {
+            Change::Rollout(uid, _, rollout) => {
+                let ends = [
+                    (rollout.completed_millis, "complete"),
+                    (rollout.superseded_millis, "superseded"),
+                    (rollout.deadline_exceeded_millis, "deadline-passed"),
+                ];
+                let ended = ends.iter().find(|(at, _)| *at == Some(at_millis)).map(|(_, outcome)| *outcome);
+                (*uid, ended.map(|outcome| (&**rollout, outcome)))
+            }
+            Change::DeploymentDeleted(uid, _) => {
+                let last = model.deployments.get(uid).and_then(|known| known.rollouts.last());
+                (*uid, last.filter(|rollout| rollout.is_open()).map(|rollout| (rollout, "deleted")))
+            }
+            _ => return,
+        };
+        let Some((rollout, outcome)) = ended else { return };
+        let (Some(deployment), Some(started)) = (model.deployments.get(&uid), rollout.started_millis) else { return };
+        if deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis) {
+            return; // it ended while nobody looked
+        }
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted.last.0 != at_millis {
+            counted.last = (at_millis, BTreeSet::new());
+        }
+        if !counted.last.1.insert((uid, rollout.revision, outcome)) {
+            return;
+        }
+        let own = Series { namespace: deployment.namespace.clone(), deployment: deployment.name.clone(), outcome };
+        let is_own = counted.series.len() < MOST || counted.series.contains_key(&own);
+        let series = if is_own { own } else { Series { outcome, ..Series::default() } };
+        let seconds = (at_millis - started) as f64 / 1_000.0;
+        counted.series.entry(series).or_insert_with(|| Histogram::new(BOUNDS)).observe(seconds);
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn series(&self) -> Vec<(Series, Histogram)> {
+        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.series.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()
+    }
+}
