@@ -42,6 +42,22 @@ pub fn permanent(workload: &Workload, uid: Uid, revision: Option<u64>) -> String
     }
 }
 
+/// The page of a rollout beside those before it, laid over one of them.
+#[must_use]
+pub fn compare(workload: &Workload, uid: Uid, revision: u64, with: Option<u64>) -> String {
+    let page = below(&Workload { uid: Some(uid), rollout: None, ..workload.clone() }, "compare");
+    let with = with.map(|with| format!("&with={with}")).unwrap_or_default();
+    format!("{page}&revision={revision}{with}")
+}
+
+/// The last rollout of a workload, or that of a revision, as a page in a file of its own.
+#[must_use]
+pub fn file(workload: &Workload, revision: Option<u64>) -> String {
+    let page = below(workload, "export");
+    let mark = if page.contains('?') { '&' } else { '?' };
+    revision.map_or_else(|| page.clone(), |revision| format!("{page}{mark}revision={revision}"))
+}
+
 /// A link to a moment of a workload, whatever bears the name later.
 #[must_use]
 pub fn moment(workload: &Workload, uid: Uid, at_millis: Millis) -> String {

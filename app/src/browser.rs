@@ -167,6 +167,18 @@ pub fn readdress(address: &str) {
     }
 }
 
+/// Keeps the viewer on a page behind which there is no server: links to other pages lead nowhere, unless something else was made
+/// of the click before.
+pub fn stay() {
+    on_window(ev::click, |event| {
+        let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
+        let link = on.and_then(|on| on.closest("a[href]:not([href^=http], [href=''])").ok().flatten());
+        if link.is_some() {
+            event.prevent_default();
+        }
+    });
+}
+
 /// Loads the page from the server again.
 pub fn reload() {
     let _ = window().location().reload();

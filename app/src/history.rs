@@ -42,12 +42,21 @@ pub struct PastRollout {
     pub replicas: u32,
     /// When as many of its pods as asked for were available.
     pub available_millis: Option<Millis>,
+    /// How long it took until the first pod that was made for it was available, where that is known.
+    #[serde(default)]
+    pub first_available_millis: Option<Millis>,
+    /// How often containers of its pods were started again until it ended, where that is known.
+    #[serde(default)]
+    pub restarts: Option<u32>,
     /// The most pods that there were at once.
     pub peak_pods: u32,
     /// The least pods that were available at once.
     pub min_available: u32,
     /// Annotation `kubernetes.io/change-cause`.
     pub change_cause: Option<String>,
+    /// The tool that deployed it and what it calls that: "Helm release web"; empty where none is known.
+    #[serde(default)]
+    pub managed_by: String,
     /// The moment at which it is best looked at; `None` while it goes on.
     pub moment_millis: Option<Millis>,
     /// The Deployment is deleted.
@@ -93,6 +102,23 @@ impl PastRollout {
         Workload { uid: Some(self.uid), rollout: Some(self.number), ..self.workload() }
     }
 
+    /// Where it is played from its begin.
+    #[must_use]
+    pub fn played(&self) -> String {
+        let page = if self.is_going_on() {
+            address::permanent(&self.workload(), self.uid, Some(self.revision))
+        } else {
+            address::workload(&self.by_itself())
+        };
+        format!("{page}&at={}&play=yes", self.started_millis)
+    }
+
+    /// How long it took; `None` while it goes on.
+    #[must_use]
+    pub fn took_millis(&self) -> Option<Millis> {
+        self.ended_millis.map(|ended| ended - self.started_millis)
+    }
+
     /// How it ended: "Complete after 12 s".
     #[must_use]
     pub fn ended(&self) -> String {
@@ -103,9 +129,9 @@ impl PastRollout {
             Outcome::Deleted => "Deployment deleted",
             Outcome::Progressing => "In progress",
         };
-        match self.ended_millis {
-            Some(ended) if ended - self.started_millis < AT_ONCE_MILLIS => format!("{end} at once"),
-            Some(ended) => format!("{end} after {}", duration(ended - self.started_millis)),
+        match self.took_millis() {
+            Some(took) if took < AT_ONCE_MILLIS => format!("{end} at once"),
+            Some(took) => format!("{end} after {}", duration(took)),
             None => end.to_owned(),
         }
     }
@@ -131,6 +157,35 @@ impl PastRollout {
     }
 }
 
+/// A workload with its last rollouts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastWorkload {
+    /// Its cluster and namespace.
+    pub place: (String, String),
+    /// Its name.
+    pub name: String,
+    /// Its last rollouts, the first one first.
+    pub rollouts: Vec<PastRollout>,
+}
+
+impl PastWorkload {
+    /// What can be said of all of them: "12 rollouts, 2 with trouble, mostly 40 s".
+    #[must_use]
+    pub fn said(rollouts: &[PastRollout]) -> String {
+        let all = count(u32::try_from(rollouts.len()).unwrap_or(u32::MAX), "rollout");
+        let complete = rollouts.iter().filter(|rollout| rollout.outcome == Outcome::Complete);
+        let mut took: Vec<Millis> = complete.filter_map(PastRollout::took_millis).collect();
+        took.sort_unstable();
+        let median = took
+            .get(took.len().saturating_sub(1) / 2)
+            .filter(|_| took.len() > 1)
+            .map(|median| format!(", half of those that were complete within {}", duration(*median)));
+        let troubled = rollouts.iter().filter(|rollout| !rollout.cause.is_empty()).count();
+        let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} with trouble") };
+        format!("{all}{troubled}{}", median.unwrap_or_default())
+    }
+}
+
 /// Which rollouts are asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {
@@ -144,6 +199,8 @@ pub struct Search {
     pub outcome: Option<Outcome>,
     /// Only those that were stuck at some time.
     pub had_trouble: bool,
+    /// Only those that were over after this time or more.
+    pub longer_millis: Option<Millis>,
     /// What the time was said in: "last night"; empty where two times were.
     pub when: String,
     /// Began at this time or later.
@@ -159,6 +216,14 @@ pub const OUTCOMES: [(&str, Outcome, &str); 5] = [
     ("superseded", Outcome::Superseded, "Superseded"),
     ("deleted", Outcome::Deleted, "Deleted"),
     ("in-progress", Outcome::Progressing, "In progress"),
+];
+
+/// Least durations by their names in addresses.
+pub const LENGTHS: [(&str, Millis, &str); 4] = [
+    ("30s", 30_000, "Over 30 s"),
+    ("2m", 120_000, "Over 2 min"),
+    ("10m", 600_000, "Over 10 min"),
+    ("1h", 3_600_000, "Over 1 h"),
 ];
 
 /// Times by their names in addresses.
@@ -177,18 +242,30 @@ impl Search {
         self.page(None)
     }
 
+    /// The name of the least duration.
+    #[must_use]
+    pub fn length(&self) -> Option<&'static str> {
+        LENGTHS.iter().find(|(_, millis, _)| Some(*millis) == self.longer_millis).map(|(name, ..)| *name)
+    }
+
+    /// The name of the outcome.
+    #[must_use]
+    pub fn outcome_name(&self) -> Option<&'static str> {
+        OUTCOMES.iter().find(|(_, outcome, _)| Some(*outcome) == self.outcome).map(|(name, ..)| *name)
+    }
+
     /// The same, after those that were shown.
     #[must_use]
     pub fn page(&self, after: Option<&str>) -> String {
-        let outcome = OUTCOMES.iter().find(|(_, outcome, _)| Some(*outcome) == self.outcome).map(|(name, ..)| *name);
         let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty()).map(|at| at.to_string());
         let (from, to) = (time(self.from_millis).unwrap_or_default(), time(self.to_millis).unwrap_or_default());
         let told = [
             ("q", self.text.as_str()),
             ("cluster", &self.cluster),
             ("namespace", &self.namespace),
-            ("outcome", outcome.unwrap_or_default()),
+            ("outcome", self.outcome_name().unwrap_or_default()),
             ("trouble", if self.had_trouble { "yes" } else { "" }),
+            ("longer", self.length().unwrap_or_default()),
             ("when", &self.when),
             ("since", &from),
             ("until", &to),
@@ -216,8 +293,14 @@ pub struct Day {
 pub struct HistoryPayload {
     /// Which were asked for.
     pub search: Search,
+    /// Since and until when, as the fields of forms have times, in UTC; empty where no times were named.
+    pub since: String,
+    /// See `since`.
+    pub until: String,
     /// They, the last one first, each with its day and time in UTC.
     pub rollouts: Vec<(String, PastRollout)>,
+    /// The workloads that they are of, as many as are shown together.
+    pub workloads: Vec<PastWorkload>,
     /// What comes after them, for the next page.
     pub after: Option<String>,
     /// The last days, the first one first, whatever time was asked for.
@@ -239,11 +322,75 @@ impl HistoryPayload {
     #[must_use]
     pub fn said(&self) -> String {
         let when = TIMES.iter().find(|(name, _)| *name == self.search.when).map(|(_, words)| words.to_lowercase());
-        let when = when.map(|when| format!(", {when}")).unwrap_or_default();
+        let words = |text: &str| text.replace('T', " ");
+        let when = match (when, self.since.as_str(), self.until.as_str()) {
+            (Some(when), ..) => format!(", {when}"),
+            (None, "", "") => String::new(),
+            (None, since, "") => format!(", since {} UTC", words(since)),
+            (None, "", until) => format!(", until {} UTC", words(until)),
+            (None, since, until) => format!(", from {} to {} UTC", words(since), words(until)),
+        };
         match (self.rollouts.len() as u32, &self.after) {
             (0, _) => format!("No rollouts{when} that match."),
             (many, Some(_)) => format!("The last {}{when}.", count(many, "rollout")),
             (many, None) => format!("{}{when}.", count(many, "rollout")),
         }
+    }
+}
+
+/// Rollouts for tests.
+#[cfg(test)]
+pub(crate) mod made {
+    use super::*;
+
+    /// A complete one of `web` that took so long.
+    pub(crate) fn rollout(revision: u64, took_millis: Option<Millis>) -> PastRollout {
+        PastRollout {
+            cluster: "prod".to_owned(),
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+            uid: Uid::from_bits(1),
+            number: 0,
+            revision,
+            trigger: Trigger::Template,
+            started_millis: 1_000,
+            ended_millis: took_millis.map(|took| 1_000 + took),
+            outcome: if took_millis.is_some() { Outcome::Complete } else { Outcome::Progressing },
+            cause: String::new(),
+            images: "web:v1".to_owned(),
+            replicas: 3,
+            available_millis: None,
+            first_available_millis: None,
+            restarts: None,
+            peak_pods: 4,
+            min_available: 3,
+            change_cause: None,
+            managed_by: String::new(),
+            moment_millis: None,
+            is_deleted: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::made::rollout;
+    use super::*;
+
+    #[test]
+    fn a_workloads_rollouts_are_told_together() {
+        let said = |rollouts: &[PastRollout]| PastWorkload::said(rollouts);
+        assert_eq!(said(&[rollout(1, Some(5_000))]), "1 rollout");
+        let stuck = PastRollout { cause: "why".to_owned(), ..rollout(4, None) };
+        let all = [rollout(1, Some(60_000)), rollout(2, Some(20_000)), rollout(3, Some(40_000)), stuck];
+        assert_eq!(said(&all), "4 rollouts, 1 with trouble, half of those that were complete within 40 s");
+    }
+
+    #[test]
+    fn what_is_over_is_played_by_itself_and_what_goes_on_live() {
+        let uid = Uid::from_bits(1);
+        let page = format!("/clusters/prod/namespaces/shop/deployments/web?uid={uid}");
+        assert_eq!(rollout(2, Some(5_000)).played(), format!("{page}&rollout=0&at=1000&play=yes"));
+        assert_eq!(rollout(2, None).played(), format!("{page}&revision=2&at=1000&play=yes"));
     }
 }

@@ -18,9 +18,12 @@ compile_error!(
 pub mod address;
 pub mod app;
 pub mod browser;
+#[cfg(feature = "ssr")]
+pub mod compare;
 pub mod components;
 pub mod connection;
 pub mod detail;
+pub mod exported;
 pub mod history;
 pub mod list;
 pub mod live;
@@ -45,12 +48,30 @@ pub use payload::{Page, Payload};
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
-    std::panic::set_hook(Box::new(|panic| {
-        console_error_panic_hook::hook(panic);
-        app::stopped();
-    }));
+    say_when_stopped();
     match Page::of_document() {
         Some(page) => leptos::mount::hydrate_body(move || app::App(app::AppProps { page })),
         None => app::stopped(),
     }
+}
+
+/// Takes over a rollout in a file of its own, of which the content is given.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate_exported(content: &[u8]) {
+    say_when_stopped();
+    match timeline::wire::decode(content) {
+        Ok(export) => {
+            leptos::mount::hydrate_body(move || exported::ExportedPage(exported::ExportedPageProps { export }));
+        }
+        Err(_) => app::stopped(),
+    }
+}
+
+#[cfg(feature = "hydrate")]
+fn say_when_stopped() {
+    std::panic::set_hook(Box::new(|panic| {
+        console_error_panic_hook::hook(panic);
+        app::stopped();
+    }));
 }

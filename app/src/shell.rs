@@ -4,11 +4,17 @@ use leptos::prelude::*;
 use leptos_meta::MetaTags;
 
 use crate::app::App;
+use crate::compare::ComparePayload;
+use crate::components::audience::Foot;
 use crate::components::tokens::Drawings;
+use crate::exported::{Export, ExportedPage};
 use crate::history::HistoryPayload;
+use crate::pages::compare::ComparePage;
 use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
-use crate::payload::{self, Page};
+use crate::pages::shares::{SharedPage, SharesPage, SharesPayload};
+use crate::pages::sign_in::{SignIn, SignInPayload};
+use crate::payload::{self, Page, Payload};
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses.
 #[must_use]
@@ -43,8 +49,101 @@ pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build:
 #[must_use]
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     let (title, description) = (history.title(), history.said());
-    let head = view! { <title>{title.clone()}</title>{previews(title, description)} };
+    let head = view! { <title>{title.clone()}</title>{still_sheet(build)}{previews(title, description)} };
     document(build, head.into_any(), view! { <HistoryPage history/> }.into_any())
+}
+
+/// The whole document of a rollout beside others; no program runs in it.
+#[must_use]
+pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
+    let (title, description) = (compare.title(), compare.said.join(" "));
+    let head = view! { <title>{title.clone()}</title>{still_sheet(build)}{previews(title, description)} };
+    document(build, head.into_any(), view! { <ComparePage compare/> }.into_any())
+}
+
+/// The whole document on which viewers sign in; no program runs in it.
+#[must_use]
+pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
+    let head = view! { <title>"Sign in — Rollcast"</title>{still_sheet(build)}<meta name="robots" content="noindex"/> };
+    document(build, head.into_any(), view! { <SignIn page/> }.into_any())
+}
+
+/// The whole document of somebody's links; no program runs in it.
+#[must_use]
+pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
+    let head = view! { <title>"Links without an account — Rollcast"</title>{still_sheet(build)}<meta name="robots" content="noindex"/> };
+    document(build, head.into_any(), view! { <SharesPage page/> }.into_any())
+}
+
+/// The whole document to which links lead. It says nothing of what they open: chats and search engines see this page.
+#[must_use]
+pub fn shared(trouble: String, build: &str) -> impl IntoView + use<> {
+    let script = format!("/shared.js?v={build}");
+    let head = view! {
+        <title>"A shared rollout — Rollcast"</title>
+        {still_sheet(build)}
+        <meta name="robots" content="noindex"/>
+        <script src=script></script>
+    };
+    document(build, head.into_any(), view! { <SharedPage trouble/> }.into_any())
+}
+
+/// What a file carries along so that it needs no server.
+#[derive(Debug, Clone)]
+pub struct Enclosed {
+    /// The style sheet, with its fonts in it.
+    pub sheet: String,
+    /// The icon, as an address that holds it.
+    pub icon: String,
+    /// The script that chooses the theme.
+    pub theme: String,
+    /// The script that unpacks what follows and starts the program.
+    pub start: String,
+    /// The program's bindings, as that script unpacks them.
+    pub bindings: String,
+    /// The program, in the same form.
+    pub program: String,
+    /// The content, in the same form.
+    pub content: String,
+}
+
+/// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
+#[must_use]
+pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
+    let Enclosed { sheet, icon, theme, start, bindings, program, content } = enclosed;
+    let payload = Payload::Deployment(Box::new(export.deployment.clone()));
+    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'nonce-{nonce}'; img-src data:; font-src data:; \
+         base-uri 'none'; form-action 'none'"
+    );
+    let data = |id: &'static str, text: String| {
+        view! { <script id=id type="application/octet-stream" inner_html=text></script> }
+    };
+    view! {
+        <!DOCTYPE html>
+        <html lang="en">
+            <head>
+                <meta charset="utf-8"/>
+                <meta http-equiv="Content-Security-Policy" content=policy/>
+                <meta name="viewport" content="width=device-width, initial-scale=1"/>
+                <meta name="color-scheme" content="light dark"/>
+                <meta name="description" content=payload.description()/>
+                <link rel="icon" href=icon/>
+                <style nonce=nonce.clone() inner_html=sheet></style>
+                <script nonce=nonce.clone() inner_html=theme></script>
+                <MetaTags/>
+            </head>
+            <body>
+                <ExportedPage export/>
+                <Drawings/>
+            </body>
+            {data("bindings", bindings)}
+            {data("program", program)}
+            {data("content", content)}
+            <script nonce=nonce inner_html=start></script>
+        </html>
+    }
 }
 
 fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
@@ -61,9 +160,14 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
                 <script src=versioned("/theme.js")></script>
                 {head}
             </head>
-            <body>{body}<Drawings/></body>
+            <body>{body}<Drawings/><Foot/></body>
         </html>
     }
+}
+
+/// The styles of pages in which no program runs.
+fn still_sheet(build: &str) -> impl IntoView + use<> {
+    view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
 }
 
 /// What a chat shows of a link; the title itself is the page's.

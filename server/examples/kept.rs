@@ -21,6 +21,7 @@ use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
 use server::recording::{Recording, lines};
+use server::sight::Sight;
 use server::source::SourceEvent;
 use server::translate::Object;
 use timeline::fact::{Kind, Seen};
@@ -263,7 +264,7 @@ fn day() {
             timeline.apply(at_millis, object.fact(seen).unwrap().unwrap());
         }
         let now = Now { millis: began + 30_000, skew_millis: 0 };
-        let of = index::rollouts("prod", timeline.model(), uid.parse().unwrap(), now);
+        let of = index::rollouts("prod", timeline.model(), uid.parse().unwrap(), now, index::LAST);
         rollouts.extend(of.last().cloned());
         let known = Commit { lines: None, rollouts: of, ..commit("", (began, began)) };
         store.commit(&[known]).unwrap();
@@ -312,8 +313,8 @@ fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
     for (name, text) in [("all", ""), ("words", "app-7 shop v12")] {
         let search = Search { text: text.to_owned(), ..Search::default() };
         let began = Instant::now();
-        let found = reader.rollouts(&search, None, 50).unwrap().rollouts.len();
-        let days = reader.days(&search, (0..30).map(day).collect()).unwrap();
+        let found = reader.rollouts(&search, &Sight::All, None, 50).unwrap().rollouts.len();
+        let days = reader.days(&search, &Sight::All, (0..30).map(day).collect()).unwrap();
         let counted: u32 = days.iter().map(|day| day.rollouts).sum();
         let took = began.elapsed().as_secs_f64() * 1e3;
         println!("  list {name:<5} {took:>7.1} ms for {found} of {MANY} rollouts, {counted} in the strip (limit 100)");

@@ -23,6 +23,12 @@ struct Site;
 #[derive(Debug, Clone, Copy)]
 pub struct Folder;
 
+/// There is a file at that address.
+#[must_use]
+pub fn has(address: &str) -> bool {
+    address.strip_prefix('/').is_some_and(|name| Site::get(name).is_some())
+}
+
 /// What there is to know of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
@@ -106,6 +112,12 @@ impl AsyncSeek for Opened {
 #[must_use]
 pub fn names_content(path: &str) -> bool {
     path.ends_with(".woff2")
+}
+
+/// A file of the site.
+#[must_use]
+pub fn file(path: &str) -> Option<Cow<'static, [u8]>> {
+    Some(Site::get(path)?.data)
 }
 
 /// The fonts that previews are drawn with.

@@ -70,6 +70,13 @@ pub fn now_millis() -> Millis {
     jiff::Timestamp::now().as_millisecond()
 }
 
+/// A time in words, to the minute, in UTC.
+#[must_use]
+pub fn stamp(millis: Millis) -> String {
+    let at = jiff::Timestamp::from_millisecond(millis).map(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
+    at.map(|at| at.strftime("%-d %b %Y %H:%M UTC").to_string()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

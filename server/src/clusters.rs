@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use timeline::fact::Kind;
 use timeline::{Millis, Retention};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch as signal};
 
 use crate::cli::Clusters;
 use crate::config::{self, Config};
@@ -14,7 +14,8 @@ use crate::history::Archive;
 use crate::hub::{Handle, Kept};
 use crate::source::credentials::Credentials;
 use crate::source::kubeconfig::{Contexts, Target, TargetError};
-use crate::source::{self, Counters, Pace, SourceEvent};
+use crate::source::review::{Reviewer, Way};
+use crate::source::{self, Counters, Pace, SourceEvent, Texts};
 use crate::viewers::Viewers;
 
 /// A cluster to watch.
@@ -26,6 +27,8 @@ pub struct ClusterConfig {
     pub accent: u8,
     /// Namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
+    /// Whether texts are taken from it.
+    pub texts: Texts,
     /// How it is watched.
     pub pace: Arc<Pace>,
 }
@@ -50,6 +53,7 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
     } else {
         file.clusters.clone()
     };
+    let texts = if asked.hide_messages || file.hide_messages { Texts::LeftOut } else { Texts::Taken };
     let mut all: Vec<ClusterConfig> = Vec::new();
     for cluster in named {
         let contexts = read(cluster.kubeconfig.as_ref())?;
@@ -68,6 +72,7 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
             credentials,
             accent: cluster.colour as u8,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
+            texts,
             pace: Arc::default(),
         });
     }
@@ -95,14 +100,17 @@ impl ClusterConfig {
         let counters = Arc::new(Counters::default());
         let kept = archive.map(|archive| Kept { archive: archive.clone(), namespaces: self.namespaces.clone() });
         let (hub, events) = Handle::start_kept(self.credentials.name(), counters.clone(), retention, kept);
-        let hub = hub.with_accent(self.accent);
+        let (way, way_out) = signal::channel(None);
+        let hub = hub.with_accent(self.accent).with_reviewer(Reviewer::new(way_out));
         let clock = hub.clock();
         tokio::spawn(async move {
             let Some(target) = self.patiently(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
-            let (name, access, pace) = (target.name.into(), target.access, self.pace);
-            let cluster = source::Cluster { name, access, events, viewers, counters, pace, clock };
+            target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+            let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
+            let _ = way.send(Some(Way { access: access.clone(), pace: pace.clone() })); // the hub may have ended
+            let cluster = source::Cluster { name, access, events, viewers, counters, pace, texts, clock };
             source::start(&cluster, kinds, &self.namespaces);
         });
         hub

@@ -9,6 +9,15 @@
 //! data_dir = "/var/lib/rollcast"          # what lasts; keep_for = "30d", keep_bytes = "2GB", or no_history = true
 //! # history = "postgres://rollcast:PASSWORD@db.example.com/rollcast"  # instead of data_dir, for several Rollcasts
 //!
+//! public_url = "https://rollouts.example.com"  # what links begin with
+//! # tls_cert = "/etc/rollcast/tls.crt"    # with tls_key: speak TLS; without them, a proxy in front may
+//! # insecure_no_auth = true              # serve to other machines although nobody has to sign in
+//!
+//! [auth]                                  # who is let in; without it, whoever reaches the address
+//! mode = "proxy"                          # or "token": with session_keys = "/etc/rollcast/keys"; or "oidc", see below
+//! proxy_from = ["10.0.0.7/32"]            # whose headers are believed: user_header, groups_header, user_prefix, groups_prefix
+//! # oidc_issuer = "https://id.example.com"  # and oidc_client_id, oidc_client_secret_file, oidc_scopes, oidc_user_claim, oidc_groups_claim
+//!
 //! [[cluster]]
 //! context = "arn:aws:eks:eu-1:12345:cluster/prod"
 //! name = "prod-eu"                        # in pages and addresses; without it, the context's name
@@ -21,17 +30,22 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use ipnet::IpNet;
 use serde::{Deserialize, Deserializer};
 
+use crate::addressed::PublicUrl;
+use crate::auth::AuthMode;
 use crate::history::postgres::Server;
 
 /// Looked for where no file is named.
-const USUAL: &str = "rollcast.toml";
+const NAME: &str = "rollcast.toml";
 
 /// `rollcast.toml`, read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -42,6 +56,13 @@ pub struct Config {
     /// Host names under which browsers may reach this server.
     #[serde(default)]
     pub allow_host: Vec<String>,
+    /// Where people reach this server.
+    #[serde(default, deserialize_with = "read_parsed")]
+    pub public_url: Option<PublicUrl>,
+    /// Certificate with which TLS is spoken.
+    pub tls_cert: Option<PathBuf>,
+    /// Its key.
+    pub tls_key: Option<PathBuf>,
     /// Kubeconfig file of every cluster that names none itself.
     pub kubeconfig: Option<PathBuf>,
     /// Namespaces of every cluster that names none itself.
@@ -50,10 +71,13 @@ pub struct Config {
     /// Watch every context of the kubeconfig.
     #[serde(default)]
     pub all_contexts: bool,
+    /// Leave out the texts that people and programs of the clusters write.
+    #[serde(default)]
+    pub hide_messages: bool,
     /// Folder for the history that lasts.
     pub data_dir: Option<PathBuf>,
     /// PostgreSQL database for the history that lasts.
-    #[serde(default, deserialize_with = "read_server")]
+    #[serde(default, deserialize_with = "read_parsed")]
     pub history: Option<Server>,
     /// Keep no history beyond the life of the program.
     #[serde(default)]
@@ -70,9 +94,51 @@ pub struct Config {
     pub history_pods: Option<usize>,
     /// Rollouts to remember per Deployment.
     pub history_rollouts: Option<usize>,
+    /// Serve to other machines although nobody has to sign in.
+    #[serde(default)]
+    pub insecure_no_auth: bool,
+    /// Who is let in.
+    pub auth: Option<Auth>,
     /// The clusters.
     #[serde(default, rename = "cluster")]
     pub clusters: Vec<Cluster>,
+}
+
+/// Who is let in, as the file says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    /// How they are known.
+    pub mode: Option<AuthMode>,
+    /// Addresses and networks of the proxy that signs them in.
+    #[serde(default)]
+    pub proxy_from: Vec<IpNet>,
+    /// The header with the user.
+    pub user_header: Option<String>,
+    /// The header with the groups.
+    pub groups_header: Option<String>,
+    /// What the API servers put before users.
+    pub user_prefix: Option<String>,
+    /// What they put before groups.
+    pub groups_prefix: Option<String>,
+    /// File with the keys of sessions.
+    pub session_keys: Option<PathBuf>,
+    /// File with the links that people made.
+    pub shares: Option<PathBuf>,
+    /// File into which is written who looks at what.
+    pub audit_log: Option<PathBuf>,
+    /// Address of the provider at which people sign in.
+    pub oidc_issuer: Option<String>,
+    /// What it calls this Rollcast.
+    pub oidc_client_id: Option<String>,
+    /// File with the secret that it gave.
+    pub oidc_client_secret_file: Option<PathBuf>,
+    /// What it is asked for.
+    pub oidc_scopes: Option<Vec<String>>,
+    /// The claim with the user.
+    pub oidc_user_claim: Option<String>,
+    /// The claim with the groups.
+    pub oidc_groups_claim: Option<String>,
 }
 
 /// A cluster in the file.
@@ -140,18 +206,23 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads the named file, or the usual one where that is there.
+    /// Reads the named file, or the user's own where that is there. One that merely lies in the current folder is not read: a folder
+    /// may come from anybody, and the file names kubeconfigs, which name commands.
     ///
     /// # Errors
     /// When the named file is not there, or a file cannot be used.
     pub fn read(named: Option<&Path>) -> Result<Self, ConfigError> {
-        let path = named.unwrap_or(Path::new(USUAL));
-        let text = match std::fs::read_to_string(path) {
+        if named.is_none() && Path::new(NAME).exists() {
+            tracing::warn!("the {NAME} in this folder is not read; name it with --config {NAME} to use it");
+        }
+        let own = dirs::config_dir().map(|folder| folder.join("rollcast").join(NAME));
+        let Some(path) = named.map(Path::to_owned).or(own) else { return Ok(Self::default()) };
+        let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(why) if named.is_none() && why.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(why) => return Err(ConfigError::File { path: path.to_owned(), why }),
+            Err(why) => return Err(ConfigError::File { path, why }),
         };
-        text.parse().map_err(|why| ConfigError::Wrong { path: path.to_owned(), why })
+        text.parse().map_err(|why| ConfigError::Wrong { path, why })
     }
 }
 
@@ -178,7 +249,8 @@ fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
     duration(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
-fn read_server<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Server>, D::Error> {
+/// What has one way to be written.
+fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }
 

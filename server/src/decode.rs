@@ -331,12 +331,14 @@ object! {
 }
 
 /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.
-pub const ANNOTATIONS: [&str; 7] = [
+pub const ANNOTATIONS: [&str; 9] = [
     "deployment.kubernetes.io/revision",
     "deployment.kubernetes.io/revision-history",
     "deployment.kubernetes.io/desired-replicas",
     "deployment.kubernetes.io/max-replicas",
     "kubernetes.io/change-cause",
+    "meta.helm.sh/release-name",
+    "argocd.argoproj.io/tracking-id",
     "kubectl.kubernetes.io/restartedAt",
     "controller.kubernetes.io/pod-deletion-cost",
 ];
@@ -379,6 +381,11 @@ impl<K> Kept<K> {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
+    }
+
+    /// Takes the value under a key away.
+    pub fn remove(&mut self, key: &str) {
+        self.0.remove(key);
     }
 }
 

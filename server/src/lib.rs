@@ -6,16 +6,24 @@
 
 #![recursion_limit = "512"]
 
+pub mod addressed;
 pub mod assets;
+pub mod audit;
+pub mod auth;
 pub mod cli;
 pub mod clock;
 pub mod clusters;
 pub mod config;
+pub mod connections;
 pub mod decode;
+mod earlier;
+pub mod export;
+mod fetch;
 pub mod history;
 pub mod http;
 pub mod hub;
 pub mod listing;
+pub mod log;
 pub mod odd;
 pub mod playground;
 pub mod previews;
@@ -23,9 +31,12 @@ pub mod recording;
 pub mod replay;
 pub mod run;
 pub mod session;
+pub mod sight;
 pub mod signals;
 pub mod source;
 pub mod state;
 pub mod terminal;
+pub mod tls;
 pub mod translate;
+pub mod view;
 pub mod viewers;

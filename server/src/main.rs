@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use server::{cli, run};
+use server::{cli, log, run};
 
 /// glibc's allocator keeps the memory of a burst; this one gives it back.
 #[global_allocator]
@@ -11,7 +11,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    run::log(&cli.command);
+    log::begin(&cli.command);
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),

@@ -1,26 +1,32 @@
 //! The wiring: from the command line to running tasks. Errors here end the program with exit code 2 and one sentence.
 
-use std::future::IntoFuture;
-use std::io::{IsTerminal, Write};
-use std::net::SocketAddr;
+use std::io::Write;
 use std::sync::Arc;
 
+use anyhow::Context;
 use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-use crate::cli::{Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve};
+use crate::addressed::Addressed;
+use crate::audit::Audit;
+use crate::auth::{Auth, AuthMode};
+use crate::cli::{
+    Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve, Served,
+};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::connections::serve as accept;
 use crate::history::Archive;
 use crate::hub::Handle;
 use crate::playground::Playground;
 use crate::source::kubeconfig::Target;
-use crate::source::{self, Counters, Health, Pace, SourceEvent};
-use crate::state::Rollcast;
+use crate::source::{self, Counters, Health, Pace, SourceEvent, Texts};
+use crate::state::{Rollcast, Site};
+use crate::tls::Files;
 use crate::viewers::Viewers;
-use crate::{assets, clusters, history, http, replay, signals, terminal};
+use crate::{assets, clusters, export, history, http, replay, signals, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -33,11 +39,13 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
         Command::Wait(arguments) => return Ok(terminal::wait(arguments).await? as u8),
         Command::Trace(arguments) => terminal::trace(arguments).await,
-        Command::Serve(arguments) => serve(arguments).await,
+        Command::Serve(arguments) => serve(*arguments).await,
         Command::Replay(arguments) => self::replay(arguments).await,
         Command::Demo(arguments) => demo(arguments).await,
         Command::Record(arguments) => record(arguments).await,
         Command::Report(arguments) => report(&arguments),
+        Command::Share(arguments) => terminal::share(arguments).await,
+        Command::Export(arguments) => export::command::export(arguments).await,
         Command::Check(arguments) => check(arguments).await,
         Command::History(arguments) => tokio::task::spawn_blocking(|| history_of(arguments)).await?,
     }?;
@@ -53,8 +61,9 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     }
     let retention = arguments.history.retention(&file);
     let kept = arguments.history.kept(&file)?;
-    let (address, hosts) = arguments.listen.with(file);
-    let listener = listen(address).await?;
+    let sign_in = arguments.sign_in;
+    let served = arguments.listen.with(&file)?;
+    let listener = listen(&served, sign_in.mode(&file) != AuthMode::None).await?;
     let viewers = Viewers::default();
     let archive = kept.map(Archive::start);
     if let Some(archive) = &archive {
@@ -63,7 +72,21 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let watch =
         |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref());
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
-    let ended = publish(hubs.clone(), viewers, listener, hosts, None, archive.clone()).await;
+    let named = sign_in.audit_log.clone().or_else(|| file.auth.as_ref()?.audit_log.clone());
+    let audit = match named {
+        Some(path) => Some(Audit::open(&path).with_context(|| format!("cannot write to {}", path.display()))?),
+        None => None,
+    };
+    let (auth, shares) = sign_in.auth(&file, &hubs, served.addressed.public.as_ref())?;
+    let is_public = !served.listen.ip().is_loopback() && !served.addressed.is_secure();
+    if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
+        tracing::warn!(
+            "people sign in at {} without TLS: what they show can be read on the way, and browsers do not keep their session. Give --tls-cert and --tls-key, or --public-url with https where a proxy speaks TLS",
+            served.listen
+        );
+    }
+    let site = Site { addressed: served.addressed, auth, shares, audit, archive: archive.clone(), playground: None };
+    let ended = publish(hubs.clone(), viewers, listener, served.tls, site).await;
     if let Some(archive) = archive {
         for hub in &hubs {
             let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
@@ -83,14 +106,20 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let viewers = Viewers::default();
     let playground = Playground::start(&arguments, viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
-    let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
+    let clusters = Clusters {
+        kubeconfig: Some(kubeconfig.clone()),
+        context: Vec::new(),
+        all_contexts: false,
+        hide_messages: false,
+    };
     let wanted = clusters::configured(&clusters, &[], &Config::default())?;
-    let (address, hosts) = arguments.listen.with(Config::default());
-    let listener = listen(address).await?;
+    let served = arguments.listen.with(&Config::default())?;
+    let listener = listen(&served, false).await?;
     let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, Retention::default(), viewers.clone(), None);
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
-    let ended = publish(hubs, viewers, listener, hosts, Some(playground), None).await;
+    let site = Site { addressed: served.addressed, playground: Some(playground), ..Site::default() };
+    let ended = publish(hubs, viewers, listener, served.tls, site).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -101,8 +130,8 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
         recordings.push((name, replay::read(file)?));
     }
-    let (address, hosts) = arguments.listen.with(Config::default());
-    let listener = listen(address).await?;
+    let served = arguments.listen.with(&Config::default())?;
+    let listener = listen(&served, false).await?;
     let style = replay::Style {
         speed: arguments.speed,
         repeat: arguments.r#loop,
@@ -116,7 +145,8 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         tokio::spawn(replay::play(hub.clone(), name, recording, style, first));
         hubs.push(hub);
     }
-    publish(hubs, viewers, listener, hosts, None, None).await
+    let site = Site { addressed: served.addressed, ..Site::default() };
+    publish(hubs, viewers, listener, served.tls, site).await
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
@@ -124,9 +154,10 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     anyhow::ensure!(wanted.len() == 1, "a recording is of one cluster: name one --context");
     let Some(wanted) = wanted.pop() else { return Ok(()) };
     let target = wanted.target().await?;
+    target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let (events, mut inbox) = mpsc::channel(source::QUEUE);
     let name = target.name.clone();
-    let cluster = cluster(target, events, Viewers::one(), Arc::default());
+    let cluster = cluster(target, events, Viewers::one(), Arc::default(), wanted.texts);
     source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = std::io::stdout().lock();
     while let Some(event) = inbox.recv().await {
@@ -162,7 +193,10 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     }
     for cluster in &wanted {
         let found = match cluster.target().await {
-            Ok(target) => source::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await,
+            Ok(target) => {
+                target.warnings.iter().for_each(|warning| eprintln!("rollcast: {warning}"));
+                source::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await
+            }
             Err(why) => source::check::Found { good: Vec::new(), bad: vec![why.to_string()] },
         };
         found.good.iter().for_each(|line| println!("{line}"));
@@ -177,8 +211,9 @@ fn history_of(arguments: HistoryOf) -> anyhow::Result<()> {
     match arguments.what {
         HistoryCommand::Check => println!("{}", history::command::check(&options)?),
         HistoryCommand::Compact { .. } => println!("{}", history::command::compact(&options)?),
-        HistoryCommand::Export { deployment, revision, namespace, cluster } => {
-            let wanted = history::command::Wanted { name: deployment.0, namespace, cluster, revision };
+        HistoryCommand::Export { deployment, revision, namespace, cluster, redact } => {
+            let (name, is_redacted) = (deployment.0, redact);
+            let wanted = history::command::Wanted { name, namespace, cluster, revision, is_redacted };
             history::command::export(&options, &wanted, &mut std::io::stdout().lock())?;
         }
     }
@@ -200,6 +235,7 @@ fn cluster(
     events: mpsc::Sender<SourceEvent>,
     viewers: Viewers,
     counters: Arc<Counters>,
+    texts: Texts,
 ) -> source::Cluster {
     source::Cluster {
         name: target.name.into(),
@@ -208,11 +244,18 @@ fn cluster(
         viewers,
         counters,
         pace: Arc::new(Pace::default()),
+        texts,
         clock: watch::channel(Clock::Real).1,
     }
 }
 
-async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+/// Listens. Other machines reach an address only where people sign in, or somebody says that they need not.
+async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
+    let address = served.listen;
+    anyhow::ensure!(
+        do_people_sign_in || served.is_insecure || address.ip().is_loopback(),
+        "{address} is reached from other machines, and nobody has to sign in. Let people sign in with --auth, or say with --insecure-no-auth that whoever reaches it may see everything."
+    );
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
             "{address} is already in use. Choose another port with --listen, for example --listen 127.0.0.1:0."
@@ -225,40 +268,31 @@ async fn publish(
     hubs: Vec<Handle>,
     viewers: Viewers,
     listener: TcpListener,
-    hosts: Vec<String>,
-    playground: Option<Arc<Playground>>,
-    archive: Option<Archive>,
+    tls: Option<Files>,
+    mut site: Site,
 ) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
-    let rollcast = Rollcast::keeping(hubs, assets::build(), viewers, hosts, playground, archive);
+    let tls = tls.map(Files::open).transpose()?;
+    if matches!(site.auth, Auth::None) && !address.ip().is_loopback() {
+        site.auth = Auth::Open;
+    }
+    let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
     // The one line for people and scripts alike; logs go to standard error.
-    println!("Rollcast is at http://{address}/");
+    let here = Addressed { public: None, ..rollcast.addressed.clone() }.origin(&address.to_string(), false);
+    println!("Rollcast is at {here}/");
     if let Some(playground) = &rollcast.playground {
         // A script that reads the line above may have closed the pipe since.
-        let _ = write!(std::io::stdout(), "{}", playground.welcome(address));
+        let _ = write!(std::io::stdout(), "{}", playground.welcome(&here));
     }
-    if !address.ip().is_loopback() {
+    if matches!(rollcast.auth, Auth::Open) {
         tracing::warn!("anyone who can reach {address} sees the rollouts; there is no sign-in");
     }
-    let server = axum::serve(listener, http::router(rollcast)).into_future();
+    let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
+    let is_trusted = move |address| trusted.auth.is_trusted(address);
+    let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
     tokio::select! {
         ended = server => Ok(ended?),
         () = signals::interrupted() => Ok(()),
     }
-}
-
-/// Sets up logging to standard error: `ROLLCAST_LOG` chooses what, by default what matters; nothing for the commands that
-/// tell everything themselves.
-pub fn log(command: &Command) {
-    let usual = match command {
-        Command::Trace(_) | Command::Wait(_) => "off",
-        _ => "info,hyper=warn,kube=warn,kube_client=off",
-    };
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| usual.into());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
 }

@@ -1,24 +1,28 @@
 //! A session: one viewer on one websocket. Snapshot, then deltas; a viewer that cannot keep up is given a fresh snapshot
 //! and never waited for.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::extract::ws::{Message, WebSocket};
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
-use timeline::Millis;
 use timeline::list::{Query, Sent, Window};
 use timeline::wire::{
-    self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame,
+    self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, STRANGER, Scope, ServerFrame, ViewerFrame,
 };
+use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
+use crate::auth::Stranger;
 use crate::hub::{First, Followed, Update};
 use crate::listing::Chosen;
-use crate::state::Rollcast;
+use crate::sight::Sight;
+use crate::view::View;
 
 /// A viewer that takes no frame for this long is gone.
 const SEND_LIMIT: Duration = Duration::from_secs(15);
@@ -26,21 +30,79 @@ const SEND_LIMIT: Duration = Duration::from_secs(15);
 /// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
 const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 
+/// Whether a viewer is still who they were is asked this often.
+const STILL_KNOWN: Duration = Duration::from_secs(10);
+/// A signed-in viewer comes again after this long, and up to a fifth later: what a proxy says of them is said when a stream begins.
+const COME_AGAIN: Duration = Duration::from_secs(15 * 60);
+
+/// What a viewer showed to be let in.
+pub struct Shown {
+    /// The headers of their request.
+    pub headers: HeaderMap,
+    /// Where it came from.
+    pub peer: Option<IpAddr>,
+}
+
+/// So many things may be asked at once, and so many in a second; what is more waits.
+const AT_ONCE: f64 = 20.0;
+const PER_SECOND: f64 = 10.0;
+
+/// What a viewer may ask for.
+struct Budget {
+    left: f64,
+    at: Instant,
+}
+
+impl Budget {
+    fn full() -> Self {
+        Self { left: AT_ONCE, at: Instant::now() }
+    }
+
+    /// Waits until something may be asked.
+    async fn ready(&self) {
+        let earned = self.left + self.at.elapsed().as_secs_f64() * PER_SECOND;
+        if earned < 1.0 {
+            tokio::time::sleep(Duration::from_secs_f64((1.0 - earned) / PER_SECOND)).await;
+        }
+    }
+
+    /// Something was asked.
+    fn spend(&mut self) {
+        let earned = (self.left + self.at.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE);
+        *self = Self { left: earned - 1.0, at: Instant::now() };
+    }
+}
+
 /// Why a session ends.
 enum End {
     Left,
+    /// They are not known any more.
+    Stranger,
     Broken,
 }
 
 /// Serves one viewer until it leaves.
-pub async fn serve(socket: WebSocket, rollcast: Arc<Rollcast>) {
-    let _viewer = rollcast.viewers.enter();
+pub async fn serve(socket: WebSocket, view: View, shown: Shown) {
+    let _viewer = view.rollcast().viewers.enter();
     let (mut out, mut inbox) = socket.split();
-    let reason = talk(&mut out, &mut inbox, &rollcast).await;
-    if let Err(End::Broken) = reason {
-        tracing::debug!("a viewer's connection broke");
+    let reason = talk(&mut out, &mut inbox, view, &shown).await;
+    match reason {
+        Err(End::Broken) => tracing::debug!("a viewer's connection broke"),
+        Err(End::Stranger) => return say_stranger(&mut out).await,
+        Err(End::Left) | Ok(()) => {}
     }
     close(&mut out).await;
+}
+
+/// Tells a page that nobody is known to look at it: its viewer has to sign in.
+pub async fn turn_away(mut socket: WebSocket) {
+    say_stranger(&mut socket).await;
+}
+
+async fn say_stranger(out: &mut (impl Sink<Message> + Unpin)) {
+    let frame = CloseFrame { code: STRANGER, reason: "sign in".into() };
+    let _ = tokio::time::timeout(SEND_LIMIT, out.send(Message::Close(Some(frame)))).await; // who does not listen is gone
+    close(out).await;
 }
 
 /// Says goodbye, to one who may not listen any more: what was sent before has to be taken first.
@@ -51,6 +113,8 @@ async fn close(out: &mut (impl Sink<Message> + Unpin)) {
 /// What a session listens to besides the viewer.
 enum Following {
     Nothing,
+    /// Of a cluster that is not there, or not to be seen.
+    Unknown(Workload),
     List(Box<FollowedList>),
     Deployment(Box<Followed>),
 }
@@ -79,29 +143,61 @@ impl FollowedList {
 async fn talk(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
-    rollcast: &Arc<Rollcast>,
+    mut view: View,
+    shown: &Shown,
 ) -> Result<(), End> {
+    let rollcast = view.rollcast().clone();
+    let mut sight = view.changes().await.map_err(|_| End::Broken)?;
+    view = view.with(sight.borrow_and_update().clone());
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
     let mut following = Following::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
+    let mut known = tokio::time::interval(STILL_KNOWN);
+    known.reset();
+    let end = Instant::now() + COME_AGAIN.mul_f64(1.0 + fastrand::f64() / 5.0);
+    let is_signed_in = view.viewer().subjects.is_some();
+    let mut budget = Budget::full();
     loop {
         tokio::select! {
-            message = inbox.next() => {
+            biased; // what may not be seen any more comes before what would be shown
+            changed = sight.changed() => {
+                changed.map_err(|_| End::Broken)?; // nothing tells any more what may be seen
+                let before = view.clone();
+                view = view.with(sight.borrow_and_update().clone());
+                following = look_again(out, &before, &view, following).await?;
+            }
+            _ = known.tick() => match rollcast.viewer(&shown.headers, shown.peer).await {
+                Ok(viewer) if viewer.is_still(view.viewer()) => {}
+                // Somebody else to a cluster, or nobody says at present: they may come again.
+                Ok(_) | Err(Stranger::Unknown) => return Err(End::Broken),
+                Err(Stranger::SignIn | Stranger::NoProxy) => return Err(End::Stranger),
+            },
+            () = tokio::time::sleep_until(end), if is_signed_in => return Err(End::Left),
+            _ = heartbeat.tick() => {
+                let now_millis = now(&following);
+                send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
+            }
+            message = async { budget.ready().await; inbox.next().await } => {
+                budget.spend();
                 let message = message.ok_or(End::Left)?.map_err(|_| End::Broken)?;
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
-                        following = follow(out, rollcast, following, scope, since).await?;
+                        note(&view, &scope, shown.peer);
+                        if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
+                            view = view.naming(cluster, namespace).await;
+                        }
+                        following = follow(out, &view, following, scope, since).await?;
                     }
-                    Some(Request::Moment(at_millis)) => moment(out, &following, at_millis).await?,
+                    Some(Request::Moment(at_millis)) => moment(out, &following, at_millis, &sight).await?,
                 }
             }
             told = next(&mut following) => match (told?, &mut following) {
                 (Update::Frame(bytes), _) => send(out, bytes).await?,
-                (Update::Connection(connection), Following::Deployment(followed)) => {
-                    let cluster = followed.hub().name().to_owned();
+                (Update::Connection(_), Following::Deployment(followed)) => {
+                    let (cluster, connection) = (followed.hub().name().to_owned(), view.connection(followed.hub()));
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                     // How fast time passes is news of what time it is: until now the viewer may have let it pass at another speed.
                     let now_millis = now(&following);
@@ -114,10 +210,6 @@ async fn talk(
                 }
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
-            _ = heartbeat.tick() => {
-                let now_millis = now(&following);
-                send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
-            }
         }
     }
 }
@@ -143,18 +235,65 @@ fn request(message: Message) -> Result<Option<Request>, End> {
     }
 }
 
-/// Tells what was said at another time.
-async fn moment(out: &mut (impl Sink<Message> + Unpin), following: &Following, at_millis: Millis) -> Result<(), End> {
+/// Tells what was said at another time; not where that may not be seen any more by when it is known.
+async fn moment(
+    out: &mut (impl Sink<Message> + Unpin),
+    following: &Following,
+    at_millis: Millis,
+    sight: &signal::Receiver<Arc<Sight>>,
+) -> Result<(), End> {
     if let Following::Deployment(followed) = following {
         let moment = followed.hub().moment(followed.workload(), at_millis).await.map_err(|_| End::Broken)?;
+        if sight.has_changed().unwrap_or(true) {
+            return Ok(()); // what may be seen is looked at first; the page asks again
+        }
         send_frame(out, &ServerFrame::Moment(Box::new(moment))).await?;
     }
     Ok(())
 }
 
+/// The viewer may see something else now: what they follow is followed as far as they may see it.
+async fn look_again(
+    out: &mut (impl Sink<Message> + Unpin),
+    before: &View,
+    view: &View,
+    following: Following,
+) -> Result<Following, End> {
+    match following {
+        Following::List(mut listed) => {
+            listed.chosen = view.follow(&listed.query);
+            listed.chosen.mark_changed();
+            Ok(Following::List(listed))
+        }
+        Following::Deployment(followed) => {
+            let workload = followed.workload().clone();
+            let has = |view: &View| view.shows(&workload);
+            if has(before) == has(view) {
+                return Ok(Following::Deployment(followed));
+            }
+            follow(out, view, Following::Nothing, Scope::Workload(workload), None).await
+        }
+        Following::Unknown(workload) if view.has_cluster(&workload.cluster) => {
+            follow(out, view, Following::Nothing, Scope::Workload(workload), None).await
+        }
+        following => Ok(following),
+    }
+}
+
+/// Writes down what is followed, where that is wanted.
+fn note(view: &View, scope: &Scope, peer: Option<IpAddr>) {
+    let Some(audit) = &view.rollcast().audit else { return };
+    let at = match scope {
+        Scope::Nothing => return,
+        Scope::List { .. } => "/".to_owned(),
+        Scope::Workload(workload) => app::address::workload(workload),
+    };
+    audit.note(&view.viewer().who(), peer, "followed", &at, 101);
+}
+
 async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
-    rollcast: &Arc<Rollcast>,
+    view: &View,
     before: Following,
     scope: Scope,
     since: Option<Position>,
@@ -167,7 +306,7 @@ async fn follow(
                 // The same list, other lines: what the viewer knows of it stays known.
                 Following::List(listed) if listed.query == query => Box::new(FollowedList { window, ..*listed }),
                 _ => {
-                    let chosen = rollcast.listings.follow(&query);
+                    let chosen = view.follow(&query);
                     Box::new(FollowedList { query, window, chosen, sent: Sent::default(), not_before: Instant::now() })
                 }
             };
@@ -177,11 +316,11 @@ async fn follow(
             Ok(Following::List(listed))
         }
         Scope::Workload(workload) => {
-            let Some(hub) = rollcast.hub(&workload).await else {
-                let cluster = workload.cluster;
+            let Some(hub) = view.hub(&workload).await else {
+                let cluster = workload.cluster.clone();
                 let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                return Ok(Following::Nothing);
+                return Ok(Following::Unknown(workload));
             };
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| End::Broken)?;
             begin(out, first).await?;
@@ -199,7 +338,7 @@ async fn begin(out: &mut (impl Sink<Message> + Unpin), first: First) -> Result<(
 /// What to pass on next.
 async fn next(following: &mut Following) -> Result<Update, End> {
     match following {
-        Following::Nothing => std::future::pending().await,
+        Following::Nothing | Following::Unknown(_) => std::future::pending().await,
         Following::List(listed) => loop {
             tokio::time::sleep_until(listed.not_before).await;
             if listed.chosen.changed().await.is_err() {
@@ -259,6 +398,24 @@ mod tests {
         fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
             Poll::Pending
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_asks_without_end_is_heard_ten_times_a_second() {
+        let (began, mut budget, mut asked) = (Instant::now(), Budget::full(), 0);
+        while began.elapsed() < Duration::from_secs(10) {
+            budget.ready().await;
+            budget.spend();
+            asked += 1;
+        }
+        assert!((118..=122).contains(&asked), "{asked}");
+        tokio::time::advance(Duration::from_secs(60)).await;
+        let now = Instant::now();
+        for _ in 0..AT_ONCE as usize {
+            budget.ready().await;
+            budget.spend();
+        }
+        assert_eq!(now.elapsed(), Duration::ZERO, "somebody who waited may ask at once again");
     }
 
     #[tokio::test(start_paused = true)]

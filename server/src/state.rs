@@ -1,9 +1,21 @@
 //! What every request handler shares.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use app::components::audience::Audience;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+
+use crate::addressed::Addressed;
+use crate::audit::Audit;
+use crate::auth::rights::Rights;
+use crate::auth::share::Shares;
+use crate::auth::{Auth, Stranger, Viewer};
+use crate::clock;
+use crate::connections::Connections;
 use crate::history::Archive;
 use crate::history::past::Past;
 use crate::hub::Handle;
@@ -12,11 +24,34 @@ use crate::playground::Playground;
 use crate::previews::Previews;
 use crate::viewers::Viewers;
 use timeline::Workload;
+use tokio::sync::Semaphore;
+
+/// Files of rollouts that are made at once.
+const EXPORTS: usize = 2;
+
+/// What is served besides clusters, and to whom.
+#[derive(Default)]
+pub struct Site {
+    /// How it is addressed.
+    pub addressed: Addressed,
+    /// How viewers are known.
+    pub auth: Auth,
+    /// Links for people without an account, where people sign in.
+    pub shares: Option<Arc<Shares>>,
+    /// Writes down who looks at what.
+    pub audit: Option<Audit>,
+    /// The simulated cluster, if that is what is watched.
+    pub playground: Option<Arc<Playground>>,
+    /// What is kept.
+    pub archive: Option<Archive>,
+}
 
 /// A running Rollcast.
 pub struct Rollcast {
     /// A hub per cluster, by the cluster's name.
-    pub clusters: BTreeMap<String, Handle>,
+    clusters: BTreeMap<String, Handle>,
+    /// Hubs that know nothing, for those who may not see what they ask for.
+    blind: BTreeMap<String, Handle>,
     /// Build of the page that is served.
     pub build: &'static str,
     /// How many viewers are connected.
@@ -24,13 +59,25 @@ pub struct Rollcast {
     /// How often a viewer lagged and was given a fresh snapshot.
     pub resyncs: AtomicU64,
     /// The lists that viewers follow.
-    pub listings: Arc<Listings>,
-    /// Names under which this server may be addressed besides loopback ones.
-    pub allowed_hosts: Vec<String>,
+    listings: Arc<Listings>,
+    /// How this server is addressed.
+    pub addressed: Addressed,
+    /// Who makes a file of a rollout: that takes a while.
+    pub exports: Semaphore,
     /// Previews that were drawn lately.
     pub previews: Previews,
     /// What is kept beyond the life of the program, if anything is.
-    pub archive: Option<Archive>,
+    archive: Option<Archive>,
+    /// How viewers are known.
+    pub auth: Auth,
+    /// Links for people without an account, where people sign in.
+    pub shares: Option<Arc<Shares>>,
+    /// Writes down who looks at what, where that is wanted.
+    pub audit: Option<Audit>,
+    /// Connections that there are.
+    pub connections: Arc<Connections>,
+    /// What they may see.
+    rights: Arc<Rights>,
     /// Rollouts that are over and were looked at lately.
     past: Past,
     /// The simulated cluster, if that is what is watched.
@@ -44,40 +91,92 @@ impl Rollcast {
         hubs: Vec<Handle>,
         build: &'static str,
         viewers: Viewers,
-        allowed_hosts: Vec<String>,
+        hosts: Vec<String>,
         playground: Option<Arc<Playground>>,
     ) -> Arc<Self> {
-        Self::keeping(hubs, build, viewers, allowed_hosts, playground, None)
+        Self::with(hubs, build, viewers, Site { addressed: Addressed::by(hosts), playground, ..Site::default() })
     }
 
-    /// Brings hubs together, and what is kept of their clusters.
+    /// Brings hubs together, and what else there is.
     #[must_use]
-    pub fn keeping(
-        hubs: Vec<Handle>,
-        build: &'static str,
-        viewers: Viewers,
-        allowed_hosts: Vec<String>,
-        playground: Option<Arc<Playground>>,
-        archive: Option<Archive>,
-    ) -> Arc<Self> {
+    pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, site: Site) -> Arc<Self> {
+        let Site { addressed, auth, shares, audit, playground, archive } = site;
         let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
+        // As old as the others, so that they say the same of how long they have looked.
+        let blind = hubs.iter().filter(|_| auth.asks()).map(|hub| (hub.name().to_owned(), hub.blind())).collect();
+        let rights = Rights::new(hubs.clone(), archive.clone());
         let listings = Listings::new(Clusters::new(hubs));
         Arc::new(Self {
             clusters,
+            blind,
             build,
             viewers,
             resyncs: AtomicU64::new(0),
             listings,
-            allowed_hosts,
+            addressed,
+            exports: Semaphore::new(EXPORTS),
             previews: Previews::default(),
             archive,
+            auth,
+            shares,
+            audit,
+            connections: Arc::default(),
+            rights,
             past: Past::default(),
             playground,
         })
     }
 
+    /// All hubs, whoever looks: for figures of the program.
+    pub fn all_hubs(&self) -> impl Iterator<Item = &Handle> {
+        self.clusters.values()
+    }
+
+    /// Who sends a request: by a link where one was handed in, else whoever is known.
+    ///
+    /// # Errors
+    /// When that is nobody.
+    pub async fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Viewer, Stranger> {
+        // Who shows a token of their own is its owner.
+        let shares = self.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
+        let by_link = shares.and_then(|shares| shares.viewer(headers, clock::now_millis()));
+        match by_link {
+            Some(viewer) => Ok(viewer),
+            None => self.auth.viewer(headers, peer).await,
+        }
+    }
+
+    /// What pages say of who looks.
+    #[must_use]
+    pub fn audience(&self, viewer: &Viewer) -> Audience {
+        self.auth.audience(viewer, self.shares.is_some())
+    }
+
+    /// What viewers may see.
+    pub(crate) const fn rights(&self) -> &Arc<Rights> {
+        &self.rights
+    }
+
+    /// The lists that viewers follow.
+    pub(crate) const fn listings(&self) -> &Arc<Listings> {
+        &self.listings
+    }
+
+    /// What is kept, if anything is.
+    pub(crate) const fn archive(&self) -> Option<&Archive> {
+        self.archive.as_ref()
+    }
+
+    /// Where a workload is that may not be seen: like one that was never there.
+    pub(crate) fn blind_hub(&self, workload: &Workload) -> Option<Handle> {
+        if workload.rollout.is_some() && self.archive.is_some() {
+            return None; // as a rollout that is not kept
+        }
+        self.blind.get(&workload.cluster).cloned()
+    }
+
     /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself.
-    pub async fn hub(&self, workload: &Workload) -> Option<Handle> {
+    pub(crate) async fn hub(&self, workload: &Workload) -> Option<Handle> {
         let Some(archive) = self.archive.as_ref().filter(|_| workload.rollout.is_some()) else {
             return self.clusters.get(&workload.cluster).cloned();
         };

@@ -9,12 +9,14 @@ use timeline::fact::{
 use timeline::model::Event;
 use timeline::{Fact, Millis, Uid};
 
-use crate::decode;
+use crate::decode::{self, Annotations, Kept};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
 const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+/// Reasons of Events that repeat what a program of the cluster answered, behind a colon.
+const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
@@ -112,6 +114,28 @@ impl Object {
         uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
     }
 
+    /// The same without the texts that people and programs of the cluster write: why somebody changed something, what a program said
+    /// when it ended, what it answered to a probe or a hook.
+    #[must_use]
+    pub fn without_texts(mut self) -> Self {
+        match &mut self {
+            Self::Deployment(o) => o.metadata.annotations.remove(CHANGE_CAUSE),
+            Self::ReplicaSet(o) => o.metadata.annotations.remove(CHANGE_CAUSE),
+            Self::Pod(o) => {
+                let status = &mut o.status;
+                let containers = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
+                let states = containers.flat_map(|container| [&mut container.state, &mut container.last_state]);
+                states.filter_map(|state| state.terminated.as_mut()).for_each(|ended| ended.message.clear());
+            }
+            Self::Event(o) => {
+                if let Some(end) = o.message.find(':').filter(|_| REPEATING.contains(&o.reason.as_str())) {
+                    o.message.truncate(end);
+                }
+            }
+        }
+        self
+    }
+
     /// The fact that it states. An Event that is about nothing with a UID states none.
     ///
     /// # Errors
@@ -176,7 +200,8 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
         desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
         max_replicas: annotation(MAX_REPLICAS).and_then(|text| text.parse().ok()),
-        change_cause: annotation(CHANGE_CAUSE).map(str::to_owned),
+        change_cause: annotation(CHANGE_CAUSE).map(cut),
+        managed_by: managed_by(&object.metadata.annotations),
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
         version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
         restarted_at: object.spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
@@ -190,6 +215,15 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         },
         meta: meta(object.metadata, "Deployment")?,
     })
+}
+
+/// The tool that deploys it, as its annotations tell; they came with those of the Deployment. Empty where none does.
+fn managed_by(annotations: &Kept<Annotations>) -> String {
+    let helm = annotations.get("meta.helm.sh/release-name").map(|release| ("Helm release", release));
+    // "application:group/Kind:namespace/name"
+    let argo = annotations.get("argocd.argoproj.io/tracking-id").and_then(|id| id.split(':').next());
+    let known = helm.or(argo.map(|application| ("Argo CD application", application)));
+    known.filter(|(_, name)| !name.is_empty()).map(|(tool, name)| format!("{tool} {}", cut(name))).unwrap_or_default()
 }
 
 fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
@@ -341,4 +375,64 @@ fn number(value: i64) -> u32 {
 
 fn millis(rfc3339: &str) -> Option<Millis> {
     rfc3339.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(kind: Kind, of: Value) -> Object {
+        let mut object = json!({ "metadata": { "uid": "00000000-0000-4000-8000-000000000001", "name": "web" } });
+        object.as_object_mut().unwrap().extend(of.as_object().unwrap().clone());
+        Object::decode(kind, &object.to_string()).unwrap()
+    }
+
+    fn replica_set(annotations: Value) -> Object {
+        let metadata = json!({ "uid": "00000000-0000-4000-8000-000000000001", "annotations": annotations });
+        object(Kind::ReplicaSet, json!({ "metadata": metadata }))
+    }
+
+    #[test]
+    fn the_tool_that_deployed_it_is_told_by_its_annotations() {
+        for (annotations, told) in [
+            (json!({}), ""),
+            (json!({ "meta.helm.sh/release-name": "web" }), "Helm release web"),
+            (json!({ "argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web" }), "Argo CD application shop"),
+            (json!({ "argocd.argoproj.io/tracking-id": "" }), ""),
+        ] {
+            let fact = replica_set(annotations.clone()).fact(Seen::Added);
+            assert!(matches!(fact, Ok(Some(Fact::ReplicaSet(fact, _))) if fact.managed_by == told), "{annotations}");
+        }
+    }
+
+    #[test]
+    fn texts_are_left_out_and_nothing_else_is() {
+        let ended = |message: &str| json!({ "terminated": { "exitCode": 1, "reason": "Error", "message": message } });
+        let pod = |message: &str| {
+            let container = json!({ "name": "web", "state": ended(message), "lastState": ended(message) });
+            object(
+                Kind::Pod,
+                json!({ "status": { "message": "kept", "containerStatuses": [container], "initContainerStatuses": [container] } }),
+            )
+        };
+        assert_eq!(pod("said").without_texts(), pod(""));
+        let cause = |more: Value| {
+            let mut all = json!({ "deployment.kubernetes.io/revision": "3" });
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            replica_set(all)
+        };
+        assert_eq!(cause(json!({ "kubernetes.io/change-cause": "said" })).without_texts(), cause(json!({})));
+        let event = |reason: &str, message: &str| object(Kind::Event, json!({ "reason": reason, "message": message }));
+        assert_eq!(
+            event("Unhealthy", "Readiness probe failed: said").without_texts(),
+            event("Unhealthy", "Readiness probe failed")
+        );
+        for (reason, message) in
+            [("Unhealthy", "no colon"), ("FailedScheduling", "0/3 nodes are available: 3 Insufficient cpu.")]
+        {
+            assert_eq!(event(reason, message).without_texts(), event(reason, message));
+        }
+    }
 }

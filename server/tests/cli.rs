@@ -51,6 +51,8 @@ fn help_says_everything() {
         &["trace", "--help"],
         &["wait", "--help"],
         &["check", "--help"],
+        &["history", "export", "--help"],
+        &["export", "--help"],
     ] {
         let help = String::from_utf8(rollcast(command).stdout).unwrap();
         insta::assert_snapshot!(command.join(" ").replace("--", ""), help);
@@ -64,6 +66,94 @@ fn the_playground_listens_on_loopback_only() {
 }
 
 #[test]
+fn a_provider_is_named_whole_and_can_be_trusted() {
+    let kubeconfig = file("provider.yaml", KUBECONFIG);
+    let (empty, config) = (file("secret", " \n"), file("provider.toml", "[auth]\noidc_issuer = \"http://10.0.0.1\"\n"));
+    let (issuer, client) = (&["--oidc-issuer", "https://id.example.com"][..], &["--oidc-client-id", "rollcast"][..]);
+    for (more, says) in [
+        (vec![], "name them with --oidc-issuer and --oidc-client-id"),
+        (vec![issuer], "name them with --oidc-issuer and --oidc-client-id"),
+        (vec![client], "name them with --oidc-issuer and --oidc-client-id"),
+        (vec![client, &["--oidc-issuer", "http://id.example.com"]], "must be an address that begins with https://"),
+        (vec![client, &["--config", &config]], "the provider's address \"http://10.0.0.1\" cannot be used: it must be"),
+        (vec![issuer, client, &["--oidc-client-secret-file", "/nowhere"]], "cannot read the provider's secret from"),
+        (vec![issuer, client, &["--oidc-client-secret-file", &empty]], "it is empty"),
+    ] {
+        let mut arguments = vec!["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "127.0.0.1:0"];
+        arguments.extend(["--auth", "oidc"]);
+        arguments.extend(more.concat());
+        let text = refusal(&arguments);
+        assert!(text.contains(says), "{more:?}: {text}");
+    }
+}
+
+#[test]
+fn beyond_loopback_people_sign_in_or_somebody_says_that_they_need_not() {
+    let recording = format!("{}/tests/traces/rollover.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let kubeconfig = file(
+        "open.yaml",
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{ name: a, context: { cluster: c, user: u } }]\nclusters: [{ name: c, cluster: { server: 'http://127.0.0.1:1' } }]\nusers: [{ name: u, user: {} }]\n",
+    );
+    for command in [
+        &["replay", &recording, "--listen", "0.0.0.0:0"][..],
+        &["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "0.0.0.0:0"],
+        &["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "[::]:0", "--auth", "none"],
+    ] {
+        let text = refusal(command);
+        assert!(text.contains("is reached from other machines, and nobody has to sign in"), "{text}");
+        assert!(text.contains("--insecure-no-auth"), "{text}");
+    }
+    let text =
+        refusal(&["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "127.0.0.1:0", "--auth", "proxy"]);
+    assert!(text.contains("--auth-proxy-from"), "{text}");
+    let keys = file("keys", "too short\n");
+    let text = refusal(&[
+        "serve",
+        "--kubeconfig",
+        &kubeconfig,
+        "--no-history",
+        "--listen",
+        "127.0.0.1:0",
+        "--auth",
+        "token",
+        "--session-keys",
+        &keys,
+    ]);
+    assert!(
+        text.contains("line 1 of the file of session keys is too short") && !text.contains("too short\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_recorded_rollout_is_one_file() {
+    let recording = format!("{}/tests/traces/rollover.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let made = rollcast(&["export", &recording, "deployment/web", "-n", "rollover", "--revision", "2"]);
+    let html = String::from_utf8(made.stdout).unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<title>Rolling out: rollover / web"));
+    let redacted = String::from_utf8(rollcast(&["export", &recording, "--redact"]).stdout).unwrap();
+    assert!(redacted.contains(" / web — Rollcast</title>") && !redacted.contains("rollover"));
+    let empty = file("empty.jsonl", "");
+    for (arguments, why) in [
+        (
+            &[recording.as_str(), "deployment/other"][..],
+            "name one Deployment, and its namespace with -n; the recording holds: rollover/web",
+        ),
+        (&[recording.as_str(), "-n", "other"], "name one Deployment"),
+        (&[recording.as_str(), "--revision", "9"], "no such rollout is known here, or not any more"),
+        (&["/no/such/file.jsonl"], "cannot read the recording /no/such/file.jsonl"),
+        (&[empty.as_str()], "holds no line that can be played"),
+        (&["-"], "holds no line that can be played"),
+    ] {
+        let text = refusal(&[&["export"], arguments].concat());
+        assert!(text.contains(why), "{arguments:?}: {text}");
+    }
+    let text = refusal(&["wait", "deployment/a", "deployment/b", "--export", "/tmp/never.html"]);
+    assert!(text.contains("--export writes the rollout of one Deployment"), "{text}");
+}
+
+#[test]
 fn every_option_has_a_variable() {
     let command = <server::cli::Cli as clap::CommandFactory>::command();
     for sub in command.get_subcommands() {
@@ -73,6 +163,31 @@ fn every_option_has_a_variable() {
             assert_eq!(variable, Some(wanted), "{} --{}", sub.get_name(), option.get_id());
         }
     }
+}
+
+#[test]
+fn a_configuration_is_read_from_the_users_own_folder_and_never_from_the_current_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own/rollcast");
+    std::fs::create_dir_all(&own).unwrap();
+    // It names a kubeconfig, whose users may name commands.
+    std::fs::write(folder.path().join("rollcast.toml"), "kubeconfig = \"/no/such/planted\"\n").unwrap();
+    let check = |variable: Option<&std::path::Path>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command
+            .args(["check", "--no-history"])
+            .current_dir(folder.path())
+            .env_remove("KUBECONFIG")
+            .env("HOME", "/nonexistent");
+        let ended =
+            command.env("XDG_CONFIG_HOME", variable.unwrap_or(std::path::Path::new("/nonexistent"))).output().unwrap();
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    let said = check(None);
+    assert!(said.contains("the rollcast.toml in this folder is not read") && !said.contains("planted"), "{said}");
+    std::fs::write(own.join("rollcast.toml"), "kubeconfig = \"/no/such/own\"\n").unwrap();
+    let said = check(own.parent());
+    assert!(said.contains("/no/such/own") && !said.contains("planted"), "{said}");
 }
 
 #[test]

@@ -29,11 +29,12 @@ use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Sought, Store, StoreError, Stored, Written};
 use server::history::{Archive, Keeping, index};
 use server::recording::{LineType, RecordedLine, Recording};
+use server::sight::{Scope, Sight};
 use server::source::SourceEvent;
 use server::translate::Object;
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
-use timeline::{History, Millis, Model, Timeline};
+use timeline::{History, Millis, Model, Timeline, Uid};
 
 /// Lines per batch, before any are joined.
 const LINES: usize = 5;
@@ -214,7 +215,7 @@ fn files_of_every_format_are_read() {
     let timeline = Recording::read(&text).play();
     let uid = *timeline.model().deployments.keys().next().unwrap();
     let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
-    let rollouts = index::rollouts("c", timeline.model(), uid, now);
+    let rollouts = index::rollouts("c", timeline.model(), uid, now, index::LAST);
     if std::env::var_os("ROLLCAST_TEST_WRITE_FORMAT").is_some() {
         let mut store = Sqlite::open(&folder, SMALL).unwrap();
         for (from, to, text) in &batches {
@@ -223,7 +224,7 @@ fn files_of_every_format_are_read() {
         store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
         tidy(&mut store);
     }
-    for format in 1..=2 {
+    for format in 1..=3 {
         let copy = tempfile::tempdir().unwrap();
         fs::copy(folder.join(format!("{format}.db")), copy.path().join(FILE)).unwrap();
         if format == 1 {
@@ -235,9 +236,12 @@ fn files_of_every_format_are_read() {
         let known = reader.find("c", uid, Sought::Revision(2)).unwrap();
         assert_eq!(known, Some(1), "format {format}");
         let search = Search { from_millis: Some(rollouts[1].started_millis), ..Search::default() };
-        let found = reader.rollouts(&search, None, 9).unwrap().rollouts;
-        let numbered =
-            |(number, rollout): (usize, &PastRollout)| PastRollout { number: number as u32, ..rollout.clone() };
+        let found = reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts;
+        let numbered = |(number, rollout): (usize, &PastRollout)| {
+            let first = rollout.first_available_millis.filter(|_| format > 2); // earlier ones did not know
+            let (number, restarts) = (number as u32, rollout.restarts.filter(|_| format > 2));
+            PastRollout { number, restarts, first_available_millis: first, ..rollout.clone() }
+        };
         let mut expected: Vec<PastRollout> = rollouts.iter().enumerate().map(numbered).skip(1).collect();
         expected.reverse();
         assert_eq!(found, expected, "format {format}");
@@ -316,7 +320,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         for (from, to, text) in &batches {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
         }
-        let rollouts = index::rollouts("c", timeline.model(), deployment.uid, now);
+        let rollouts = index::rollouts("c", timeline.model(), deployment.uid, now, index::LAST);
         store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
         let lines = text.lines().count();
         assert_eq!(
@@ -328,7 +332,13 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         );
         drop(store);
         assert!(command::compact(&options).unwrap().contains(" before, "));
-        let wanted = |name: &str, revision| Wanted { name: name.into(), namespace: None, cluster: None, revision };
+        let wanted = |name: &str, revision| Wanted {
+            name: name.into(),
+            namespace: None,
+            cluster: None,
+            revision,
+            is_redacted: false,
+        };
         let mut out = Vec::new();
         command::export(&options, &wanted(&deployment.name, Some(2)), &mut out).unwrap();
         let again = Recording::read(&String::from_utf8(out).unwrap()).play();
@@ -360,7 +370,7 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let place = path.display();
-    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 2)");
+    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 3)");
     assert_eq!(why(folder.path()), newer);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
@@ -372,6 +382,43 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
 }
 
 #[test]
+fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let recording = Recording::read(&text);
+        let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
+        let timeline = recording.play();
+        let uid = *timeline.model().deployments.keys().next().unwrap();
+        let own = index::rollouts("c", timeline.model(), uid, now, index::LAST);
+        let named = |name: &str, namespace: &str, uid: u128| {
+            let of = |rollout: &PastRollout| PastRollout {
+                uid: Uid::from_bits(uid),
+                name: name.into(),
+                namespace: namespace.into(),
+                change_cause: Some("\"name\":\"web\" nul \0".into()),
+                ..rollout.clone()
+            };
+            own.iter().map(of).collect::<Vec<_>>()
+        };
+        let place_of = own[0].namespace.clone();
+        let rollouts = [own.clone(), named("other", &place_of, 7), named(&own[0].name, "elsewhere", 8)].concat();
+        store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        let only = |name: &str| {
+            let scope = Scope::Workload { cluster: "c".into(), namespace: place_of.clone(), name: name.into() };
+            let sight = Sight::All.within(&scope);
+            let reader = Reader::new(&place.location);
+            let found = reader.rollouts(&Search::default(), &sight, None, 50).unwrap().rollouts;
+            found.into_iter().map(|rollout| (rollout.namespace, rollout.name)).collect::<Vec<_>>()
+        };
+        for name in [own[0].name.as_str(), "other"] {
+            assert_eq!(only(name), vec![(place_of.clone(), name.to_owned()); own.len()]);
+        }
+        assert_eq!(only("never"), []);
+    }
+}
+
+#[test]
 fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
     for place in places() {
         let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
@@ -380,11 +427,12 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
         let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
         let timeline = recording.play();
         let uid = *timeline.model().deployments.keys().next().unwrap();
-        let rollouts = index::rollouts("c", timeline.model(), uid, now);
+        let rollouts = index::rollouts("c", timeline.model(), uid, now, index::LAST);
         let revisions = |store: &mut dyn Store, rollouts: Vec<PastRollout>| -> Vec<u64> {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
             while store.tidy(now.millis + 60_000).unwrap() {}
-            let found = Reader::new(&place.location).rollouts(&Search::default(), None, 50).unwrap().rollouts;
+            let found =
+                Reader::new(&place.location).rollouts(&Search::default(), &Sight::All, None, 50).unwrap().rollouts;
             found.iter().map(|rollout| rollout.revision).collect()
         };
         assert_eq!(revisions(&mut *store, rollouts.clone()), [3]);

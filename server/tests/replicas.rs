@@ -24,6 +24,7 @@ use server::history::sql::Reader;
 use server::history::store::{Commit, Lines, Store, StoreError, Written};
 use server::history::{Archive, Keeping, index, resume};
 use server::recording::Recording;
+use server::sight::Sight;
 use server::source::SourceEvent;
 use server::translate::Object;
 use timeline::fact::{Kind, Seen};
@@ -56,6 +57,16 @@ mod in_postgres {
             let (from, to) = Recording::read(&text).span().unwrap();
             (from, to, text)
         })
+    }
+
+    /// What the index tells of that recording.
+    fn rollouts() -> Vec<PastRollout> {
+        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let recording = Recording::read(&text);
+        let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
+        let timeline = recording.play();
+        let uid = *timeline.model().deployments.keys().next().unwrap();
+        index::rollouts("c", timeline.model(), uid, now, index::LAST)
     }
 
     fn commit(number: u64, (from_millis, to_millis, text): &(Millis, Millis, String)) -> Commit {
@@ -142,12 +153,7 @@ mod in_postgres {
     #[test]
     fn a_rollout_that_both_saw_is_in_the_index_once_with_its_first_begin() {
         let server: Server = shared().server();
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-        let recording = Recording::read(&text);
-        let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
-        let timeline = recording.play();
-        let uid = *timeline.model().deployments.keys().next().unwrap();
-        let seen = index::rollouts("c", timeline.model(), uid, now);
+        let seen = rollouts();
         // A process that came later saw one of them go on, on a clock of its own, and another one that is new.
         let late = |rollout: &PastRollout| PastRollout {
             started_millis: rollout.started_millis + 900,
@@ -162,7 +168,10 @@ mod in_postgres {
         };
         tell(&mut *store, 1, seen.clone());
         tell(&mut *store, 2, vec![late(&seen[1]), late(&seen[2]), again]);
-        let found = Reader::new(&Location::Postgres(server)).rollouts(&Search::default(), None, 50).unwrap().rollouts;
+        let found = Reader::new(&Location::Postgres(server))
+            .rollouts(&Search::default(), &Sight::All, None, 50)
+            .unwrap()
+            .rollouts;
         let told: Vec<(u32, u64, Millis)> =
             found.iter().map(|rollout| (rollout.number, rollout.revision, rollout.started_millis)).collect();
         let begun = |index: usize| seen[index].started_millis;
@@ -198,7 +207,7 @@ mod in_postgres {
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
         shared.sql(&database, "UPDATE rollcast.format SET format = 99");
-        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 1)");
+        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 2)");
         assert_eq!(why(&guest), newer);
     }
 
@@ -208,6 +217,31 @@ mod in_postgres {
         let threads: Vec<_> =
             (0..6).map(|_| server.clone()).map(|server| std::thread::spawn(move || drop(open(&server)))).collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+
+    #[test]
+    fn tables_of_an_earlier_version_are_brought_up_to_this_one() {
+        let database = shared().database();
+        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let seen = rollouts();
+        let mut store = open(&server);
+        store.commit(&[Commit { rollouts: seen.clone(), ..commit(1, &thirds()[0]) }]).unwrap();
+        drop(store);
+        shared().sql(
+            &database,
+            "ALTER TABLE rollcast.rollouts DROP COLUMN first_available_millis, DROP COLUMN restarts;
+             UPDATE rollcast.format SET format = 1",
+        );
+        let mut store = open(&server);
+        assert!(store.resume("c", None, 0).unwrap().is_some());
+        let kept = Reader::new(&Location::Postgres(server)).of_workload("c", seen[0].uid, 9).unwrap();
+        let unknown = |(number, rollout): (usize, &PastRollout)| {
+            let number = number as u32; // the store counts them
+            PastRollout { number, first_available_millis: None, restarts: None, ..rollout.clone() }
+        };
+        let mut expected: Vec<PastRollout> = seen.iter().enumerate().map(unknown).collect();
+        expected.reverse();
+        assert_eq!(kept, expected);
     }
 
     #[test]

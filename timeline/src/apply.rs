@@ -110,23 +110,28 @@ impl Timeline {
         match fact {
             Fact::Deployment(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);
-                let uid = fact.meta.uid;
+                let is_known = self.model.deployments.contains_key(&fact.meta.uid);
                 self.deployment(at_millis, *fact, seen);
                 self.settle_ends();
                 self.settle_removals();
-                self.take_early_events(uid);
+                if !is_known {
+                    self.take_early_events(None);
+                }
             }
             Fact::ReplicaSet(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::ReplicaSet);
-                let uid = fact.meta.uid;
+                let owner = fact.meta.controller;
+                let is_known = self.model.replica_sets.get(&fact.meta.uid).is_some_and(|known| known.owner == owner);
                 self.replica_set(at_millis, *fact, seen);
                 self.settle_ends();
-                self.take_early_events(uid);
+                if !is_known {
+                    self.take_early_events(None);
+                }
             }
             Fact::Pod(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::Pod);
                 self.pod(at_millis, &fact, seen);
-                self.take_early_events(fact.meta.uid);
+                self.take_early_events(Some(fact.meta.uid));
             }
             Fact::Event(fact) => self.event(at_millis, *fact),
             Fact::Listed { kind, namespace, present, gap_since_millis } => {

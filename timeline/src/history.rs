@@ -1,7 +1,9 @@
 //! The past, exactly: what was known first, and every change since, in order. A moment is the one with the others up to it
 //! applied, so what is said of it is what was said then.
 
+use std::collections::vec_deque::Iter;
 use std::collections::{BTreeSet, VecDeque};
+use std::iter::Peekable;
 
 use serde::{Deserialize, Serialize};
 
@@ -56,28 +58,97 @@ impl History {
         if self.base_millis.is_some_and(|base| at_millis < base) {
             return None;
         }
-        let mut then = Model::default();
-        let mut mine = BTreeSet::new();
-        // Others of the same name are spoken of.
-        let name = now.deployments.get(&deployment).map(|known| (&known.namespace, &known.name));
-        for other in now.deployments.values().filter(|other| Some((&other.namespace, &other.name)) == name) {
-            mine.insert(Subject::Deployment(other.uid));
-            then.deployments.extend(self.base.deployments.get(&other.uid));
+        let mut walk = self.walk(now, deployment);
+        walk.to(at_millis);
+        Some(walk.then)
+    }
+
+    /// The past of a Deployment, to be gone through from its first moment that can be told.
+    #[must_use]
+    pub fn walk(&self, now: &Model, deployment: Uid) -> Walk<'_> {
+        let mine = belonging(now, deployment);
+        Walk { then: self.base.only_of(&mine), mine: Some(mine), log: self.log.iter().peekable() }
+    }
+
+    /// All of it, to be gone through.
+    #[must_use]
+    pub fn walk_all(&self) -> Walk<'_> {
+        Walk { then: self.base.clone(), mine: None, log: self.log.iter().peekable() }
+    }
+
+    /// The past of a Deployment by itself, for whoever goes through it elsewhere.
+    #[must_use]
+    pub fn only(&self, now: &Model, deployment: Uid) -> Self {
+        let mine = belonging(now, deployment);
+        Self {
+            base: self.base.only_of(&mine),
+            base_millis: self.base_millis,
+            log: self.log.iter().filter(|(_, change)| mine.contains(&change.subject())).cloned().collect(),
         }
-        for set in now.sets_of(deployment) {
-            mine.insert(Subject::ReplicaSet(set.uid));
-            then.replica_sets.extend(self.base.replica_sets.get(&set.uid));
-        }
-        for pod in now.pods_of_deployment(deployment) {
-            mine.insert(Subject::Pod(pod.uid));
-            then.pods.extend(self.base.pods.get(&pod.uid));
-        }
-        then.index();
-        for (_, change) in self.log.iter().take_while(|(at, _)| *at <= at_millis) {
-            if mine.contains(&change.subject()) {
-                then.apply_change(change);
+    }
+
+    /// What changed and when, in order, as far as it is kept.
+    pub fn changes(&self) -> impl Iterator<Item = (Millis, &Change)> {
+        self.log.iter().map(|(at, change)| (*at, change))
+    }
+
+    /// When something changed last.
+    #[must_use]
+    pub fn last_millis(&self) -> Option<Millis> {
+        self.log.back().map(|(at, _)| *at)
+    }
+
+    /// Moments before this cannot be told exactly any more.
+    #[must_use]
+    pub const fn base_millis(&self) -> Option<Millis> {
+        self.base_millis
+    }
+}
+
+/// The past, or that of one Deployment, gone through forwards.
+#[derive(Debug)]
+pub struct Walk<'h> {
+    then: Model,
+    /// What is followed; `None` for everything.
+    mine: Option<BTreeSet<Subject>>,
+    log: Peekable<Iter<'h, (Millis, Change)>>,
+}
+
+impl Walk<'_> {
+    /// How everything was at that time, which is not before the one that was asked for last.
+    pub fn to(&mut self, at_millis: Millis) -> &Model {
+        while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {
+            if self.mine.as_ref().is_none_or(|mine| mine.contains(&change.subject())) {
+                self.then.apply_change(change);
             }
         }
-        Some(then)
+        &self.then
+    }
+}
+
+/// A Deployment, others of its name, and what belongs to it.
+fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
+    // Others of the same name are spoken of.
+    let name = now.deployments.get(&deployment).map(|known| (&known.namespace, &known.name));
+    let named = now.deployments.values().filter(|other| Some((&other.namespace, &other.name)) == name);
+    let sets = now.sets_of(deployment).map(|set| Subject::ReplicaSet(set.uid));
+    let pods = now.pods_of_deployment(deployment).into_iter().map(|pod| Subject::Pod(pod.uid));
+    named.map(|other| Subject::Deployment(other.uid)).chain(sets).chain(pods).collect()
+}
+
+impl Model {
+    /// These objects, as far as they are known.
+    fn only_of(&self, mine: &BTreeSet<Subject>) -> Self {
+        let mut only = Self::default();
+        for subject in mine {
+            match subject {
+                Subject::Deployment(uid) => only.deployments.extend(self.deployments.get(uid)),
+                Subject::ReplicaSet(uid) => only.replica_sets.extend(self.replica_sets.get(uid)),
+                Subject::Pod(uid) => only.pods.extend(self.pods.get(uid)),
+                Subject::Nothing => {}
+            }
+        }
+        only.index();
+        only
     }
 }

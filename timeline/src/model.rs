@@ -317,6 +317,8 @@ pub struct ReplicaSetNow {
     pub max_replicas: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`.
     pub change_cause: Option<String>,
+    /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
+    pub managed_by: String,
     /// Label `app.kubernetes.io/version`; empty when absent.
     pub version: String,
 }

@@ -45,6 +45,9 @@ pub const MAX_VIEWER_FRAME: usize = 4096;
 /// Seconds between two heartbeats of the server. Twice this without a frame means that the connection is dead.
 pub const HEARTBEAT_SECONDS: u32 = 20;
 
+/// The code with which a stream is closed whose viewer is not known, or not any more: they have to sign in.
+pub const STRANGER: u16 = 4401;
+
 /// Why bytes cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {

@@ -143,6 +143,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                 desired_replicas: None,
                 max_replicas: None,
                 change_cause: None,
+                managed_by: String::new(),
                 version: String::new(),
                 min_ready_seconds: u32::from(*min_ready),
                 images: Vec::new(),

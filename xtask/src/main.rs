@@ -70,9 +70,13 @@ enum Command {
     },
     /// Run every test: unit, property, fake API server, browser, real control plane
     Test {
-        /// Only these parts: rust, page, cluster
+        /// Only these parts: lint, rust, page, cluster
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
+        /// Long sets whole, which are sampled else: pictures at every number of pods in both themes, every story and 50 seeds beside the real
+        /// control plane
+        #[arg(long)]
+        whole: bool,
     },
     /// Hold every sentence to the arithmetic at every instant of a thousand random clusters (minutes)
     Invariants,
@@ -125,7 +129,7 @@ fn run(command: Command) -> Result<()> {
         Command::Load { pods, rate, seed } => build::load(pods, rate, seed),
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
-        Command::Test { only } => test::run(&only),
+        Command::Test { only, whole } => test::run(&only, whole),
         Command::Invariants => test::thousand_clusters(),
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => check::lint(),

@@ -57,6 +57,11 @@ pub fn build_as(speed: Speed) -> Result<()> {
     write(&pkg.join("fonts.txt"), &std::fs::read_to_string(sh::at(fonts::MADE).join("fonts.txt"))?)?;
     // Only pages of the playground load this one.
     write(&pkg.join("playground.css"), &minified(&part("playground.css")?)?)?;
+    // Only pages on which no program runs load this one.
+    let still = [part("compare.css")?, part("forms.css")?, part("history.css")?].join("\n");
+    write(&pkg.join("still.css"), &minified(&still)?)?;
+    // Only files that people export carry this one: what they hold is packed.
+    write(&pkg.join("unpack.js"), &unpacking()?)?;
     for entry in std::fs::read_dir(sh::at("public"))? {
         let path = entry?.path();
         let name = path.file_name().context("a file without a name in public")?;
@@ -117,6 +122,12 @@ fn style() -> Result<String> {
     let parts = names.map(|name| part(&name?)).collect::<Result<Vec<_>>>()?;
     ensure!(!parts.is_empty(), "style/main.css imports nothing");
     Ok(parts.join("\n"))
+}
+
+/// The library that unpacks zstd in browsers, with its licence.
+fn unpacking() -> Result<String> {
+    let of = |name: &str| std::fs::read_to_string(sh::at("end2end/node_modules/fzstd").join(name));
+    Ok(format!("/*! fzstd\n{}*/\n{}", of("LICENSE")?, of("umd/index.js")?))
 }
 
 /// A file of `style`.

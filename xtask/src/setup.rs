@@ -5,6 +5,7 @@ mod control_plane;
 mod deny;
 mod firefox;
 mod postgres;
+mod provider;
 mod wasm;
 
 use anyhow::Result;
@@ -14,6 +15,7 @@ pub use control_plane::{Binaries, ensure_binaries};
 pub use deny::ensure_deny;
 pub use firefox::ensure_firefox;
 pub use postgres::ensure_postgres;
+pub use provider::ensure_provider;
 pub use wasm::{Toolchain, ensure_wasm};
 
 use crate::sh;
@@ -34,9 +36,10 @@ pub fn everything() -> Result<()> {
     }
     if sh::has("go") {
         ensure_binaries()?;
+        ensure_provider()?;
     } else {
         sh::say(
-            "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours)",
+            "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests",
         );
     }
     sh::say("set-up complete");

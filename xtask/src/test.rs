@@ -1,7 +1,9 @@
 //! Every test: what rustfmt and clippy say, Rust, then the browsers on recordings and on the playground, then kubectl, then the real control plane:
 //! stories in the browser, and the simulated cluster beside it.
 
-use anyhow::{Result, bail, ensure};
+use std::process::Command;
+
+use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::cluster::{Cluster, Running};
 use crate::{build, setup, sh};
@@ -10,13 +12,19 @@ use crate::{build, setup, sh};
 const RECORDED: &str = "target/recorded";
 const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
 
-/// Runs the named parts, or all.
-pub fn run(only: &[String]) -> Result<()> {
+/// Tells the tests to leave nothing out of their long sets.
+const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
+
+/// Runs the named parts, or all; long sets sampled or whole.
+pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     for part in only {
         ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
     }
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
     let is_ci = sh::is_ci();
+    // What is built with Go is built beside the rest, which leaves it room.
+    let build: fn() -> Result<()> = if wants("cluster") || wants("rust") { build_with_go } else { || Ok(()) };
+    let go = std::thread::spawn(build);
     // The page first: the server embeds it, and a page that does not build should be known at once.
     let rollcast = build::build()?;
     if wants("lint") {
@@ -24,14 +32,28 @@ pub fn run(only: &[String]) -> Result<()> {
     }
     crate::size::check(&rollcast)?;
     if wants("rust") {
+        sh::run(&mut sh::command("cargo", &["test", "--workspace", "--all-targets", "--no-run"]))?;
+    }
+    go.join().map_err(|_| anyhow!("building with Go broke off"))??; // tests keep time, and have the machine to themselves
+    if wants("rust") {
         let mut tests = sh::command("cargo", &["test", "--workspace", "--all-targets"]);
+        let mut left_out = Vec::new();
+        if setup::ensure_provider()?.is_none() {
+            ensure!(!is_ci, "the tests of signing in at a provider need Go; with CI=true they may not be left out");
+            sh::say("LEFT OUT: the tests of signing in at a real provider (no Go here)");
+            left_out.extend(["--skip", "at_dex"]);
+        }
         if !setup::ensure_postgres() {
             ensure!(
                 !is_ci,
                 "the tests of history in a database need PostgreSQL; with CI=true they may not be left out"
             );
             sh::say("LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)");
-            tests.env("ROLLCAST_TEST_NO_POSTGRES", "yes").args(["--", "--skip", "in_postgres"]);
+            tests.env("ROLLCAST_TEST_NO_POSTGRES", "yes");
+            left_out.extend(["--skip", "in_postgres"]);
+        }
+        if !left_out.is_empty() {
+            tests.arg("--").args(left_out);
         }
         sh::run(&mut tests)?;
     }
@@ -43,6 +65,9 @@ pub fn run(only: &[String]) -> Result<()> {
         .current_dir(sh::at("end2end"))
         .env("ROLLCAST_BIN", rollcast)
         .env("ROLLCAST_XTASK", std::env::current_exe()?);
+    if is_whole {
+        command.env(WHOLE, "yes");
+    }
     setup::ensure_browser()?.configure(&mut command);
     sh::run(sh::command("npx", &["tsc", "--project", "."]).current_dir(sh::at("end2end")))?;
     if wants("page") {
@@ -64,20 +89,26 @@ pub fn run(only: &[String]) -> Result<()> {
                 if recorded.exists() {
                     std::fs::remove_dir_all(&recorded)?; // of an earlier run
                 }
-                let tests = ["test", "--package", "server", "--test", "faithful", "--test", "chaos", "--", "--ignored"];
-                sh::run(
-                    sh::command("cargo", &tests)
-                        .env("ROLLCAST_TEST_KUBECONFIG", &kubeconfig)
-                        .env("ROLLCAST_RECORDED", &recorded),
-                )?;
+                let mut tests = of(&["faithful", "chaos", "signed"], &[]);
+                tests.env("ROLLCAST_TEST_KUBECONFIG", &kubeconfig).env("ROLLCAST_RECORDED", &recorded);
+                if is_whole {
+                    tests.env(WHOLE, "yes");
+                }
+                sh::run(&mut tests)?;
                 command.env("ROLLCAST_RECORDED", recorded);
                 is_recorded = true;
                 command.args(["--project=cluster", "--project=faithful"]).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
-                if sh::has("go") {
+                if let Some(provider) = setup::ensure_provider()? {
+                    command.env("ROLLCAST_PROVIDER", provider);
                     command.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
                 } else {
-                    ensure!(!is_ci, "Kubernetes' own verdicts need Go; with CI=true they may not be left out");
-                    sh::say("LEFT OUT: the comparison with Kubernetes' own verdicts (no Go here)");
+                    ensure!(
+                        !is_ci,
+                        "Kubernetes' own verdicts and the provider need Go; with CI=true they may not be left out"
+                    );
+                    sh::say(
+                        "LEFT OUT: the comparison with Kubernetes' own verdicts, and signing in at a provider (no Go here)",
+                    );
                 }
             }
             None if is_ci => bail!(
@@ -102,8 +133,24 @@ pub fn thousand_clusters() -> Result<()> {
 }
 
 fn invariants(test: &str) -> Result<()> {
-    let test = ["test", "--package", "server", "--test", "invariants", "--", "--ignored", "--nocapture", test];
-    sh::run(sh::command("cargo", &test).env("ROLLCAST_RECORDED", sh::at(RECORDED)))
+    sh::run(of(&["invariants"], &["--nocapture", test]).env("ROLLCAST_RECORDED", sh::at(RECORDED)))
+}
+
+/// Tests that are left out unless asked for. Of the workspace, as all others are: of a package by itself everything would be built
+/// once more, with other features.
+fn of(tests: &[&str], arguments: &[&str]) -> Command {
+    let mut command = sh::command("cargo", &["test", "--workspace"]);
+    command.args(tests.iter().flat_map(|test| ["--test", test])).args(["--", "--ignored"]).args(arguments);
+    command
+}
+
+/// The control plane, and the provider at which people sign in.
+fn build_with_go() -> Result<()> {
+    if sh::has("go") {
+        setup::ensure_binaries()?;
+        setup::ensure_provider()?;
+    }
+    Ok(())
 }
 
 /// kubectl on the simulated cluster.
@@ -118,8 +165,7 @@ fn kubectl(is_ci: bool) -> Result<()> {
         sh::say("LEFT OUT: kubectl on the simulated cluster (neither Go nor kubectl here)");
         return Ok(());
     };
-    let test = ["test", "--package", "simcluster", "--features", "api", "--test", "kubectl", "--", "--ignored"];
-    sh::run(sh::command("cargo", &test).env("ROLLCAST_KUBECTL", program))
+    sh::run(of(&["kubectl"], &[]).env("ROLLCAST_KUBECTL", program))
 }
 
 /// Kubeconfig of the cluster to test on: a given one, or one that is started for this run.

@@ -1,5 +1,7 @@
 //! The visible parts of the pages, one component per file, each named as its file.
 
+#[cfg(feature = "ssr")]
+pub mod audience;
 pub mod banner;
 pub mod brand;
 pub mod copy;
@@ -7,10 +9,14 @@ pub mod detail;
 pub mod elsewhere;
 pub mod list;
 pub mod notices;
+#[cfg(feature = "ssr")]
+pub mod past;
 pub mod playground;
 pub mod rollout;
 pub mod state_marks;
 pub mod swatch;
 pub mod title;
 pub mod tokens;
+#[cfg(feature = "ssr")]
+pub mod trouble;
 pub mod wall;

@@ -110,6 +110,15 @@ impl PodDetail {
         }
     }
 
+    /// The same at a later time, up to which nothing changed.
+    #[must_use]
+    pub fn at(mut self, now_millis: Millis) -> Self {
+        if let Some(last) = self.history.last_mut() {
+            last.lasted_millis = now_millis - last.at_millis;
+        }
+        Self { now_millis, ..self }
+    }
+
     /// From its creation to the last step of its start that it has made.
     #[must_use]
     pub fn started_in_millis(&self) -> Millis {
@@ -135,7 +144,7 @@ fn facts(model: &Model, pod: &Pod, now: Now) -> Vec<Fact> {
 }
 
 /// How long each step from creation to counting took.
-fn start(pod: &Pod) -> Vec<Step> {
+pub(crate) fn start(pod: &Pod) -> Vec<Step> {
     use PodState::{Available, Ready, Starting, Unready};
     let states = [("scheduled", Starting), ("started", Unready), ("ready", Ready), ("available", Available)];
     let mut before = pod.first_seen_millis();

@@ -105,6 +105,7 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<Fact> {
         .text("Desired", set.now.counts.desired.to_string())
         .text("Pods", format!("{pods}, {available} of them available"))
         .value("Change cause", cause.map(Value::linked))
+        .text("Deployed by", safe(&set.now.managed_by))
         .all()
 }
 

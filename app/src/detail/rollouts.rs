@@ -22,6 +22,8 @@ pub struct RolloutsDetail {
     pub rollouts: Vec<RolloutLine>,
     /// How many before these are forgotten.
     pub forgotten: u32,
+    /// Where the last one stands among those before it; empty where there is nothing to compare it with.
+    pub standing: String,
 }
 
 /// One rollout.
@@ -61,12 +63,13 @@ pub enum End {
 impl RolloutsDetail {
     /// What is told of the rollouts of a Deployment.
     #[must_use]
-    pub fn of(deployment: &Deployment) -> Self {
+    pub fn of(deployment: &Deployment, standing: String) -> Self {
         Self {
             deployment: deployment.uid,
             name: safe(&deployment.name),
             rollouts: lines(deployment).rev().collect(),
             forgotten: deployment.rollouts_forgotten,
+            standing,
         }
     }
 
@@ -77,6 +80,13 @@ impl RolloutsDetail {
             0 => String::new(),
             many => format!("{} before these {} forgotten.", count(many, "rollout"), is_are(many)),
         }
+    }
+
+    /// The page of the last one beside those before it.
+    #[must_use]
+    pub fn compared(&self, workload: &Workload) -> Option<String> {
+        let last = self.rollouts.first()?;
+        Some(address::compare(workload, self.deployment, last.revision, None))
     }
 
     /// The page of a rollout of this Deployment. A revision that is rolled back to has its number no more; its moment stays.

@@ -14,6 +14,7 @@ use timeline::wire::{self, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
 use super::link::{Effect as Do, LinkEvent, LinkState, step};
 use super::socket::{Socket, SocketEvent};
 use crate::browser::{self, page_millis};
+use crate::exported::Exported;
 use crate::rows::set_if_new;
 
 /// Where the tab remembers for which build it reloaded, so that it does so once.
@@ -54,6 +55,8 @@ pub enum Ask {
 #[derive(Clone, Copy)]
 pub struct Live {
     build: StoredValue<String>,
+    /// The file that the page is, where there is no server.
+    exported: StoredValue<Option<Exported>>,
     client: StoredValue<Option<SendWrapper<Client>>>,
     /// What is wrong with this page as a whole; empty when nothing is.
     pub trouble: RwSignal<&'static str>,
@@ -62,7 +65,12 @@ pub struct Live {
 impl Live {
     /// Provides the connection to all pages; it is made when the first page follows something.
     pub fn provide(build: String) -> Self {
-        let live = Self { build: StoredValue::new(build), client: StoredValue::new(None), trouble: RwSignal::new("") };
+        let live = Self {
+            build: StoredValue::new(build),
+            exported: StoredValue::new(Exported::of_app()),
+            client: StoredValue::new(None),
+            trouble: RwSignal::new(""),
+        };
         provide_context(live);
         live
     }
@@ -130,6 +138,8 @@ pub struct Client(Rc<Inner>);
 
 struct Inner {
     live: Live,
+    /// What answers in the place of a server.
+    exported: Option<Exported>,
     /// The page as a whole is as live as this client.
     is_main: bool,
     followed: RefCell<Option<(Rc<dyn Screen>, Scope)>>,
@@ -147,6 +157,7 @@ impl Client {
     pub fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
+            exported: live.exported.get_value(),
             is_main,
             followed: RefCell::default(),
             state: Cell::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
@@ -156,22 +167,31 @@ impl Client {
             timer: RefCell::default(),
             listeners: RefCell::default(),
         }));
-        client.connect();
-        let of = client.clone();
-        let tick = move || {
-            of.happened(LinkEvent::Tick);
-            if browser::is_hidden() {
-                of.drain(); // what came before it was hidden
-            }
-        };
-        client.0.timer.replace(set_interval_with_handle(tick, TICK).ok());
-        for event in ["online", "pageshow", "focus"] {
-            let of = client.clone();
-            let awake = move |_| of.happened(LinkEvent::Awake);
-            client.0.listeners.borrow_mut().push(window_event_listener_untyped(event, awake));
+        if client.0.exported.is_some() {
+            client.happened(LinkEvent::Opened); // and never closes
+        } else {
+            client.connect();
+            client.watch_over();
         }
         client.next_frame();
         client
+    }
+
+    /// Keeps up the connection to a server.
+    fn watch_over(&self) {
+        let client = self.clone();
+        let tick = move || {
+            client.happened(LinkEvent::Tick);
+            if browser::is_hidden() {
+                client.drain(); // what came before it was hidden
+            }
+        };
+        self.0.timer.replace(set_interval_with_handle(tick, TICK).ok());
+        for event in ["online", "pageshow", "focus"] {
+            let client = self.clone();
+            let awake = move |_| client.happened(LinkEvent::Awake);
+            self.0.listeners.borrow_mut().push(window_event_listener_untyped(event, awake));
+        }
     }
 
     /// Ends the connection for good.
@@ -239,6 +259,8 @@ impl Client {
         let socket = Socket::open(move |event| match event {
             SocketEvent::Opened => client.happened(LinkEvent::Opened),
             SocketEvent::Closed => client.happened(LinkEvent::Closed),
+            // The server leads to where one signs in, and back.
+            SocketEvent::Stranger => browser::reload(),
             SocketEvent::Frame(bytes) => {
                 client.happened(LinkEvent::Heard);
                 client.hear(&bytes);
@@ -269,7 +291,9 @@ impl Client {
     }
 
     fn say(&self, frame: &ViewerFrame) {
-        if let Some(socket) = self.0.socket.borrow().as_ref() {
+        if let Some(exported) = &self.0.exported {
+            self.0.queue.borrow_mut().extend(exported.record().answer(frame));
+        } else if let Some(socket) = self.0.socket.borrow().as_ref() {
             socket.send(frame);
         }
     }

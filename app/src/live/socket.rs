@@ -1,14 +1,16 @@
 //! The browser's websocket: events go to one callback, their bytes are passed on.
 
-use timeline::wire::{self, ViewerFrame};
+use timeline::wire::{self, STRANGER, ViewerFrame};
 use wasm_bindgen::prelude::*;
-use web_sys::{BinaryType, MessageEvent, WebSocket};
+use web_sys::{BinaryType, CloseEvent, MessageEvent, WebSocket};
 
 /// What a socket says.
 pub(super) enum SocketEvent {
     Opened,
     Frame(Vec<u8>),
     Closed,
+    /// Whoever looks is not known any more, or not yet.
+    Stranger,
 }
 
 /// An open or opening socket; dropping it closes it and ends its callbacks.
@@ -16,7 +18,7 @@ pub(super) struct Socket {
     socket: WebSocket,
     _opened: Closure<dyn FnMut()>,
     _message: Closure<dyn FnMut(MessageEvent)>,
-    _closed: Closure<dyn FnMut()>,
+    _closed: Closure<dyn FnMut(CloseEvent)>,
 }
 
 impl Socket {
@@ -31,7 +33,9 @@ impl Socket {
         let message = Closure::new(move |event: MessageEvent| {
             on_frame(SocketEvent::Frame(js_sys::Uint8Array::new(&event.data()).to_vec()));
         });
-        let closed = Closure::new(move || on_close(SocketEvent::Closed));
+        let closed = Closure::new(move |event: CloseEvent| {
+            on_close(if event.code() == STRANGER { SocketEvent::Stranger } else { SocketEvent::Closed });
+        });
         socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
         socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
         socket.set_onclose(Some(closed.as_ref().unchecked_ref()));

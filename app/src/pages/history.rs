@@ -7,7 +7,8 @@ use timeline::words::safe;
 use crate::address;
 use crate::components::banner::Banner;
 use crate::components::brand::Brand;
-use crate::history::{Day, HistoryPayload, OUTCOMES, PastRollout, Search, TIMES};
+use crate::components::past::PastWorkloads;
+use crate::history::{Day, HistoryPayload, LENGTHS, OUTCOMES, PastRollout, Search, TIMES};
 
 /// The page.
 #[component]
@@ -16,7 +17,7 @@ pub fn HistoryPage(
     history: HistoryPayload,
 ) -> impl IntoView {
     let said = history.said();
-    let HistoryPayload { search, rollouts, after, days, kept, trouble } = history;
+    let HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble } = history;
     let kept = if kept.is_empty() { String::new() } else { format!("History is kept {kept}. Times are in UTC.") };
     let more = after.map(|after| view! { <a href=search.page(Some(&after))>"Earlier rollouts"</a> });
     let rows = rollouts.into_iter().map(|(began, rollout)| view! { <Row began rollout/> }).collect_view();
@@ -30,8 +31,9 @@ pub fn HistoryPage(
         <main class="history" data-testid="history">
             <h1>"History"</h1>
             <Days search=search.clone() days/>
-            <Filter search/>
+            <Filter search times=[since, until]/>
             <p id="found" class="muted" role="status" data-testid="found">{said}</p>
+            <PastWorkloads workloads/>
             <ol class="kept">{rows}</ol>
             <p class="later">{more}</p>
             <p class="muted">{kept}</p>
@@ -73,7 +75,12 @@ fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
 
 /// What narrows the search: a plain form, and links.
 #[component]
-fn Filter(search: Search) -> impl IntoView {
+fn Filter(
+    search: Search,
+    /// Since and until when, for the form's fields.
+    times: [String; 2],
+) -> impl IntoView {
+    let [since, until] = times;
     let link = |words: &'static str, is_chosen: bool, to: Search| {
         let current = is_chosen.then_some("true");
         view! { <a class="choice" href=to.address() aria-current=current>{words}</a> }
@@ -85,11 +92,17 @@ fn Filter(search: Search) -> impl IntoView {
     let outcomes = OUTCOMES
         .map(|(_, outcome, words)| link(words, search.outcome == Some(outcome), ended(Some(outcome))))
         .collect_view();
+    let longer = |millis| Search { longer_millis: millis, ..search.clone() };
+    let lengths = LENGTHS
+        .map(|(_, millis, words)| link(words, search.longer_millis == Some(millis), longer(Some(millis))))
+        .collect_view();
     let trouble = Search { had_trouble: !search.had_trouble, ..search.clone() };
     let text = search.text.clone();
     let kept = [
         ("cluster", search.cluster.clone()),
         ("namespace", search.namespace.clone()),
+        ("outcome", search.outcome_name().unwrap_or_default().to_owned()),
+        ("longer", search.length().unwrap_or_default().to_owned()),
         ("when", search.when.clone()),
         ("trouble", if search.had_trouble { "yes".to_owned() } else { String::new() }),
     ];
@@ -105,12 +118,15 @@ fn Filter(search: Search) -> impl IntoView {
         <form class="filter" method="get" role="search" action="/history">
             <input type="search" name="q" value=text placeholder="Name, namespace, image, cause" aria-label="Search" autocomplete="off"/>
             {kept}
+            <label>"From "<input type="datetime-local" name="since" value=since/></label>
+            <label>"to "<input type="datetime-local" name="until" value=until/>" UTC"</label>
             <button class="search">"Search"</button>
             <nav class="choices" aria-label="When">{link("Any time", any_time, timed(""))}{times}</nav>
             <nav class="choices" aria-label="How it ended">
                 {link("Any end", search.outcome.is_none(), ended(None))}{outcomes}
                 {link("Had trouble", search.had_trouble, trouble)}
             </nav>
+            <nav class="choices" aria-label="How long it took">{link("Any length", search.longer_millis.is_none(), longer(None))}{lengths}</nav>
         </form>
         {place}
     }
@@ -127,19 +143,27 @@ fn Row(
     let (name, revision) = (safe(&rollout.name), format!("revision {}", rollout.revision));
     let place = Search { cluster: rollout.cluster.clone(), namespace: rollout.namespace.clone(), ..Search::default() };
     let where_words = format!("{} / {}", safe(&rollout.cluster), safe(&rollout.namespace));
+    let by = (!rollout.managed_by.is_empty()).then(|| format!(", by {}", safe(&rollout.managed_by)));
     let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
-    let file = (!rollout.is_going_on()).then(
-        || view! { " "<a class="muted" href=address::recording(&rollout.by_itself()) download="">"Recording"</a> },
-    );
+    let file = (!rollout.is_going_on()).then(|| {
+        let of = rollout.by_itself();
+        view! {
+            " "<a class="muted" href=address::file(&of, None) download="">"File"</a>
+            " "<a class="muted" href=address::recording(&of) download="">"Recording"</a>
+        }
+    });
+    let compare = address::compare(&rollout.workload(), rollout.uid, rollout.revision, None);
     let cause = (!rollout.cause.is_empty()).then(|| view! { <p class="why">{rollout.cause.clone()}</p> });
     view! {
         <li class=class data-testid="past">
             <p>
                 <time>{began}</time>" "
                 <a class="name" href=rollout.address()>{name}", "{revision}</a>" "
-                <a class="muted" href=place.address()>{where_words}</a>{file}
+                <a class="muted" href=place.address()>{where_words}</a>
+                " "<a class="muted" href=rollout.played()>"Play"</a>
+                " "<a class="muted" href=compare>"Compare"</a>{file}
             </p>
-            <p>{rollout.ended()}". "<span class="muted">{rollout.began()}{change}": "<span class="mono">{safe(&rollout.images)}</span>"; "{rollout.extremes()}"."</span></p>
+            <p>{rollout.ended()}". "<span class="muted">{rollout.began()}{by}{change}": "<span class="mono">{safe(&rollout.images)}</span>"; "{rollout.extremes()}"."</span></p>
             {cause}
         </li>
     }

@@ -1,5 +1,7 @@
 //! The pages, one component per file.
 
+#[cfg(feature = "ssr")]
+pub mod compare;
 pub mod deployments;
 pub mod detail;
 #[cfg(feature = "ssr")]
@@ -7,6 +9,10 @@ pub mod history;
 #[cfg(feature = "ssr")]
 pub mod missing;
 pub mod rollout;
+#[cfg(feature = "ssr")]
+pub mod shares;
+#[cfg(feature = "ssr")]
+pub mod sign_in;
 pub mod wall;
 
 #[cfg(all(test, feature = "ssr"))]

@@ -25,6 +25,7 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
+use crate::exported::Exported;
 use crate::live::client::Live;
 use crate::payload::{DeploymentPayload, Payload, title};
 use crate::rollout::board::{Board, Rendered, Shown};
@@ -70,7 +71,7 @@ pub fn RolloutPage() -> impl IntoView {
 
 /// One Deployment.
 #[component]
-fn Rollout(
+pub fn Rollout(
     /// Which one.
     workload: Workload,
     /// The revision that the link names.
@@ -92,7 +93,8 @@ fn Rollout(
     let (controls, as_table, help) = (Controls::provide(), RwSignal::new(false), NodeRef::<html::Details>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
-    let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page() };
+    let is_file = Exported::of_app().is_some();
+    let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page(), is_file };
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
@@ -128,7 +130,9 @@ fn Rollout(
                 <Legend as_table/>
             </main>
             <div class="aside" role="status">{move || board.announced.get()}</div>
-            <div class=move || shown(board.is_known.get() && !is_there.get())><MissingDeployment board/></div>
+            {(!is_file).then(|| view! {
+                <div class=move || shown(board.is_known.get() && !is_there.get())><MissingDeployment board/></div>
+            })}
             <p class=move || if board.is_known.get() { "unused" } else { "message" } role="status">"Connecting to Rollcast…"</p>
         </div>
     }
@@ -177,6 +181,7 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<Rendered>, scope:
     let begin = move || {
         let screen = RolloutScreen::new(board, picture, rendered, told);
         controls.attach(screen.clone());
+        screen.play_if_asked();
         for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
             let screen = SendWrapper::new(screen.clone());
             let handle = window_event_listener_untyped(event, move |_| screen.print(is_printing));

@@ -8,6 +8,7 @@ use timeline::viewer::DeploymentCopy;
 use timeline::wire::{Connection, Moment, Said};
 use timeline::{Millis, Model, Workload};
 
+use crate::exported::Exported;
 use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
 use crate::score::frame::Frame;
@@ -34,6 +35,8 @@ pub struct Board {
     pub workload: RwSignal<Workload>,
     /// The revision that the link names.
     pub linked_revision: Option<u64>,
+    /// This is a rollout by itself, from what was kept of it: it has an end and no present.
+    pub is_over: bool,
     /// Whether anything was heard of it yet.
     pub is_known: RwSignal<bool>,
     /// The verdict line; `None` while there is no such Deployment.
@@ -61,6 +64,7 @@ impl Board {
     #[must_use]
     pub fn of(workload: Workload, linked_revision: Option<u64>) -> Self {
         Self {
+            is_over: workload.rollout.is_some() || Exported::of_app().is_some(),
             workload: RwSignal::new(workload),
             linked_revision,
             is_known: RwSignal::new(false),

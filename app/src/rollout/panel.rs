@@ -12,12 +12,15 @@ use web_sys::{Element, Response};
 use super::opened::Opened;
 use crate::browser;
 use crate::detail::Detail;
+use crate::exported::Exported;
 use crate::rows::set_if_new;
 
 /// What is open is asked for again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
 /// What is said when no answer comes.
 const NO_ANSWER: &str = "Rollcast does not answer.";
+/// What is said in a file that does not hold it.
+const NOT_THERE: &str = "Nothing is kept of it in this file, or not of this moment.";
 
 /// What the panel shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +55,8 @@ pub struct PanelState {
     opener: StoredValue<Option<SendWrapper<Element>>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
+    /// What answers where there is no server.
+    exported: StoredValue<Option<Exported>>,
     /// Which pod that is, for the picture.
     pub opened: Opened,
     /// The element that shows it.
@@ -68,6 +73,7 @@ impl PanelState {
             opener: StoredValue::new(None),
             is_old: StoredValue::new(false),
             asked_millis: StoredValue::new(0.0),
+            exported: StoredValue::new(Exported::of_app()),
             opened: Opened::of_app(),
             section: NodeRef::new(),
         }
@@ -114,8 +120,15 @@ impl PanelState {
         let Some(path) = self.path.get_untracked() else { return };
         self.is_old.set_value(false);
         self.asked_millis.set_value(browser::page_millis());
+        let exported = self.exported.get_value();
         spawn_local(async move {
-            let answer = answer(&path).await;
+            let answer = match exported {
+                Some(exported) => {
+                    let detail = exported.detail(&path);
+                    Some(detail.map_or_else(|| Shown::Trouble(NOT_THERE.to_owned()), Shown::Detail))
+                }
+                None => answer(&path).await,
+            };
             let shown = answer.unwrap_or_else(|| Shown::Trouble(NO_ANSWER.to_owned()));
             // Meanwhile something else may be open, or the page may be another one.
             if self.path.try_get_untracked().flatten().as_ref() != Some(&path) {

@@ -15,6 +15,7 @@ use super::board::{Board, Rendered, said_then};
 use super::picture::{Moving, Picture, RibbonTip};
 use super::scroll::Scroll;
 use crate::browser::{matches, page_millis};
+use crate::exported::Exported;
 use crate::live::client::{Ask, Screen};
 use crate::live::clock::Clock;
 use crate::live::link::LinkState;
@@ -31,8 +32,6 @@ use crate::score::scene::{self, BandRow};
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 /// The room for the picture is measured this often.
 const MEASURE_MILLIS: f64 = 200.0;
-/// How much of the way to its new width the window goes in one frame.
-const ZOOM_STEP: f64 = 0.12;
 /// More bars than this are painted.
 const MOST_ELEMENTS: usize = 120;
 /// What is painted is drawn again at most this often; meanwhile it moves on.
@@ -55,6 +54,8 @@ pub(super) struct Inner {
     pub(super) picture: Picture,
     pub(super) state: RefCell<State>,
     drawn: RefCell<Drawn>,
+    /// The file that the page is, where there is no server.
+    pub(super) exported: Option<Exported>,
     /// Told when there are news or another moment is shown (true), and with every frame.
     pub(super) told: Callback<(bool, f64)>,
 }
@@ -75,6 +76,8 @@ pub(super) struct State {
     frame: Frame,
     pub(super) is_linked: bool,
     pub(super) is_dirty: bool,
+    /// When frames were, by the page's clock: the last one, the last that drew, the last that measured.
+    framed_at: f64,
     drawn_at: f64,
     measured_at: f64,
     announced: (f64, String),
@@ -116,6 +119,7 @@ impl RolloutScreen {
             frame: Frame::unmeasured(shown_millis, window_millis, now_millis),
             is_linked: true,
             is_dirty: true,
+            framed_at: page_millis(),
             drawn_at: page_millis(),
             measured_at: f64::NEG_INFINITY,
             announced: (f64::NEG_INFINITY, String::new()),
@@ -141,8 +145,8 @@ impl RolloutScreen {
             scroll: Scroll::new(picture.nodes.scroller),
             moving: Moving::default(),
         };
-        let screen =
-            Self(Rc::new(Inner { board, picture, state: RefCell::new(state), drawn: RefCell::new(drawn), told }));
+        let (state, drawn) = (RefCell::new(state), RefCell::new(drawn));
+        let screen = Self(Rc::new(Inner { board, picture, state, drawn, exported: Exported::of_app(), told }));
         screen.set_pace(page_millis());
         screen
     }
@@ -383,8 +387,10 @@ impl Screen for RolloutScreen {
             self.0.state.borrow_mut().measured_at = page_millis;
             self.measure();
         }
-        let (now_millis, moment, wanted, is_due) = {
+        let (now_millis, moment, wanted, passed_millis, is_due) = {
             let state = &mut *self.0.state.borrow_mut();
+            let passed_millis = if state.is_calm { f64::INFINITY } else { page_millis - state.framed_at };
+            state.framed_at = page_millis;
             let live_millis = state.clock.now_millis(page_millis);
             state.playback = state.playback.settled(page_millis, live_millis);
             let moment = state.playback.moment(page_millis, live_millis);
@@ -401,12 +407,11 @@ impl Screen for RolloutScreen {
             };
             // Bars leave the picture by time alone.
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
-            (now_millis, moment, wanted, page_millis - state.drawn_at > pace)
+            (now_millis, moment, wanted, passed_millis, page_millis - state.drawn_at > pace)
         };
         let frame = {
             let frame = &mut self.0.state.borrow_mut().frame;
-            let off = wanted - frame.window_millis;
-            frame.window_millis = if off.abs() < 50.0 { wanted } else { frame.window_millis + off * ZOOM_STEP };
+            frame.window_millis = scale::glided(frame.window_millis, wanted, passed_millis);
             frame.now_millis = now_millis;
             *frame
         };

@@ -16,6 +16,8 @@ use crate::rows::set_if_new;
 const MOST_ZOOM: f64 = 64.0;
 /// Steps of the slider.
 const SLIDER: f64 = board::SLIDER as f64;
+/// What of an address asks to play.
+const PLAY: &str = "play=yes";
 /// The slider begins this long before the rollout.
 const BEFORE_MILLIS: Millis = 15_000;
 
@@ -48,14 +50,27 @@ impl RolloutScreen {
         state.is_dirty = true;
         drop(state);
         if !matches!(self.0.state.borrow().playback, Playback::Playing { .. }) {
-            remember(self.moment());
+            if self.0.exported.is_none() {
+                remember(self.moment());
+            }
             self.0.told.run((true, page_millis()));
         }
     }
 
-    /// Stops, or goes on.
+    /// Stops, or goes on; from the end of what is over, anew.
     pub fn toggle(&self) {
+        if self.0.board.is_over && self.moment().is_none() {
+            self.seek(self.reach(None));
+        }
         self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));
+    }
+
+    /// Plays from the moment of the address at once, where that asks for it.
+    pub fn play_if_asked(&self) {
+        let is_asked = window().location().search().is_ok_and(|search| search.contains(PLAY));
+        if is_asked && self.moment().is_some() {
+            self.toggle();
+        }
     }
 
     /// Shows the present again, and follows it.
@@ -139,6 +154,9 @@ impl RolloutScreen {
             news: if moment.is_some() { state.copy.said.story.len().saturating_sub(state.lines) } else { 0 },
         };
         set_if_new(&self.0.board.time, time);
+        if let Some(exported) = &self.0.exported {
+            exported.show(moment);
+        }
         let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
         set_if_new(&self.0.board.slid, (share * SLIDER) as i64);
     }
@@ -169,7 +187,8 @@ impl RolloutScreen {
 /// The address of the page names the moment that is shown, so that it can be copied from there.
 fn remember(moment: Option<Millis>) {
     let Ok(asked) = window().location().search() else { return };
-    let kept = asked.trim_start_matches('?').split('&').filter(|part| !part.is_empty() && !part.starts_with("at="));
+    let kept = asked.trim_start_matches('?').split('&');
+    let kept = kept.filter(|part| !part.is_empty() && !part.starts_with("at=") && *part != PLAY);
     let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();
     readdress(&format!("?{}", query.join("&")));
 }

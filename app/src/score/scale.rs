@@ -11,6 +11,10 @@ const LONGEST_MILLIS: f64 = 600_000.0;
 /// What a viewer may zoom to.
 const NARROWEST_MILLIS: f64 = 2_000.0;
 const WIDEST_MILLIS: f64 = 3_600_000.0;
+/// What is left after a millisecond of the way to another width (half of it after 90; whole powers, because others would cost 2 KB of
+/// program); the rest is gone at once when it is as short as that.
+const LEFT_EACH_MILLI: f64 = 0.992_327_946_3;
+const CLOSE_MILLIS: f64 = 50.0;
 /// Shown when nothing is rolling out.
 const CALM_MILLIS: f64 = 60_000.0;
 /// A rollout that is over stays fitted for this long.
@@ -49,6 +53,13 @@ pub fn zoomed(window_millis: f64, factor: f64) -> f64 {
     (window_millis * factor).clamp(NARROWEST_MILLIS, WIDEST_MILLIS)
 }
 
+/// The window on its way to the width that is wanted, `passed_millis` later: as fast with few frames per second as with many.
+#[must_use]
+pub fn glided(window_millis: f64, wanted_millis: f64, passed_millis: f64) -> f64 {
+    let left = (wanted_millis - window_millis) * LEFT_EACH_MILLI.powi(passed_millis.max(0.0).round() as i32);
+    if left.abs() < CLOSE_MILLIS { wanted_millis } else { wanted_millis - left }
+}
+
 /// Pixels to paint per pixel of the page: as many as the screen has, but no more than browsers can.
 #[must_use]
 pub fn sharpness(ratio: f64, width: f64, height: f64) -> f64 {
@@ -85,6 +96,18 @@ mod tests {
         assert_eq!(zoomed(60_000.0, 0.5), 30_000.0);
         assert_eq!(zoomed(60_000.0, 0.001), NARROWEST_MILLIS);
         assert_eq!(zoomed(60_000.0, 1e6), WIDEST_MILLIS);
+    }
+
+    #[test]
+    fn the_window_glides_as_fast_with_few_frames_as_with_many() {
+        let glide = |frames: usize| (0..frames).fold(60_000.0, |at, _| glided(at, 30_000.0, 360.0 / frames as f64));
+        for frames in [1, 3, 20, 90] {
+            assert!((glide(frames) - 31_875.0).abs() < 0.1, "{frames} frames in 360 ms: {}", glide(frames));
+        }
+        assert_eq!(glided(60_000.0, 30_000.0, 0.0), 60_000.0);
+        assert_eq!(glided(60_000.0, 30_000.0, 5_000.0), 30_000.0);
+        assert_eq!(glided(60_000.0, 30_000.0, f64::INFINITY), 30_000.0, "who wants no motion gets none");
+        assert_eq!(glided(30_049.0, 30_000.0, 0.0), 30_000.0);
     }
 
     #[test]

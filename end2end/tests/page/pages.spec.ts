@@ -144,3 +144,32 @@ test("a page of another site may not open the stream", async ({ serve, request }
   const response = await request.get(`${server.address}/api/v1/stream`, { headers: { ...upgrade, Origin: "http://elsewhere.example" } });
   expect(response.status()).toBe(403);
 });
+
+test("markup that would run something is refused, whatever put it there", async ({ page, serve, complaints }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "4"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await isLive(page, /Recording/);
+  const put = (markup: string) =>
+    page.evaluate((markup) => {
+      try {
+        document.createElement("div").innerHTML = markup;
+        return "taken";
+      } catch (error) {
+        return (error as Error).name;
+      }
+    }, markup);
+  expect(await put("<p class='quiet'>harmless</p>")).toBe("taken");
+  expect(complaints).toEqual([]);
+  const strange = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "<iframe srcdoc=x></iframe>", "<a href='javascript:alert(1)'>x</a>"];
+  for (const markup of strange) expect(await put(markup), markup).toBe("TypeError");
+  const code = await page.evaluate(() => {
+    try {
+      document.createElement("script").text = "alert(1)";
+      return "taken";
+    } catch (error) {
+      return (error as Error).name;
+    }
+  });
+  expect(code, "there is no policy for scripts").toBe("TypeError");
+  complaints.length = 0; // each refusal is told in the console
+});

@@ -127,7 +127,7 @@ test("without scripts the forms do the same", async ({ browser, serve }) => {
 
 /// An event of the strip's story as it is, with other texts: they come first, each behind its length in groups of seven bits.
 async function telling(page: Page, server: Server, texts: string[]): Promise<string> {
-  const asked = { form: { action: "speed", speed: "1" }, headers: { accept: "application/octet-stream" } };
+  const asked = { form: { action: "speed", speed: "1" }, headers: { accept: "application/octet-stream", origin: server.address } };
   const answer = await (await page.request.post(`${server.address}/playground`, asked)).body();
   let at = 0;
   const length = () => {
@@ -170,7 +170,7 @@ for (const viewport of sizes) {
     await page.setViewportSize(viewport);
     await page.goto(page_(server));
     await isLive(page);
-    await page.request.post(`${server.address}/playground`, { form: { action: "version" } });
+    await page.request.post(`${server.address}/playground`, { form: { action: "version" }, headers: { origin: server.address } });
     await expect(new RolloutPage(page).living(2)).not.toHaveCount(0);
     const strip = page.getByTestId("playground");
     const sentence = strip.locator(".tale-sentence");

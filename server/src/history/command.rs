@@ -9,6 +9,8 @@ use super::options::Options;
 use super::sql::Reader;
 use super::store::StoreError;
 use crate::clock;
+use crate::export::redact::Names;
+use crate::sight::Sight;
 
 /// Rollouts that are looked through for the one that is meant.
 const MOST: u32 = 10_000;
@@ -77,6 +79,8 @@ pub struct Wanted {
     pub cluster: Option<String>,
     /// Its revision; the last rollout without it.
     pub revision: Option<u64>,
+    /// Without the names of namespaces, nodes and images.
+    pub is_redacted: bool,
 }
 
 /// Writes a rollout as a recording.
@@ -91,7 +95,7 @@ pub fn export(options: &Options, wanted: &Wanted, out: &mut impl Write) -> Resul
         namespace: wanted.namespace.clone().unwrap_or_default(),
         ..Search::default()
     };
-    let found = reader.rollouts(&search, None, MOST)?.rollouts;
+    let found = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
     let of_name: Vec<PastRollout> = found.into_iter().filter(|rollout| rollout.name == wanted.name).collect();
     let is_meant = |rollout: &&PastRollout| wanted.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
@@ -107,6 +111,7 @@ pub fn export(options: &Options, wanted: &Wanted, out: &mut impl Write) -> Resul
         return Err(unknown());
     }
     let cut = reader.cut(&meant.cluster, meant.uid, meant.number)?.ok_or_else(unknown)?;
-    out.write_all(cut.text.as_bytes())?;
+    let text = if wanted.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
+    out.write_all(text.as_bytes())?;
     Ok(())
 }

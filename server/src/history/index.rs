@@ -1,5 +1,6 @@
 //! The index of rollouts: of each what a list tells, so that lists need no lines.
 
+use app::compare::course;
 use app::detail::rollouts::moment;
 use app::history::PastRollout;
 use timeline::rollout::{self, Outcome};
@@ -8,13 +9,13 @@ use timeline::words::images;
 use timeline::{Model, Uid};
 
 /// Rollouts of a Deployment that may still change: the last one, and those that it took the place of.
-const LAST: usize = 3;
+pub const LAST: usize = 3;
 
-/// The last rollouts of a Deployment, as far as anybody saw something of them.
+/// The last rollouts of a Deployment, in order, as far as anybody saw something of them.
 #[must_use]
-pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now) -> Vec<PastRollout> {
+pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
-    let first = deployment.rollouts.len().saturating_sub(LAST);
+    let first = deployment.rollouts.len().saturating_sub(most);
     let cause = || {
         let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
         Some(view.verdict.sentence)
@@ -24,6 +25,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now) -> Vec<PastRol
     let seen = known.filter(|(_, rollout)| rollout.started_millis.is_some() || rollout.is_open());
     seen.map(|(index, rollout)| {
         let outcome = rollout::outcome(deployment, rollout);
+        let set = rollout::replica_set(model, deployment, rollout).map(|set| &set.now);
         let is_stuck = index == last && outcome != Outcome::Complete;
         PastRollout {
             cluster: cluster.to_owned(),
@@ -41,9 +43,12 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now) -> Vec<PastRol
             // What is asked for now is not what was asked for then.
             replicas: rollout.available_of.filter(|_| index < last).unwrap_or(deployment.now.spec.replicas),
             available_millis: rollout.available_millis,
+            first_available_millis: course::first_available(model, deployment, rollout),
+            restarts: Some(course::restarts(model, deployment, rollout)),
             peak_pods: rollout.peak_pods,
             min_available: rollout.min_available,
-            change_cause: rollout::replica_set(model, deployment, rollout).and_then(|set| set.now.change_cause.clone()),
+            change_cause: set.and_then(|set| set.change_cause.clone()),
+            managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
             moment_millis: moment(rollout, deployment.rollouts.get(index + 1)).or(deployment.deleted_millis),
             is_deleted: deployment.deleted_millis.is_some(),
         }

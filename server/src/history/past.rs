@@ -50,7 +50,7 @@ impl Past {
             tokio::task::spawn_blocking(move || Recording::read(&cut.text)).await.map_err(|_| Lost::Unknown)?;
         let end_millis = recording.span().map(|(_, last)| last.max(cut.to_millis)).ok_or(Lost::Unknown)?;
         let name = format!("{} revision {}", workload.name, cut.revision);
-        let hub = play(workload, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
+        let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
         self.hold(workload.clone(), hub.clone());
         Ok(hub)
     }
@@ -68,9 +68,10 @@ impl Past {
     }
 }
 
-async fn play(workload: &Workload, name: String, recording: Recording, end_millis: Millis) -> Option<Handle> {
+/// Plays a recording into a hub that stands still at its end. `None` when the hub has ended.
+pub async fn play(cluster: &str, name: String, recording: Recording, end_millis: Millis) -> Option<Handle> {
     let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
-    let (hub, _) = Handle::start(&workload.cluster, Arc::default(), whole);
+    let (hub, _) = Handle::start(cluster, Arc::default(), whole);
     let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
     hub.restart(clock, ConnectionState::Replay { name }).await.ok()?;
     for observed in recording.observed {

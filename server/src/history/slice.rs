@@ -2,12 +2,30 @@
 
 use std::collections::BTreeSet;
 
+use app::detail::rollouts::BEFORE_MILLIS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use timeline::{Millis, Uid};
 
 use super::fold::Fold;
 use crate::recording::{LineType, RecordedLine};
+
+/// A rollout is shown from this long before it began.
+const LEAD_MILLIS: Millis = 5_000;
+/// And until this long after it was over: pods take their time to end.
+const TAIL_MILLIS: Millis = 45_000;
+/// Of one that never ended this much is shown.
+const LONGEST_MILLIS: Millis = 6 * 3_600_000;
+
+/// The stretch of time in which a rollout is shown: from a little before its begin to a little after its end, and not into the next one.
+#[must_use]
+pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, next_millis: Option<Millis>) -> (Millis, Millis) {
+    let over_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
+    // One that was complete before the next one began is shown complete, however soon that one came.
+    let complete = |next: Millis| ended_millis.filter(|ended| *ended < next).unwrap_or(Millis::MIN);
+    let to_millis = next_millis.map_or(over_millis, |next| over_millis.min(next - BEFORE_MILLIS).max(complete(next)));
+    (started_millis - LEAD_MILLIS, to_millis)
+}
 
 /// Of an object who it is, whose, and what it is about.
 #[derive(Deserialize)]

@@ -24,7 +24,8 @@ const LOCK: &str = "history.lock";
 /// "Roll": files of other programs are not touched.
 const APPLICATION: i64 = 0x526f_6c6c;
 /// What makes a file of each format from one of the format before.
-const MIGRATIONS: [&str; 2] = [include_str!("sqlite/1.sql"), include_str!("sqlite/2.sql")];
+const MIGRATIONS: [&str; 3] =
+    [include_str!("sqlite/1.sql"), include_str!("sqlite/2.sql"), include_str!("sqlite/3.sql")];
 /// Another process reads only, so that waits are short.
 const BUSY: Duration = Duration::from_secs(2);
 
@@ -100,6 +101,10 @@ impl Database for File {
             rows.collect::<rusqlite::Result<Vec<Row>>>()
         };
         read().map_err(|error| wrong(&self.path, &error))
+    }
+
+    fn workload_name(&self) -> &'static str {
+        "(rollout ->> 'name')"
     }
 
     fn place_in(&self) -> &'static str {
@@ -215,11 +220,24 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     make.create(folder).map_err(|error| StoreError::Failed(format!("cannot make {}: {error}", folder.display())))
 }
 
+/// Processes that this one starts (commands that fetch credentials) hold what it holds until they are another program: a folder that was
+/// let go of a moment ago may still be locked.
+const TRIES: usize = 50;
+const BETWEEN: Duration = Duration::from_millis(20);
+
 fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
     let failed = |error: std::io::Error| StoreError::Failed(format!("cannot lock {}: {error}", path.display()));
     let file = fs::File::create(&path).map_err(failed)?;
-    match file.try_lock() {
+    let mut locked = file.try_lock();
+    for _ in 0..TRIES {
+        if !matches!(locked, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(BETWEEN); // whatever calls this may wait
+        locked = file.try_lock();
+    }
+    match locked {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Taken(folder.display().to_string())),
         Err(TryLockError::Error(error)) => Err(failed(error)),

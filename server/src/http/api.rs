@@ -2,18 +2,15 @@
 //!
 //! `openapi.json` describes it; a test compares every answer with it.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timeline::Workload;
 
-use super::extract::NamedWorkload;
-use crate::state::Rollcast;
+use super::extract::{NamedWorkload, file_name};
+use crate::view::View;
 
 /// The list of all Deployments.
 pub const DEPLOYMENTS: &str = "/api/v1/deployments";
@@ -23,6 +20,10 @@ pub const TIMELINE: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{r
 pub const RECORDING: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/recording";
 /// Rollouts that are kept.
 pub const ROLLOUTS: &str = "/api/v1/rollouts";
+/// Links for people without an account, which somebody made; one is made there as well.
+pub const SHARES: &str = "/api/v1/shares";
+/// Where one is taken away.
+pub const REVOKE: &str = "/api/v1/shares/revoke";
 /// The description of this API.
 pub const DESCRIPTION: &str = "/api/v1/openapi.json";
 
@@ -30,13 +31,12 @@ pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
 }
 
-pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Response {
-    let clusters: Vec<_> = rollcast
-        .clusters
-        .values()
+pub(super) async fn deployments(view: View) -> Response {
+    let clusters: Vec<_> = view
+        .hubs()
         .map(|hub| {
-            let list = hub.list().borrow().clone();
-            let deployments: Vec<_> = list
+            let deployments: Vec<_> = view
+                .list(hub)
                 .iter()
                 .map(|listed| &listed.summary)
                 .map(|d| {
@@ -53,15 +53,12 @@ pub(super) async fn deployments(State(rollcast): State<Arc<Rollcast>>) -> Respon
             json!({ "name": hub.name(), "deployments": deployments })
         })
         .collect();
-    Json(json!({ "clusters": clusters })).into_response()
+    Json(json!({ "clusters": clusters, "trouble": view.sight().trouble() })).into_response()
 }
 
-pub(super) async fn timeline(
-    State(rollcast): State<Arc<Rollcast>>,
-    NamedWorkload(workload): NamedWorkload,
-) -> Response {
+pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
-    let Some(hub) = rollcast.hub(&workload).await else {
+    let Some(hub) = view.hub(&workload).await else {
         return error(StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here."));
     };
     let kind = kind.name();
@@ -74,15 +71,12 @@ pub(super) async fn timeline(
     }
 }
 
-pub(super) async fn recording(
-    State(rollcast): State<Arc<Rollcast>>,
-    NamedWorkload(workload): NamedWorkload,
-) -> Response {
-    let (Some(archive), Some(uid), Some(number)) = (&rollcast.archive, workload.uid, workload.rollout) else {
+pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+    let (true, Some(uid), Some(number)) = (view.keeps(), workload.uid, workload.rollout) else {
         return error(StatusCode::NOT_FOUND, "Name a rollout that is kept, with uid= and rollout=.".to_owned());
     };
     let cluster = workload.cluster.clone();
-    match archive.read(move |reader| reader.cut(&cluster, uid, number)).await {
+    match view.kept(&workload, uid, move |reader| reader.cut(&cluster, uid, number)).await.map(Option::flatten) {
         Ok(Some(cut)) => {
             let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);
             let headers = [
@@ -94,12 +88,6 @@ pub(super) async fn recording(
         Ok(None) => error(StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned()),
         Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")),
     }
-}
-
-/// A name that every file system and every header takes.
-fn file_name(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
 pub(super) fn error(status: StatusCode, sentence: String) -> Response {

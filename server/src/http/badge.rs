@@ -1,10 +1,7 @@
 //! `/clusters/…/deployments/{name}/badge.svg`: the verdict in two words, for READMEs and chats. Colours of its own, because a badge
 //! stands on other people's pages.
 
-use std::sync::Arc;
-
 use app::preview::escaped;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timeline::view::{self, Now, Tone};
@@ -12,7 +9,7 @@ use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
 use super::extract::NamedWorkload;
-use crate::state::Rollcast;
+use crate::view::View;
 
 /// Caches may keep a badge for this long, in seconds.
 const FRESH: &str = "public, max-age=10";
@@ -22,9 +19,9 @@ const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
 
-pub(super) async fn badge(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
-    let hub = rollcast.hub(&workload).await;
+    let hub = view.hub(&workload).await;
     // What was said last is not how it is while nobody hears of the cluster.
     let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
     let said = match (hub, state) {

@@ -15,8 +15,9 @@ use timeline::{Change, Millis, Model, Uid, Workload, wire};
 
 use super::extract::{Malformed, Parameters, origin};
 use super::pages;
+use crate::earlier;
 use crate::hub::Reader;
-use crate::state::Rollcast;
+use crate::view::View;
 
 /// Which detail is asked for.
 struct Asked {
@@ -46,7 +47,7 @@ impl Asked {
 }
 
 pub(super) async fn pod(
-    rollcast: &Rollcast,
+    view: &View,
     workload: Workload,
     uid: String,
     parameters: &Parameters,
@@ -62,11 +63,11 @@ pub(super) async fn pod(
         let now = Now { millis: now_millis, skew_millis: reader.timeline.skew_millis() };
         Some(Detail::Pod(Box::new(PodDetail::of(&asked.workload, deployment, &model, pod, &past, now))))
     };
-    answer(rollcast, workload, parameters, look, why, request).await
+    answer(view, workload, parameters, look, why, request).await
 }
 
 pub(super) async fn revision(
-    rollcast: &Rollcast,
+    view: &View,
     workload: Workload,
     revision: String,
     parameters: &Parameters,
@@ -79,43 +80,47 @@ pub(super) async fn revision(
         let detail = RevisionDetail::of(&asked.workload, &model, deployment, revision.parse().ok()?)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(rollcast, workload, parameters, look, why, request).await
+    answer(view, workload, parameters, look, why, request).await
 }
 
-pub(super) async fn rollouts(
-    rollcast: &Rollcast,
-    workload: Workload,
-    parameters: &Parameters,
-    request: Request,
-) -> Response {
+pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
-    let look = |asked: &Asked, reader: &Reader<'_>| {
+    let standing = standing(view, &workload, parameters).await.unwrap_or_default();
+    let look = move |asked: &Asked, reader: &Reader<'_>| {
         // All of them, whichever moment is shown.
         let deployment = asked.workload.find(reader.timeline.model())?;
-        Some(Detail::Rollouts(RolloutsDetail::of(deployment)))
+        Some(Detail::Rollouts(RolloutsDetail::of(deployment, standing)))
     };
-    answer(rollcast, workload, parameters, look, why, request).await
+    answer(view, workload, parameters, look, why, request).await
 }
 
-pub(super) async fn share(
-    rollcast: &Rollcast,
-    workload: Workload,
-    parameters: &Parameters,
-    request: Request,
-) -> Response {
+/// Where the last rollout of a Deployment stands among those before it.
+async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> Option<String> {
+    let workload = parameters.of(workload.clone()).ok()?;
+    let uid = earlier::deployment(view, &workload).await?;
+    let all = earlier::rollouts(view, &workload, uid).await?;
+    let (last, before) = match workload.rollout {
+        Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
+        None => all.split_first()?,
+    };
+    let said = earlier::standing(view, &workload, last, before).await;
+    (!said.is_empty()).then(|| format!("Revision {}, the last one: {}", last.revision, said.join(" ")))
+}
+
+pub(super) async fn share(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
-    let origin = origin(&request);
+    let origin = origin(&request).to_string();
     let look = move |asked: &Asked, reader: &Reader<'_>| {
         let (model, uid, _) = asked.then(reader)?;
         let revision = timeline::rollout::current_revision(&model, model.deployments.get(&uid)?);
         let past = asked.past_millis(reader);
         Some(Detail::Share(ShareDetail::of(origin, uid, revision, past, reader.now_millis)))
     };
-    answer(rollcast, workload, parameters, look, why, request).await
+    answer(view, workload, parameters, look, why, request).await
 }
 
 async fn answer(
-    rollcast: &Rollcast,
+    view: &View,
     workload: Workload,
     parameters: &Parameters,
     look: impl FnOnce(&Asked, &Reader<'_>) -> Option<Detail> + Send + 'static,
@@ -128,11 +133,11 @@ async fn answer(
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.why()),
         Err(wrong) => {
             let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
-            return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
     let workload = asked.workload.clone();
-    let found = match rollcast.hub(&workload).await {
+    let found = match view.hub(&workload).await {
         Some(hub) => hub.read(move |reader| look(&asked, reader)).await.ok().flatten(),
         None => None,
     };
@@ -140,12 +145,12 @@ async fn answer(
         None if is_part => plain(StatusCode::NOT_FOUND, &why),
         None => {
             let instead = vec![(address::workload(&workload), format!("The page of {}", safe(&workload.name)))];
-            pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await
+            pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
         }
         Some(detail) if is_part => part(&detail),
         Some(detail) => {
             let payload = Payload::Detail(Box::new(DetailPayload { workload, detail }));
-            pages::render(rollcast, payload, StatusCode::OK, request).await
+            pages::render(view, payload, StatusCode::OK, request).await
         }
     }
 }

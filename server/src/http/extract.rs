@@ -2,6 +2,7 @@
 //! makes no sense is told here.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Query, RawPathParams, Request};
 use axum::http::StatusCode;
@@ -126,9 +127,11 @@ impl Malformed {
             "theme" => "dark, light or auto",
             "outcome" => "complete, failed, superseded, deleted or in-progress",
             "when" => "today, last-night, yesterday, week or month",
-            "trouble" => "yes",
+            "trouble" | "redact" => "yes",
+            "format" => "html or jsonl",
             "q" => "at most eight words",
             "after" => "what the page before it named",
+            "longer" => "30s, 2m, 10m or 1h",
             "limit" => "a number from 1 to 500",
             "zone" => "utc, own, or the name of a time zone such as Europe/Berlin",
             _ => "a number",
@@ -137,15 +140,25 @@ impl Malformed {
     }
 }
 
-/// A moment as people and programs write it.
+/// A moment as people and programs write it; without a zone, as the fields of forms do, it is in UTC.
 pub(super) fn millis(text: &str) -> Option<Millis> {
-    let time = || text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
-    text.parse().ok().or_else(time)
+    let time = || text.parse::<jiff::Timestamp>().ok();
+    let in_utc = || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+    let told = || time().or_else(|| in_utc().map(|at| at.timestamp())).map(|at| at.as_millisecond());
+    text.parse().ok().or_else(told)
 }
 
-/// How this server was addressed: previews need whole addresses. A proxy in front says how it was asked.
-pub(super) fn origin(request: &Request) -> String {
-    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
-    format!("{scheme}://{}", header("host").unwrap_or_default())
+/// What links to this server begin with, for whoever sent a request; the guard finds it out.
+#[derive(Clone)]
+pub(super) struct OwnOrigin(pub(super) Arc<str>);
+
+/// What links to this server begin with: previews need whole addresses.
+pub(super) fn origin(request: &Request) -> Arc<str> {
+    request.extensions().get::<OwnOrigin>().map(|OwnOrigin(origin)| origin.clone()).unwrap_or_default()
+}
+
+/// A name that every file system and every header takes.
+pub(super) fn file_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }

@@ -10,6 +10,7 @@ use tower_http::services::ServeDir;
 use super::pages;
 use crate::assets::{self, Folder};
 use crate::state::Rollcast;
+use crate::view::View;
 
 pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
     let mut files = ServeDir::with_backend("", Folder).append_index_html_on_directories(false).precompressed_br();
@@ -19,7 +20,10 @@ pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, req
     *asked.headers_mut() = request.headers().clone();
     let Some(mut file) = files.try_call(asked).await.ok().filter(|answer| answer.status() != StatusCode::NOT_FOUND)
     else {
-        return pages::not_found(&rollcast, request).await;
+        return match request.extensions().get::<View>().cloned() {
+            Some(view) => pages::not_found(&view, request).await,
+            None => StatusCode::NOT_FOUND.into_response(),
+        };
     };
     let cache =
         if never_changes(request.uri(), &rollcast) { "public, max-age=31536000, immutable" } else { "no-cache" };

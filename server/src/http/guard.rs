@@ -1,36 +1,79 @@
-//! The guard: which addresses this server answers to, and which pages may open its stream.
+//! The guard: which addresses this server answers to, which pages may ask it, and whom it answers.
 //!
-//! Against DNS rebinding the Host must be an IP address, `localhost` or a name given with `--allow-host`; against
-//! cross-site websockets the Origin, when there is one, must be that same host.
+//! Against DNS rebinding the Host must be one that this server is known by ([`Addressed`]); against requests of other sites the
+//! Origin, when there is one, must be that of its own pages, and what browsers say of where a request comes from must not be another site. Whoever asks for more than the program itself has to be somebody who is known.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::RequestExt;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::extract::OwnOrigin;
+use super::health;
+use super::provider;
+use super::shares;
+use super::sign_in::{self, Done};
+use super::stream;
+use crate::addressed::Addressed;
+use crate::assets;
+use crate::auth::rights::TooMany;
+use crate::auth::{Stranger, Viewer};
+use crate::connections::Peer;
 use crate::state::Rollcast;
+use crate::view::View;
 
 /// Refuses strange hosts and adds the headers that every answer carries.
-pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if !is_known(host, &rollcast.allowed_hosts) {
+    let addressed = &rollcast.addressed;
+    if !addressed.answers_to(host, health::is_asked(request.uri().path())) {
         let host = timeline::words::safe(host);
         let text = format!(
             "Rollcast does not answer to the host {host:?}. Start it with --allow-host and that name to change this.\n"
         );
         return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
     }
-    let mut response = next.run(request).await;
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    // Whether the connection was secure is believed of the proxy alone.
+    let forwarded = request.headers().get("x-forwarded-proto").map(HeaderValue::as_bytes);
+    let is_secure = forwarded == Some(b"https") && peer.is_some_and(|peer| rollcast.auth.is_trusted(peer));
+    let origin = OwnOrigin(addressed.origin(host, is_secure).into());
+    let is_secure_only = addressed.is_secure_at(host);
+    // Pictures that other sites' pages show, where nobody has to sign in.
+    let path = request.uri().path();
+    let is_picture = ["/badge.svg", "/preview.png", "/preview.svg"].iter().any(|end| path.ends_with(end));
+    let (is_for_others, is_program) = (is_picture && !rollcast.auth.asks(), is_of_program(path));
+    let mut response = if !is_for_others && is_from_elsewhere(addressed, request.method(), request.headers()) {
+        (StatusCode::FORBIDDEN, "Only the pages of this server may ask for this.\n").into_response()
+    } else {
+        request.extensions_mut().insert(origin);
+        admit(&rollcast, peer, request, next).await
+    };
     let headers = response.headers_mut();
+    if is_secure_only {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
         (header::REFERRER_POLICY, "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    if !is_for_others {
+        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    }
+    // What says nothing of it is of a cluster, and of this moment.
+    let nowhere = HeaderValue::from_static("private, no-store");
+    if rollcast.auth.asks() && !is_program {
+        headers.insert(header::CACHE_CONTROL, nowhere);
+    } else {
+        headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
     }
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
         && let Ok(value) = HeaderValue::from_str(&policy(""))
@@ -40,32 +83,105 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, request: Reques
     response
 }
 
-/// The content security policy: nothing but this server's own files, and in a page what carries its nonce.
+/// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
+async fn admit(rollcast: &Arc<Rollcast>, peer: Option<IpAddr>, request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (who, response) = answer(rollcast, peer, request, next).await;
+    if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
+        let status = response.status().as_u16();
+        match response.extensions().get::<Done>() {
+            Some(Done { who, did, at }) => audit.note(who, peer, did, at, status),
+            None => audit.note(&who, peer, method.as_str(), &path, status),
+        }
+    }
+    response
+}
+
+/// Who asked, and the answer.
+async fn answer(
+    rollcast: &Arc<Rollcast>,
+    peer: Option<IpAddr>,
+    mut request: Request,
+    next: Next,
+) -> (Arc<str>, Response) {
+    if is_open(request.uri().path()) {
+        return (Arc::default(), next.run(request).await);
+    }
+    match rollcast.viewer(request.headers(), peer).await {
+        Ok(viewer) => {
+            let (name, renewed) = (viewer.who(), rollcast.auth.renewed(request.headers()));
+            let view = match view(rollcast, viewer, &mut request).await {
+                Ok(view) => view,
+                Err(why) => return (name, sign_in::turn_away(&format!("Try again in a moment: {why}.\n"))),
+            };
+            request.extensions_mut().insert(view);
+            let mut response = next.run(request).await;
+            if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
+                response.headers_mut().insert(header::SET_COOKIE, cookie);
+            }
+            (name, response)
+        }
+        Err(Stranger::SignIn) if is_of_page(&request) => (Arc::default(), next.run(request).await),
+        Err(stranger) => (Arc::default(), sign_in::refuse(&rollcast.auth, stranger, &request)),
+    }
+}
+
+/// What somebody may see, who names a namespace in an address.
+async fn view(rollcast: &Arc<Rollcast>, viewer: Viewer, request: &mut Request) -> Result<View, TooMany> {
+    let view = View::of(rollcast, viewer).await?;
+    let named = request.extract_parts::<RawPathParams>().await.ok();
+    let part = |name| named.as_ref()?.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
+    Ok(match (part("cluster"), part("namespace")) {
+        (Some(cluster), Some(namespace)) => view.naming(&cluster, &namespace).await,
+        _ => view,
+    })
+}
+
+/// What shows nothing of any cluster, and nothing of who looks.
+fn is_of_program(path: &str) -> bool {
+    health::is_asked(path) || assets::has(path)
+}
+
+/// What shows nothing of any cluster.
+fn is_open(path: &str) -> bool {
+    is_of_program(path)
+        || [sign_in::ADDRESS, sign_in::END, provider::START, provider::BACK, shares::OPEN].contains(&path)
+}
+
+/// A page opens its stream, to be told that its viewer has to sign in.
+fn is_of_page(request: &Request) -> bool {
+    request.uri().path() == stream::ADDRESS && request.headers().contains_key(header::ORIGIN)
+}
+
+/// A page of another site makes the browser ask this, and not by a link that a viewer follows. What changes something has to say that it
+/// comes from a page of this server.
+fn is_from_elsewhere(addressed: &Addressed, method: &Method, headers: &HeaderMap) -> bool {
+    let said = |name: &str| headers.get(name).map(|value| value.as_bytes());
+    let is_reading = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let is_link = said("sec-fetch-mode") == Some(b"navigate") && is_reading;
+    let is_other_site = matches!(said("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_link;
+    is_other_site || !is_own(addressed, headers) || (!is_reading && !headers.contains_key(header::ORIGIN))
+}
+
+/// The content security policy: nothing but this server's own files, and in a page what carries its nonce. Markup goes through the policy
+/// of `theme.js` (Trusted Types, where browsers have them): none of it may run anything.
 pub(super) fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
-         img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+         img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; \
+         require-trusted-types-for 'script'; trusted-types default"
     )
 }
 
-/// A browser's page of another site may not open the stream; programs without an Origin may.
-pub(crate) fn is_same_origin(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else {
-        return true;
-    };
+/// What a browser's page asks is asked by one of this server's; programs say nothing of a page.
+fn is_own(addressed: &Addressed, headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let Some(origin) = origins.next() else { return true };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
-    authority.is_some() && authority == host
-}
-
-fn is_known(host: &str, allowed: &[String]) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    name == "localhost"
-        || name.parse::<IpAddr>().is_ok()
-        || allowed.iter().any(|known| known.eq_ignore_ascii_case(name))
+    match (origin.to_str(), host, origins.next()) {
+        (Ok(origin), Some(host), None) => addressed.is_own(origin, host),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -73,28 +189,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_localhost_and_allowed_names_are_known() {
-        let allowed = vec!["rollcast.example.com".to_owned()];
-        for host in ["127.0.0.1:7440", "localhost", "[::1]:7440", "192.168.1.4:80", "Rollcast.Example.com"] {
-            assert!(is_known(host, &allowed), "{host}");
-        }
-        for host in ["", "evil.example.com:7440", "127.0.0.1.evil.example.com", "localhost.evil.com:1"] {
-            assert!(!is_known(host, &allowed), "{host}");
-        }
-    }
-
-    #[test]
-    fn another_sites_page_may_not_open_the_stream() {
-        let headers = |origin: Option<&'static str>| {
+    fn what_another_sites_page_makes_a_browser_ask_is_not_answered() {
+        let asked = |method: Method, all: &[(&'static str, &'static str)]| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, HeaderValue::from_static("127.0.0.1:7440"));
-            origin.map(|origin| headers.insert(header::ORIGIN, HeaderValue::from_static(origin)));
-            headers
+            for (name, value) in all {
+                headers.append(*name, HeaderValue::from_static(value));
+            }
+            !is_from_elsewhere(&Addressed::default(), &method, &headers)
         };
-        assert!(is_same_origin(&headers(None)));
-        assert!(is_same_origin(&headers(Some("http://127.0.0.1:7440"))));
-        for origin in ["http://evil.example", "null", "http://127.0.0.1:7441", "http://127.0.0.1"] {
-            assert!(!is_same_origin(&headers(Some(origin))), "{origin}");
+        let own = ("origin", "http://127.0.0.1:7440");
+        assert!(asked(Method::GET, &[]), "a program");
+        assert!(asked(Method::GET, &[("sec-fetch-site", "same-origin"), own]));
+        assert!(asked(Method::GET, &[("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")]));
+        assert!(asked(Method::GET, &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]), "a link");
+        assert!(asked(Method::POST, &[own]));
+        for (method, headers) in [
+            (Method::GET, &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")][..]),
+            (Method::GET, &[("sec-fetch-site", "same-site"), ("sec-fetch-mode", "cors")]),
+            (Method::GET, &[("origin", "http://127.0.0.1:7441")]),
+            (Method::GET, &[("origin", "null")]),
+            (Method::GET, &[own, ("origin", "http://evil.example")]),
+            (Method::POST, &[]),
+            (Method::POST, &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), own]),
+            (Method::POST, &[("origin", "null")]),
+            (Method::POST, &[("origin", "http://evil.example")]),
+        ] {
+            assert!(!asked(method.clone(), headers), "{method} {headers:?}");
         }
     }
 }

@@ -6,7 +6,18 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use timeline::wire::ConnectionState;
 
+use crate::auth::Auth;
 use crate::state::Rollcast;
+
+/// Where the program says that it runs.
+pub(super) const ALIVE: &str = "/healthz";
+/// Where it says whether pages tell something.
+pub(super) const READY: &str = "/readyz";
+
+/// That address asks after the health of the program.
+pub(super) fn is_asked(path: &str) -> bool {
+    [ALIVE, READY].contains(&path)
+}
 
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
@@ -14,10 +25,12 @@ pub(super) async fn healthz() -> &'static str {
 
 pub(super) async fn readyz(State(rollcast): State<Arc<Rollcast>>) -> (StatusCode, String) {
     let waiting: Vec<String> = rollcast
-        .clusters
-        .values()
+        .all_hubs()
         .filter(|hub| hub.connection().borrow().state == ConnectionState::Connecting)
-        .map(|hub| format!("still connecting to {}\n", hub.name()))
+        .map(|hub| match rollcast.auth {
+            Auth::None | Auth::Open => format!("still connecting to {}\n", hub.name()),
+            _ => "still connecting to a cluster\n".to_owned(), // whoever asks is not asked who it is
+        })
         .collect();
     if waiting.is_empty() {
         (StatusCode::OK, "ok\n".to_owned())

@@ -1,10 +1,10 @@
 //! The page of rollouts that are kept, and the same as JSON.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use app::history::{Day, HistoryPayload, OUTCOMES, Search, TIMES};
+use app::history::{Day, HistoryPayload, LENGTHS, OUTCOMES, PastRollout, PastWorkload, Search, TIMES};
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::civil::DateTime;
@@ -17,13 +17,17 @@ use super::api;
 use super::extract::{Malformed, Parameters, millis};
 use super::pages;
 use crate::clock;
+use crate::history::sql::Reader;
 use crate::history::store::{Found, Place, StoreError};
-use crate::state::Rollcast;
+use crate::view::View;
 
 /// Rollouts on a page.
 const LINES: u32 = 50;
 /// Most rollouts of one answer.
 const MOST: u32 = 500;
+/// Workloads of a page whose last rollouts are drawn, and how many of each.
+const WORKLOADS: usize = 8;
+const BARS: u32 = 24;
 /// Days of the strip.
 const DAYS: i64 = 30;
 /// Most words that are looked for.
@@ -38,8 +42,11 @@ struct Asked {
 fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed> {
     let outcome = |text: &str| OUTCOMES.iter().find(|(name, ..)| *name == text).map(|(_, outcome, _)| *outcome);
     let named = |text: &str| TIMES.iter().find(|(name, _)| *name == text).map(|(name, _)| (*name).to_owned());
+    let length = |text: &str| LENGTHS.iter().find(|(name, ..)| *name == text).map(|(_, millis, _)| *millis);
     let words = |text: &str| (text.split_whitespace().count() <= WORDS).then(|| text.to_owned());
-    let when = parameters.read("when", named)?.unwrap_or_default();
+    let (since, until) = (parameters.read("since", millis)?, parameters.read("until", millis)?);
+    // Two times say it better than a word.
+    let when = parameters.read("when", named)?.filter(|_| since.or(until).is_none()).unwrap_or_default();
     let (from, to) = span(&when, now_millis).unzip();
     Ok(Asked {
         search: Search {
@@ -48,8 +55,9 @@ fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed
             namespace: parameters.text("namespace"),
             outcome: parameters.read("outcome", outcome)?,
             had_trouble: parameters.read("trouble", |text| (text == "yes").then_some(()))?.is_some(),
-            from_millis: parameters.read("since", millis)?.or(from),
-            to_millis: parameters.read("until", millis)?.or(to),
+            longer_millis: parameters.read("longer", length)?,
+            from_millis: since.or(from),
+            to_millis: until.or(to),
             when,
         },
         after: parameters.read("after", place)?,
@@ -87,8 +95,13 @@ fn utc(at_millis: Millis) -> Option<Zoned> {
     Timestamp::from_millisecond(at_millis).ok().map(|at| at.to_zoned(TimeZone::UTC))
 }
 
+/// "2026-11-21T14:02", as a form's field has it.
+fn field(at_millis: Millis) -> String {
+    utc(at_millis).map(|at| at.strftime("%Y-%m-%dT%H:%M").to_string()).unwrap_or_default()
+}
+
 /// "21 Nov 14:02:05".
-fn stamp(at_millis: Millis) -> String {
+pub(super) fn stamp(at_millis: Millis) -> String {
     utc(at_millis).map(|at| at.strftime("%-d %b %H:%M:%S").to_string()).unwrap_or_default()
 }
 
@@ -104,53 +117,72 @@ fn days(now_millis: Millis) -> Vec<Day> {
 }
 
 /// The page.
-pub(super) async fn page(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters, request: Request) -> Response {
-    let rollcast = &*rollcast;
+pub(super) async fn page(view: View, parameters: Parameters, request: Request) -> Response {
+    let view = &view;
     let now_millis = clock::now_millis();
     let Asked { search, after } = match asked(&parameters, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
             let instead = vec![("/history".to_owned(), "All rollouts that are kept".to_owned())];
-            return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
-    let Some(archive) = &rollcast.archive else {
+    let Some(archive) = view.archive() else {
         let why = "No history is kept here: this is a recording, the playground, or a Rollcast that was started with --no-history.";
-        return pages::missing(rollcast, why.to_owned(), request).await;
+        return pages::missing(view, why.to_owned(), request).await;
     };
-    let asked = search.clone();
+    let (asked, sight) = (search.clone(), view.sight().clone());
     let read = archive.read(move |reader| {
         // The strip tells of all days, whichever was asked for.
-        let days = reader.days(&asked, days(now_millis))?;
-        Ok((days, reader.rollouts(&asked, after, LINES)?))
+        let days = reader.days(&asked, &sight, days(now_millis))?;
+        let found = reader.rollouts(&asked, &sight, after, LINES)?;
+        let workloads = workloads(reader, &found.rollouts)?;
+        Ok((days, found, workloads))
     });
     let (payload, status) = match read.await {
-        Ok((days, found)) => {
+        Ok((days, found, workloads)) => {
             let rollouts = found.rollouts.into_iter().map(|rollout| (stamp(rollout.started_millis), rollout)).collect();
             let (after, kept) = (found.after.map(in_address), archive.said());
-            (HistoryPayload { search, rollouts, after, days, kept, trouble: String::new() }, StatusCode::OK)
+            let written = |at: Option<Millis>| at.filter(|_| search.when.is_empty()).map(field).unwrap_or_default();
+            let (since, until) = (written(search.from_millis), written(search.to_millis));
+            let trouble = String::new();
+            (HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble }, StatusCode::OK)
         }
         Err(why) => {
             let trouble = format!("History cannot be read: {}.", timeline::words::safe(&why.to_string()));
             (HistoryPayload { search, trouble, ..HistoryPayload::default() }, StatusCode::SERVICE_UNAVAILABLE)
         }
     };
-    pages::still(rollcast, status, request, move |build| app::shell::history(payload.clone(), build)).await
+    pages::still(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
+}
+
+/// The workloads of some rollouts, the first ones of them, with their last rollouts.
+fn workloads(reader: &Reader, found: &[PastRollout]) -> Result<Vec<PastWorkload>, StoreError> {
+    let mut seen = BTreeSet::new();
+    let firsts = found.iter().filter(|rollout| seen.insert((&rollout.cluster, rollout.uid)));
+    let workload = |rollout: &PastRollout| {
+        let mut rollouts = reader.of_workload(&rollout.cluster, rollout.uid, BARS)?;
+        rollouts.reverse();
+        let place = (rollout.cluster.clone(), rollout.namespace.clone());
+        Ok(PastWorkload { place, name: rollout.name.clone(), rollouts })
+    };
+    firsts.take(WORKLOADS).map(workload).collect()
 }
 
 /// The same as JSON.
-pub(super) async fn json(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters) -> Response {
+pub(super) async fn json(view: View, parameters: Parameters) -> Response {
     let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
     let read = asked(&parameters, clock::now_millis()).and_then(|asked| Ok((asked, parameters.read("limit", limit)?)));
     let (Asked { search, after }, limit) = match read {
         Ok(read) => read,
         Err(wrong) => return api::error(StatusCode::BAD_REQUEST, wrong.why()),
     };
-    let Some(archive) = &rollcast.archive else {
+    let Some(archive) = view.archive() else {
         return api::error(StatusCode::NOT_FOUND, "No history is kept here.".to_owned());
     };
+    let sight = view.sight().clone();
     let found: Result<Found, StoreError> =
-        archive.read(move |reader| reader.rollouts(&search, after, limit.unwrap_or(LINES))).await;
+        archive.read(move |reader| reader.rollouts(&search, &sight, after, limit.unwrap_or(LINES))).await;
     match found {
         Ok(found) => {
             let after = found.after.map(in_address);
@@ -181,6 +213,7 @@ mod tests {
         assert_eq!((days.len(), days[0].name.as_str(), days[29].name.as_str()), (30, "25 Oct", "23 Nov"));
         assert_eq!(days[29].from_millis, at("2026-11-23T00:00:00Z"));
         assert_eq!(stamp(now + 5_000), "23 Nov 03:50:05");
+        assert_eq!((field(now + 5_000).as_str(), millis(&field(now))), ("2026-11-23T03:50", Some(now)));
     }
 
     #[test]

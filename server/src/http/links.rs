@@ -11,12 +11,10 @@
 //!
 //! What the hub does not hold any more leads to what is kept of it. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
 
-use std::sync::Arc;
-
 use app::address;
 use app::detail::rollouts::BEFORE_MILLIS;
 use app::payload::{DeploymentPayload, Payload};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Request};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use timeline::model::{Deployment, ReplicaSet};
@@ -28,7 +26,7 @@ use super::extract::{Malformed, Parameters};
 use super::pages;
 use crate::history::store::Sought;
 use crate::hub::Handle;
-use crate::state::Rollcast;
+use crate::view::View;
 
 /// Clocks differ: a moment that is this little ahead is the present.
 const AHEAD_MILLIS: Millis = 5_000;
@@ -69,15 +67,10 @@ enum Meaning {
 }
 
 /// The page of a workload, or of a moment of it.
-pub(super) async fn workload(
-    rollcast: &Rollcast,
-    workload: Workload,
-    parameters: &Parameters,
-    request: Request,
-) -> Response {
-    if !parameters.has("rollout") && !rollcast.clusters.contains_key(&workload.cluster) {
-        let (why, instead) = (pages::no_cluster(rollcast, &workload.cluster), elsewhere(rollcast, &workload));
-        return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
+pub(super) async fn workload(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
+    if !parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
+        let (why, instead) = (pages::no_cluster(view, &workload.cluster), elsewhere(view, &workload));
+        return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
     };
     let page = address::whatever_bears_the_name(&workload);
     let name = safe(&workload.name);
@@ -86,14 +79,14 @@ pub(super) async fn workload(
     let (named, workload) = match read {
         Ok(read) => read,
         Err(wrong) => {
-            return pages::refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
+            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
         }
     };
-    let Some(hub) = rollcast.hub(&workload).await else {
+    let Some(hub) = view.hub(&workload).await else {
         let why = format!("That rollout of {name} is not kept, or not any more.");
-        return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, now(&page), request).await;
+        return pages::refuse(view, StatusCode::NOT_FOUND, why, now(&page), request).await;
     };
-    let connection = hub.connection().borrow().clone();
+    let connection = view.connection(&hub);
     let Ok(snapshot) = hub.page(&workload).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
@@ -114,10 +107,10 @@ pub(super) async fn workload(
         Meaning::Then(at_millis) => hub.moment(&workload, at_millis).await.ok(),
         Meaning::Elsewhere(link) => return Redirect::temporary(&link).into_response(),
         Meaning::Nothing(why, instead) => {
-            if let Some(link) = kept(rollcast, &workload, named, &snapshot).await {
+            if let Some(link) = kept(view, &workload, named, &snapshot).await {
                 return Redirect::temporary(&link).into_response();
             }
-            return pages::refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await;
+            return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
         }
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
@@ -128,12 +121,14 @@ pub(super) async fn workload(
         snapshot,
         moment,
     };
-    pages::render(rollcast, Payload::Deployment(Box::new(page)), status, request).await
+    pages::render(view, Payload::Deployment(Box::new(page)), status, request).await
 }
 
 /// The link to what is kept of a rollout that the hub does not hold any more.
-async fn kept(rollcast: &Rollcast, workload: &Workload, named: LinkParameters, snapshot: &Snapshot) -> Option<String> {
-    let archive = rollcast.archive.as_ref().filter(|_| workload.rollout.is_none())?;
+async fn kept(view: &View, workload: &Workload, named: LinkParameters, snapshot: &Snapshot) -> Option<String> {
+    if workload.rollout.is_some() {
+        return None;
+    }
     let uid = named.uid.or(snapshot.deployment)?;
     if named.at_millis.is_some_and(|at| at > snapshot.now_millis) {
         return None; // nobody has seen that yet
@@ -144,7 +139,7 @@ async fn kept(rollcast: &Rollcast, workload: &Workload, named: LinkParameters, s
         (None, None) => Sought::At(Millis::MAX),
     };
     let cluster = workload.cluster.clone();
-    let rollout = archive.read(move |reader| reader.find(&cluster, uid, sought)).await.ok()??;
+    let rollout = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
     let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
     Some(named.at_millis.map_or_else(|| link.clone(), |at_millis| format!("{link}&at={at_millis}")))
 }
@@ -216,41 +211,39 @@ fn last_moment(deployment: &Deployment, revision: u64) -> Option<Option<Millis>>
 }
 
 /// Where a Deployment of that name is, in the clusters that are watched.
-fn elsewhere(rollcast: &Rollcast, workload: &Workload) -> Vec<(String, String)> {
+fn elsewhere(view: &View, workload: &Workload) -> Vec<(String, String)> {
     let Workload { namespace, name, .. } = workload;
     let has_it = |hub: &&Handle| {
-        hub.list().borrow().iter().any(|known| known.summary.namespace == *namespace && known.summary.name == *name)
+        view.list(hub).iter().any(|known| known.summary.namespace == *namespace && known.summary.name == *name)
     };
     let link = |hub: &Handle| {
         let words = format!("{} / {} in cluster {}", safe(namespace), safe(name), safe(hub.name()));
         let there = Workload { cluster: hub.name().to_owned(), uid: None, ..workload.clone() };
         (address::whatever_bears_the_name(&there), words)
     };
-    let found = rollcast.clusters.values().filter(has_it).map(link);
+    let found = view.hubs().filter(has_it).map(link);
     found.chain([("/".to_owned(), "All Deployments".to_owned())]).collect()
 }
 
 /// The short link by UID alone: leads to the whole one, and keeps what else it names.
-pub(super) async fn by_uid(
-    State(rollcast): State<Arc<Rollcast>>,
-    Path(uid): Path<String>,
-    request: Request,
-) -> Response {
+pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request) -> Response {
     let Ok(wanted) = uid.parse::<Uid>() else {
         let why = format!("{} is no UID.", safe(&uid));
         let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
-        return pages::refuse(&rollcast, StatusCode::BAD_REQUEST, why, instead, request).await;
+        return pages::refuse(&view, StatusCode::BAD_REQUEST, why, instead, request).await;
     };
-    for hub in rollcast.clusters.values() {
+    for hub in view.hubs() {
         let place = hub.read(move |reader| {
             let found = reader.timeline.model().deployments.get(&wanted)?;
             Some((found.namespace.clone(), found.name.clone()))
         });
-        if let Ok(Some((namespace, name))) = place.await {
+        if let Ok(Some((namespace, name))) = place.await
+            && view.has(hub.name(), &namespace, &name)
+        {
             let link = address::permanent(&Workload::deployment(hub.name(), namespace, name), wanted, None);
             let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
             return Redirect::temporary(&format!("{link}{rest}")).into_response();
         }
     }
-    pages::missing(&rollcast, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
+    pages::missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
 }

@@ -1,10 +1,8 @@
 //! `/metrics` in the text format of OpenMetrics. Counters end in `_total`, which the format adds to their names.
 
 use std::fmt::{self, Debug, Formatter};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use prometheus_client::collector::Collector;
@@ -19,7 +17,7 @@ use timeline::wire::ConnectionState;
 
 use crate::history::{Archive, Keeping};
 use crate::hub::{Handle, ListedDeployment, Series};
-use crate::state::Rollcast;
+use crate::view::View;
 
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -41,9 +39,9 @@ const PER_CLUSTER: [PerCluster; 9] = [
     ("rollcast_frames_encoded", "Frames encoded for viewers, each once.", |hub| &hub.counters().frames),
 ];
 
-pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> Response {
+pub(super) async fn metrics(view: View) -> Response {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Figures(rollcast)));
+    registry.register_collector(Box::new(Figures(view)));
     let mut told = String::new();
     match text::encode(&mut told, &registry) {
         Ok(()) => ([(header::CONTENT_TYPE, MEDIA_TYPE)], told).into_response(),
@@ -52,7 +50,7 @@ pub(super) async fn metrics(State(rollcast): State<Arc<Rollcast>>) -> Response {
 }
 
 /// What a server counts, read when it is asked for.
-struct Figures(Arc<Rollcast>);
+struct Figures(View);
 
 impl Debug for Figures {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -62,32 +60,47 @@ impl Debug for Figures {
 
 impl Collector for Figures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let Self(rollcast) = self;
+        let Self(view) = self;
+        let rollcast = view.rollcast();
         for (name, help, read) in PER_CLUSTER {
             let count = |hub: &Handle| ConstCounter::new(read(hub).load(Ordering::Relaxed));
-            per_cluster(rollcast, &mut encoder, name, help, count)?;
+            // They count what is in all namespaces.
+            per_cluster(view, &mut encoder, name, help, |hub| view.sees_all_of(hub.name()).then(|| count(hub)))?;
         }
         let is_stale = |hub: &Handle| matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
         let stale = |hub: &Handle| ConstGauge::new(i64::from(is_stale(hub)));
         let help = "Whether there is no word from the cluster.";
-        per_cluster(rollcast, &mut encoder, "rollcast_cluster_stale", help, stale)?;
-        deployments(rollcast, &mut encoder)?;
-        rollouts(rollcast, &mut encoder)?;
+        per_cluster(view, &mut encoder, "rollcast_cluster_stale", help, |hub| Some(stale(hub)))?;
+        deployments(view, &mut encoder)?;
+        rollouts(view, &mut encoder)?;
+        if !view.sees_all() {
+            return Ok(());
+        }
         let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
+        if let Some(audit) = &rollcast.audit {
+            let lost = ConstCounter::new(audit.lost.load(Ordering::Relaxed));
+            let help = "Lines of who looked at what that could not be written in time.";
+            alone(&mut encoder, "rollcast_audit_lost", help, &lost)?;
+        }
+        let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
+        alone(&mut encoder, "rollcast_connections", "Connections that are open.", &connections)?;
+        let refused = ConstCounter::new(rollcast.connections.refused.load(Ordering::Relaxed));
+        let help = "Connections that were one too many, of their address or of all.";
+        alone(&mut encoder, "rollcast_connections_refused", help, &refused)?;
         let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
         let help = "Viewers that lagged and were given a fresh snapshot.";
         alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
-        rollcast.archive.as_ref().map_or(Ok(()), |archive| history(&mut encoder, archive))
+        view.archive().map_or(Ok(()), |archive| history(&mut encoder, archive))
     }
 }
 
 /// Deployments by what they are up to.
-fn deployments(rollcast: &Rollcast, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Deployments, by what they are up to: stuck, moving or stable.";
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
-    for hub in rollcast.clusters.values() {
-        let list = hub.list().borrow().clone();
+    for hub in view.hubs() {
+        let list = view.list(hub);
         for group in [Group::Stuck, Group::Moving, Group::Calm] {
             let is_of = |listed: &ListedDeployment| Group::of(&listed.summary, Millis::MAX) == group;
             let count = list.iter().filter(|listed| is_of(listed)).count();
@@ -99,12 +112,15 @@ fn deployments(rollcast: &Rollcast, encoder: &mut DescriptorEncoder<'_>) -> fmt:
 }
 
 /// How long rollouts took and how they ended.
-fn rollouts(rollcast: &Rollcast, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Seconds from the begin of a rollout to its end, or until its progress deadline passed; of those whose begin and end were seen.";
     let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
     let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
-    for hub in rollcast.clusters.values() {
-        for (series, histogram) in hub.counters().rollouts.series() {
+    for hub in view.hubs() {
+        let all = hub.counters().rollouts.series();
+        for (series, histogram) in
+            all.into_iter().filter(|(series, _)| view.has(hub.name(), &series.namespace, &series.deployment))
+        {
             let Series { namespace, deployment, outcome } = &series;
             let labels =
                 [("cluster", hub.name()), ("namespace", namespace), ("deployment", deployment), ("outcome", outcome)];
@@ -130,15 +146,15 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
     alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }
 
-/// A figure of each cluster.
+/// A figure of each cluster that has one for this viewer.
 fn per_cluster<M: EncodeMetric>(
-    rollcast: &Rollcast,
+    view: &View,
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    read: impl Fn(&Handle) -> M,
+    read: impl Fn(&Handle) -> Option<M>,
 ) -> fmt::Result {
-    let figures: Vec<(&str, M)> = rollcast.clusters.values().map(|hub| (hub.name(), read(hub))).collect();
+    let figures: Vec<(&str, M)> = view.hubs().filter_map(|hub| Some((hub.name(), read(hub)?))).collect();
     let Some((_, first)) = figures.first() else { return Ok(()) };
     let mut family = encoder.encode_descriptor(name, help, None, first.metric_type())?;
     for (cluster, figure) in &figures {

@@ -1,14 +1,12 @@
 //! The pages: complete HTML from the current state, rendered by the same application that runs in the browser. Its routes are the
 //! ones that it names; what each of them is about is decided here.
 
-use std::sync::Arc;
-
 use app::payload::{ListPayload, Page, Payload, WallPayload};
 use app::zone;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use leptos::prelude::{IntoView, use_context};
+use leptos::prelude::{IntoView, provide_context, use_context};
 use leptos_axum::ResponseOptions;
 use timeline::list::{self, By, Group, Sent, Window};
 use timeline::words::safe;
@@ -17,6 +15,7 @@ use super::extract::{Malformed, Parameters, Segments, origin};
 use super::{details, guard, links};
 use crate::listing::Chosen;
 use crate::state::Rollcast;
+use crate::view::View;
 
 /// Where in a path the part stands that is below the page of a workload.
 const BELOW: usize = 7;
@@ -25,7 +24,7 @@ const LINES: u32 = 50;
 
 /// Whichever page of the application an address leads to.
 pub(super) async fn page(
-    State(rollcast): State<Arc<Rollcast>>,
+    view: View,
     matched: MatchedPath,
     segments: Segments,
     parameters: Parameters,
@@ -33,23 +32,23 @@ pub(super) async fn page(
 ) -> Response {
     let part = |name: &str| segments.get(name);
     let asked = |name| Some(parameters.text(name)).filter(|text| !text.is_empty());
-    let (rollcast, parameters) = (&*rollcast, &parameters);
+    let (view, parameters) = (&view, &parameters);
     match matched.as_str() {
-        "/" => list(rollcast, parameters, asked("cluster"), asked("namespace"), request).await,
-        "/wall" => wall(rollcast, parameters, request).await,
-        "/clusters/{cluster}" => list(rollcast, parameters, Some(part("cluster")), None, request).await,
+        "/" => list(view, parameters, asked("cluster"), asked("namespace"), request).await,
+        "/wall" => wall(view, parameters, request).await,
+        "/clusters/{cluster}" => list(view, parameters, Some(part("cluster")), None, request).await,
         "/clusters/{cluster}/namespaces/{namespace}" => {
-            list(rollcast, parameters, Some(part("cluster")), Some(part("namespace")), request).await
+            list(view, parameters, Some(part("cluster")), Some(part("namespace")), request).await
         }
         path => match (segments.workload(), path.split('/').nth(BELOW)) {
-            (Some(workload), None) => links::workload(rollcast, workload, parameters, request).await,
-            (Some(workload), Some("pods")) => details::pod(rollcast, workload, part("uid"), parameters, request).await,
+            (Some(workload), None) => links::workload(view, workload, parameters, request).await,
+            (Some(workload), Some("pods")) => details::pod(view, workload, part("uid"), parameters, request).await,
             (Some(workload), Some("revisions")) => {
-                details::revision(rollcast, workload, part("revision"), parameters, request).await
+                details::revision(view, workload, part("revision"), parameters, request).await
             }
-            (Some(workload), Some("rollouts")) => details::rollouts(rollcast, workload, parameters, request).await,
-            (Some(workload), Some("share")) => details::share(rollcast, workload, parameters, request).await,
-            _ => not_found(rollcast, request).await,
+            (Some(workload), Some("rollouts")) => details::rollouts(view, workload, parameters, request).await,
+            (Some(workload), Some("share")) => details::share(view, workload, parameters, request).await,
+            _ => not_found(view, request).await,
         },
     }
 }
@@ -76,14 +75,14 @@ pub(super) fn query(
 }
 
 async fn list(
-    rollcast: &Rollcast,
+    view: &View,
     parameters: &Parameters,
     cluster: Option<String>,
     namespace: Option<String>,
     request: Request,
 ) -> Response {
-    if let Some(unknown) = cluster.as_ref().filter(|cluster| !rollcast.clusters.contains_key(*cluster)) {
-        return missing(rollcast, no_cluster(rollcast, unknown), request).await;
+    if let Some(unknown) = cluster.as_ref().filter(|cluster| !view.has_cluster(cluster)) {
+        return missing(view, no_cluster(view, unknown), request).await;
     }
     let place = list::Query { cluster: cluster.clone(), namespace: namespace.clone(), ..list::Query::default() };
     let from = parameters.read("from", |text| text.parse().ok());
@@ -91,26 +90,27 @@ async fn list(
         Ok(asked) => asked,
         Err(wrong) => {
             let instead = vec![(app::address::list(&place), "The whole list".to_owned())];
-            return refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+            return refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
-    let (payload, status) = lines(rollcast, query, Window { from, to: from.saturating_add(LINES) });
-    render(rollcast, Payload::List(Box::new(payload)), status, request).await
+    let (payload, status) = lines(view, query, Window { from, to: from.saturating_add(LINES) });
+    render(view, Payload::List(Box::new(payload)), status, request).await
 }
 
 /// Some lines of a list as they are now.
-fn lines(rollcast: &Rollcast, query: list::Query, window: Window) -> (ListPayload, StatusCode) {
-    let chosen = rollcast.listings.now(&query);
+fn lines(view: &View, query: list::Query, window: Window) -> (ListPayload, StatusCode) {
+    let chosen = view.listed(&query);
     let delta = Sent::default().delta(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
-    let status = if chosen.overall.trouble.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    let status =
+        if chosen.overall.trouble == view.sight().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     (ListPayload { query, window, delta }, status)
 }
 
 /// The wall of a list.
-async fn wall(rollcast: &Rollcast, parameters: &Parameters, request: Request) -> Response {
+async fn wall(view: &View, parameters: &Parameters, request: Request) -> Response {
     let part = |name| Some(parameters.text(name)).filter(|text| !text.is_empty());
-    if let Some(unknown) = part("cluster").filter(|cluster| !rollcast.clusters.contains_key(cluster)) {
-        return missing(rollcast, no_cluster(rollcast, &unknown), request).await;
+    if let Some(unknown) = part("cluster").filter(|cluster| !view.has_cluster(cluster)) {
+        return missing(view, no_cluster(view, &unknown), request).await;
     }
     let read = || {
         let within = |from: u32, to: u32| move |text: &str| text.parse().ok().filter(|it| (from..=to).contains(it));
@@ -133,50 +133,70 @@ async fn wall(rollcast: &Rollcast, parameters: &Parameters, request: Request) ->
         Ok((query, rotate_seconds, columns, has_sound)) => {
             // A wall shows what goes on first, whatever the list it belongs to shows.
             let query = list::Query { group: None, by: By::Verdict, ..query };
-            let (list, status) = lines(rollcast, query, Window { from: 0, to: app::wall::LINES });
+            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::LINES });
             let payload = WallPayload { list, rotate_seconds, columns: columns as u8, has_sound };
-            render(rollcast, Payload::Wall(Box::new(payload)), status, request).await
+            render(view, Payload::Wall(Box::new(payload)), status, request).await
         }
         Err(wrong) => {
             let instead = vec![("/wall".to_owned(), "The wall with all Deployments".to_owned())];
-            refuse(rollcast, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await
+            refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await
         }
     }
 }
 
-pub(super) fn no_cluster(rollcast: &Rollcast, cluster: &str) -> String {
-    let known = rollcast.clusters.keys().map(|name| safe(name)).collect::<Vec<_>>().join(", ");
-    format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster))
+pub(super) fn no_cluster(view: &View, cluster: &str) -> String {
+    let known = view.hubs().map(|hub| safe(hub.name())).collect::<Vec<_>>().join(", ");
+    let text = format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster));
+    format!("{} {text}", view.sight().trouble()).trim_start().to_owned()
 }
 
-pub(super) async fn not_found(rollcast: &Rollcast, request: Request) -> Response {
+pub(super) async fn not_found(view: &View, request: Request) -> Response {
     let why = "Pages are the list of all Deployments, and one page per Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
-    missing(rollcast, why.to_owned(), request).await
+    missing(view, why.to_owned(), request).await
 }
 
-pub(super) async fn missing(rollcast: &Rollcast, why: String, request: Request) -> Response {
+pub(super) async fn missing(view: &View, why: String, request: Request) -> Response {
     let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
-    refuse(rollcast, StatusCode::NOT_FOUND, why, instead, request).await
+    refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
 }
 
 /// A page that says what is wrong with an address, and where to go instead.
 pub(super) async fn refuse(
-    rollcast: &Rollcast,
+    view: &View,
     status: StatusCode,
     why: String,
     instead: Vec<(String, String)>,
     request: Request,
 ) -> Response {
     let path = safe(request.uri().path());
-    still(rollcast, status, request, move |build| {
-        app::shell::missing(path.clone(), why.clone(), instead.clone(), build)
-    })
-    .await
+    let shell = move |build| app::shell::missing(path.clone(), why.clone(), instead.clone(), build);
+    if !view.sight().is_silent() {
+        return still(view, status, request, shell).await;
+    }
+    // It may be there, and be shown as soon as the cluster says so.
+    let mut response = still(view, StatusCode::SERVICE_UNAVAILABLE, request, shell).await;
+    response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("5"));
+    response
 }
 
 /// A page in which no program runs.
 pub(super) async fn still<V: IntoView + 'static>(
+    view: &View,
+    status: StatusCode,
+    request: Request,
+    shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
+) -> Response {
+    let audience = view.rollcast().audience(view.viewer());
+    let shell = move |build| {
+        provide_context(audience.clone());
+        shell(build)
+    };
+    plain(view.rollcast(), status, request, shell).await
+}
+
+/// A page in which no program runs and nothing of any cluster stands.
+pub(super) async fn plain<V: IntoView + 'static>(
     rollcast: &Rollcast,
     status: StatusCode,
     request: Request,
@@ -191,13 +211,15 @@ pub(super) async fn still<V: IntoView + 'static>(
 }
 
 /// A page of the application, rendered from what it is about.
-pub(super) async fn render(rollcast: &Rollcast, payload: Payload, status: StatusCode, request: Request) -> Response {
+pub(super) async fn render(view: &View, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
-    let playground = rollcast.playground.as_ref().map(|playground| playground.strip());
-    let has_history = rollcast.archive.is_some();
-    let page = Page { build: rollcast.build.to_owned(), payload, playground, has_history };
+    let playground = view.rollcast().playground.as_ref().map(|playground| playground.strip());
+    let has_history = view.keeps();
+    let page = Page { build: view.rollcast().build.to_owned(), payload, playground, has_history };
+    let audience = view.rollcast().audience(view.viewer());
     let shell = move || {
         guard_page();
+        provide_context(audience.clone());
         app::shell::shell(page.clone(), &origin)
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)

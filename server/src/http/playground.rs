@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use app::playground::Answer;
-use axum::Router;
 use axum::extract::{Form, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use futures::stream::Stream;
 use timeline::wire;
 
-use super::guard::is_same_origin;
 use crate::playground::{self, Playground, controls};
 use crate::state::Rollcast;
 
@@ -23,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const BYTES: &str = "application/octet-stream";
 
 /// The routes of the playground; without one they are not found.
-pub fn routes() -> Router<Arc<Rollcast>> {
-    Router::new().route("/playground", get(enter).post(act)).route("/playground/events", get(events))
+pub fn routes() -> [(String, MethodRouter<Arc<Rollcast>>); 2] {
+    [("/playground".to_owned(), get(enter).post(act)), ("/playground/events".to_owned(), get(events))]
 }
 
 /// Its page, with what was asked of pages (a theme).
@@ -66,9 +64,6 @@ fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std:
 
 async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(form): Form<controls::Form>) -> Response {
     let Some(playground) = rollcast.playground.clone() else { return nothing() };
-    if !is_same_origin(&headers) {
-        return (StatusCode::FORBIDDEN, "Only the pages of this server may ask for this.\n").into_response();
-    }
     playground.ask(&form);
     playground.tell();
     let is_new = form.get("action").is_some_and(|action| action == "reset");
@@ -88,7 +83,8 @@ async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(for
 /// Waits until the new Deployment was seen as every other one is: then its page can be shown.
 async fn follow(rollcast: &Rollcast, playground: &Playground) {
     let uid = playground.uid();
-    let (Some(hub), Some(uid)) = (rollcast.clusters.get(playground::NAME), uid) else { return };
+    let hub = rollcast.all_hubs().find(|hub| hub.name() == playground::NAME);
+    let (Some(hub), Some(uid)) = (hub, uid) else { return };
     let mut list = hub.list();
     let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
     // A page that comes too early says that the old one is gone.

@@ -3,7 +3,6 @@
 use std::sync::{Arc, LazyLock};
 
 use app::preview;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -13,34 +12,42 @@ use timeline::viewer::DeploymentCopy;
 
 use super::extract::NamedWorkload;
 use crate::assets;
-use crate::state::Rollcast;
+use crate::view::View;
 
-pub(super) async fn svg(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(workload): NamedWorkload) -> Response {
-    match drawing(&rollcast, &workload).await {
+pub(super) async fn svg(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+    match drawing(&view, &workload).await {
         Some(svg) => image("image/svg+xml", svg.into()),
         None => nothing(),
     }
 }
 
-pub(super) async fn png(State(rollcast): State<Arc<Rollcast>>, NamedWorkload(workload): NamedWorkload) -> Response {
-    if let Some(png) = rollcast.previews.get(&workload) {
+pub(super) async fn png(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+    if !view.shows(&workload) {
+        return nothing();
+    }
+    let previews = &view.rollcast().previews;
+    if let Some(png) = previews.get(&workload) {
         return image("image/png", png);
     }
-    let Some(svg) = drawing(&rollcast, &workload).await else {
+    let Ok(_turn) = previews.turns.acquire().await else { return nothing() };
+    if let Some(png) = previews.get(&workload) {
+        return image("image/png", png); // somebody who waited before had it drawn
+    }
+    let Some(svg) = drawing(&view, &workload).await else {
         return nothing();
     };
     match tokio::task::spawn_blocking(move || pixels(&svg)).await.ok().flatten() {
         Some(png) => {
             let png = Bytes::from(png);
-            rollcast.previews.keep(workload, png.clone());
+            previews.keep(workload, png.clone());
             image("image/png", png)
         }
         None => (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response(),
     }
 }
 
-async fn drawing(rollcast: &Rollcast, workload: &Workload) -> Option<String> {
-    let snapshot = rollcast.hub(workload).await?.page(workload).await.ok()?;
+async fn drawing(view: &View, workload: &Workload) -> Option<String> {
+    let snapshot = view.hub(workload).await?.page(workload).await.ok()?;
     let place = format!("{} / {}", workload.namespace, workload.name);
     let now_millis = snapshot.now_millis;
     preview::svg(&DeploymentCopy::from(snapshot), now_millis, &place)

@@ -1,31 +1,38 @@
 //! The websocket `/api/v1/stream`: postcard frames as `timeline::wire` defines them.
 
-use std::sync::Arc;
-
-use axum::extract::State;
+use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use timeline::wire::MAX_VIEWER_FRAME;
 
-use super::guard;
-use crate::session;
-use crate::state::Rollcast;
+use crate::connections::Peer;
+use crate::session::{self, Shown};
+use crate::view::View;
 
+/// Where it is.
+pub(super) const ADDRESS: &str = "/api/v1/stream";
 /// Bytes that may wait for a slow viewer before its connection is given up.
 const MAX_WRITE_BUFFER: usize = 64 << 20;
 
+/// Bytes that are read from a viewer at once: what they send is small, and there are many of them.
+const READ_BUFFER: usize = 4 << 10;
+
 pub(super) async fn upgrade(
-    State(rollcast): State<Arc<Rollcast>>,
+    view: Option<Extension<View>>,
     headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if !guard::is_same_origin(&headers) {
-        return (StatusCode::FORBIDDEN, "The stream may only be opened by Rollcast's own pages.\n").into_response();
-    }
-    upgrade
+    let shown = Shown { headers, peer: peer.map(|Extension(Peer(address))| address.ip()) };
+    let upgrade = upgrade
         .max_message_size(MAX_VIEWER_FRAME)
         .max_frame_size(MAX_VIEWER_FRAME)
-        .max_write_buffer_size(MAX_WRITE_BUFFER)
-        .on_upgrade(move |socket| session::serve(socket, rollcast))
+        .read_buffer_size(READ_BUFFER)
+        .max_write_buffer_size(MAX_WRITE_BUFFER);
+    match view {
+        Some(Extension(view)) => upgrade.on_upgrade(move |socket| session::serve(socket, view, shown)),
+        // A page is not told why it may not open a stream, but why one that it opened ended.
+        None => upgrade.on_upgrade(session::turn_away),
+    }
 }

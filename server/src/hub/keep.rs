@@ -95,7 +95,8 @@ impl Hub {
         let now = self.now();
         let Some(keeper) = self.keeper.as_mut().filter(|keeper| !keeper.unindexed.is_empty()) else { return };
         let (name, model) = (&self.name, self.timeline.model());
-        let rollouts = keeper.unindexed.iter().flat_map(|uid| index::rollouts(name, model, *uid, now)).collect();
+        let rollouts =
+            keeper.unindexed.iter().flat_map(|uid| index::rollouts(name, model, *uid, now, index::LAST)).collect();
         if keeper.journal.rollouts(rollouts) {
             keeper.unindexed.clear();
         }

@@ -12,6 +12,7 @@
 mod connection;
 mod follow;
 mod keep;
+mod moments;
 mod tally;
 mod task;
 mod topic;
@@ -23,14 +24,17 @@ use std::sync::atomic::AtomicU64;
 use bytes::Bytes;
 use timeline::document::{self, Document};
 use timeline::view::Summary;
-use timeline::wire::{Connection, ConnectionState, Moment, Position, Snapshot};
+use timeline::wire::{Connection, ConnectionState, Position, Snapshot};
 use timeline::{Fact, History, Millis, Retention, Timeline, Workload};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
+use self::moments::Pasts;
 pub use self::tally::{Series, Tally};
+pub use self::task::told;
 use crate::clock::{Clock, OwnClock};
 use crate::history::Archive;
+use crate::source::review::Reviewer;
 use crate::source::{self, Counters, SourceEvent};
 
 /// Capacity of the queue of commands to a hub.
@@ -100,7 +104,6 @@ type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 enum Command {
     Subscribe { workload: Workload, since: Option<Position>, reply: oneshot::Sender<Subscription> },
     Page { workload: Workload, reply: oneshot::Sender<Snapshot> },
-    Moment { workload: Workload, at_millis: Millis, reply: oneshot::Sender<Moment> },
     Read(Job),
     Observe { at_millis: Millis, fact: Option<Box<Fact>> },
     Restart { clock: OwnClock, state: ConnectionState },
@@ -126,6 +129,8 @@ pub struct Reader<'h> {
     pub observed: Option<(Millis, Millis)>,
     /// The hub's clock.
     pub now_millis: Millis,
+    /// Which life of the timeline it is.
+    pub epoch: u64,
 }
 
 impl Reader<'_> {
@@ -150,6 +155,8 @@ pub struct Handle {
     clock: signal::Receiver<Clock>,
     counters: Arc<HubCounters>,
     sources: Arc<Counters>,
+    reviewer: Reviewer,
+    pasts: Pasts,
 }
 
 impl Handle {
@@ -194,6 +201,8 @@ impl Handle {
             clock: clock_out,
             counters,
             sources,
+            reviewer: Reviewer::new(signal::channel(None).1),
+            pasts: Pasts::default(),
         };
         (handle, events)
     }
@@ -208,6 +217,26 @@ impl Handle {
     #[must_use]
     pub fn with_accent(self, accent: u8) -> Self {
         Self { accent, ..self }
+    }
+
+    /// With a cluster that says what people may see of it.
+    #[must_use]
+    pub fn with_reviewer(self, reviewer: Reviewer) -> Self {
+        Self { reviewer, ..self }
+    }
+
+    /// Says what people may see of the cluster.
+    #[must_use]
+    pub const fn reviewer(&self) -> &Reviewer {
+        &self.reviewer
+    }
+
+    /// A hub of the same cluster that knows of nothing in it: for those who may not see what they ask for.
+    #[must_use]
+    pub fn blind(&self) -> Self {
+        let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
+        let (connection, clock) = (self.connection.clone(), self.clock.clone());
+        Self { connection, clock, accent: self.accent, reviewer: self.reviewer.clone(), ..nothing }
     }
 
     /// Its accent; 0 for none.
@@ -268,15 +297,6 @@ impl Handle {
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let workload = workload.clone();
         self.ask(|reply| Command::Page { workload, reply }).await
-    }
-
-    /// What was said of a Deployment at some time.
-    ///
-    /// # Errors
-    /// When the hub has ended.
-    pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
-        let workload = workload.clone();
-        self.ask(|reply| Command::Moment { workload, at_millis, reply }).await
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use timeline::change::Subject;
 use timeline::fact::Seen;
 use timeline::view::{self, Now, Tone};
-use timeline::wire::{Connection, ConnectionState, Moment, Objects, Position, Said, Snapshot};
+use timeline::wire::{Connection, ConnectionState, Objects, Position, Said, Snapshot};
 use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload, story};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
@@ -300,19 +300,6 @@ impl Hub {
         deployment.map(|uid| told(self.timeline.model(), uid, self.now())).unwrap_or_default()
     }
 
-    /// What was said of a Deployment at some time.
-    fn moment(&self, workload: &Workload, at_millis: Millis) -> Moment {
-        let at_millis = at_millis.min(self.clock.now_millis());
-        let model = self.timeline.model();
-        let uid = workload.find(model).map(|d| d.uid);
-        let then = uid.and_then(|uid| Some((uid, self.history.at(model, uid, at_millis)?)));
-        let said = then.map(|(uid, then)| {
-            let now = Now { millis: at_millis, skew_millis: self.timeline.skew_millis() };
-            told(&then, uid, now)
-        });
-        Moment { at_millis, said }
-    }
-
     fn publish_list(&mut self) {
         self.list_sent = Instant::now();
         let now = self.now();
@@ -376,15 +363,13 @@ impl Hub {
             Command::Page { workload, reply } => {
                 let _ = reply.send(self.snapshot(&workload));
             }
-            Command::Moment { workload, at_millis, reply } => {
-                let _ = reply.send(self.moment(&workload, at_millis));
-            }
             Command::Read(job) => {
                 job(&Reader {
                     timeline: &self.timeline,
                     history: &self.history,
                     observed: self.observed,
                     now_millis: self.clock.now_millis(),
+                    epoch: self.epoch,
                 });
             }
             Command::Observe { at_millis, fact: Some(fact) } => self.observe(at_millis, *fact),
@@ -475,7 +460,8 @@ impl Hub {
 }
 
 /// What is said of a Deployment, whenever that is.
-fn told(model: &Model, uid: Uid, now: Now) -> Said {
+#[must_use]
+pub fn told(model: &Model, uid: Uid, now: Now) -> Said {
     Said { view: view::view(model, uid, now), story: story::story(model, uid) }
 }
 

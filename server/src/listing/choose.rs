@@ -10,6 +10,12 @@ use timeline::view::Summary;
 
 use crate::hub::{List, ListedDeployment};
 
+/// Longest search, in bytes and words; longest label selector, in bytes and terms. A value among several is a term of its own.
+const MOST_TEXT: usize = 400;
+const MOST_WORDS: usize = 12;
+const MOST_LABELS: usize = 2_000;
+const MOST_TERMS: usize = 16;
+
 /// A cluster as lists read it.
 pub struct Source {
     /// How it is.
@@ -42,6 +48,13 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
         clusters: sources.iter().map(|source| source.state.clone()).collect(),
         all: sources.iter().map(|source| source.list.len() as u32).sum(),
         ..Overall::default()
+    };
+    let query = &match bounded(query) {
+        Ok(()) => query.clone(),
+        Err(why) => {
+            overall.trouble = why.to_owned();
+            Query { text: String::new(), labels: String::new(), ..query.clone() }
+        }
     };
     let labels = query.labels.parse::<Labels>().unwrap_or_else(|error| {
         overall.trouble = format!("{}.", NoSelector { part: timeline::words::safe(&error.part) });
@@ -100,6 +113,17 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
     }
     let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
     Chosen { overall, lines }
+}
+
+/// Refuses a search that would take long, whoever asks it.
+fn bounded(query: &Query) -> Result<(), &'static str> {
+    if query.text.len() > MOST_TEXT || query.text.split_whitespace().count() > MOST_WORDS {
+        return Err("A search has at most 12 words and 400 characters: this one was left out.");
+    }
+    if query.labels.len() > MOST_LABELS || query.labels.split(',').count() > MOST_TERMS {
+        return Err("A label selector has at most 16 terms and 2,000 characters: this one was left out.");
+    }
+    Ok(())
 }
 
 /// Within a group: what happened last first. What is calm keeps its place.
@@ -192,6 +216,27 @@ mod tests {
         let of = |cluster: &str| choose(&sources, &Query { cluster: Some(cluster.into()), ..Query::default() });
         assert_eq!(of("a").overall.trouble, "");
         assert_eq!(of("renamed").overall.trouble, "This server does not watch a cluster named renamed.");
+    }
+
+    #[test]
+    fn what_would_take_long_is_left_out_and_said() {
+        let sources = [source("a", vec![listed("web", "shop", Tone::Ok, 0), listed("api", "shop", Tone::Ok, 0)])];
+        let of = |text: &str, labels: &str| {
+            let chosen = choose(&sources, &Query { text: text.into(), labels: labels.into(), ..Query::default() });
+            (chosen.lines.len(), chosen.overall.trouble)
+        };
+        assert_eq!(of(&"ap ".repeat(12), ""), (1, String::new()));
+        assert_eq!(of("api", "!z,".repeat(15).trim_end_matches(',')), (1, String::new()));
+        for (text, labels) in [
+            ("a ".repeat(13), String::new()),
+            ("x".repeat(401), String::new()),
+            ("web".into(), "!z,".repeat(16)),
+            ("web".into(), "x".repeat(2_001)),
+        ] {
+            let (lines, trouble) = of(&text, &labels);
+            assert_eq!(lines, 2, "{text} {labels}");
+            assert!(trouble.ends_with("this one was left out."), "{trouble}");
+        }
     }
 
     #[test]

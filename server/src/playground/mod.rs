@@ -105,11 +105,11 @@ impl Playground {
 
     /// What whoever started it wants to know.
     #[must_use]
-    pub fn welcome(&self, address: SocketAddr) -> String {
+    pub fn welcome(&self, origin: &str) -> String {
         let (kubeconfig, page) = (self.kubeconfig.display(), self.page());
         format!(
-            "A guided story:      http://{address}{page}\n\
-             On a wall:           http://{address}/wall\n\
+            "A guided story:      {origin}{page}\n\
+             On a wall:           {origin}/wall\n\
              Do something to it:  kubectl --kubeconfig {kubeconfig} delete pod -l app=web\n\
              It is a simulated cluster on this machine; its kubeconfig is {kubeconfig}\n"
         )

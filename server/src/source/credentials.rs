@@ -2,12 +2,13 @@
 //! runs in. Owns nothing but that and makes sure that no more than one attempt hangs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use kube::config::KubeConfigOptions;
+use kube::config::{AuthInfo, KubeConfigOptions};
 use timeline::Millis;
 use tokio::sync::Semaphore;
 
@@ -42,6 +43,7 @@ pub(super) struct Fetched {
     pub client: kube::Client,
     pub address: String,
     pub namespace: String,
+    pub warnings: Vec<String>,
     pub made: Made,
     /// When its credentials end, where that is known.
     pub expires_at_millis: Option<Millis>,
@@ -84,8 +86,10 @@ impl Credentials {
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it leads to nothing");
         let fetched = self.fetch(Want::First, pace).await?.ok_or_else(nothing)?;
-        let (name, address, namespace) = (self.name.clone(), fetched.address.clone(), fetched.namespace.clone());
-        Ok(Target { name, address, namespace, access: Access::new(self.clone(), fetched) })
+        let (address, namespace, warnings) =
+            (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
+        let (name, access) = (self.name.clone(), Access::new(self.clone(), fetched));
+        Ok(Target { name, address, access, namespace, warnings })
     }
 
     /// The same, with the kubeconfig read again.
@@ -114,6 +118,7 @@ impl Credentials {
         }
         let expires_at_millis = self.ask_command(&mut config, want == Want::First, pace).await?;
         let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+        let warnings = self.warnings(&config);
         let limit = pace.credentials;
         let known = match want {
             Want::Credentials(before) => Some(before.credentials),
@@ -126,7 +131,7 @@ impl Credentials {
         };
         let built: kube::Result<_> = self.aside(limit, build).await?;
         let (made, client) = built.map_err(|why| self.unusable(&why.to_string()))?;
-        Ok(client.map(|client| Fetched { client, address, namespace, made, expires_at_millis }))
+        Ok(client.map(|client| Fetched { client, address, namespace, warnings, made, expires_at_millis }))
     }
 
     async fn config(&self) -> Result<kube::Config, TargetError> {
@@ -179,9 +184,29 @@ impl Credentials {
         done.map_err(|why| self.unusable(&why.to_string()))
     }
 
+    /// What makes the way to the cluster less safe than it should be.
+    fn warnings(&self, config: &kube::Config) -> Vec<String> {
+        let (name, address) = (&self.name, &config.cluster_url);
+        let host = address.host().unwrap_or_default().trim_matches(['[', ']']);
+        let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let mut all = Vec::new();
+        if config.accept_invalid_certs {
+            all.push(format!("{name}: whether {address} is that cluster is not checked (insecure-skip-tls-verify): whoever stands between can read its credentials and make up what is shown"));
+        }
+        if address.scheme_str() == Some("http") && !is_here && has_secret(&config.auth_info) {
+            all.push(format!("{name}: its credentials go to {address} without TLS, and can be read on the way"));
+        }
+        all
+    }
+
     fn unusable(&self, why: &str) -> TargetError {
         TargetError::Unusable { name: self.name.clone(), why: timeline::words::safe(why) }
     }
+}
+
+/// Something is shown with each request that lets whoever reads it ask as well.
+fn has_secret(auth: &AuthInfo) -> bool {
+    auth.token.is_some() || auth.token_file.is_some() || auth.password.is_some() || auth.auth_provider.is_some()
 }
 
 fn place(config: &kube::Config) -> u64 {

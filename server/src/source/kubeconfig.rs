@@ -17,6 +17,8 @@ pub struct Target {
     pub access: Access,
     /// Namespace of the context.
     pub namespace: String,
+    /// What makes the way there less safe than it should be, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Why there is no client.
@@ -144,7 +146,20 @@ fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), Targe
         Err(KubeconfigError::ReadConfig(why, path)) => {
             Err(TargetError::File { path: path.display().to_string(), why: why.to_string() })
         }
-        Err(why) => Err(TargetError::File { path, why: timeline::words::safe(&why.to_string()) }),
+        // What a parser says repeats what stands there, which may be a token.
+        Err(why) => Err(TargetError::File { path, why: format!("it is no kubeconfig{}", place(&why.to_string())) }),
+    }
+}
+
+/// Where a parser stumbled, and nothing else of what it says: ", in line 3, column 14".
+fn place(said: &str) -> String {
+    let number = |after: &str| {
+        let rest = said.split_once(after)?.1;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()
+    };
+    match (number("line "), number(" column ")) {
+        (Some(line), Some(column)) => format!(", in line {line}, column {column}"),
+        _ => String::new(),
     }
 }
 
@@ -156,4 +171,17 @@ pub fn client_for(mut config: kube::Config) -> kube::Result<kube::Client> {
     config.connect_timeout = Some(Duration::from_secs(5));
     config.default_retry = false;
     kube::Client::try_from(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_a_parser_says_only_the_place_is_told() {
+        assert_eq!(place("error: line 3 column 14: invalid `secret` | 3 | token: secret"), ", in line 3, column 14");
+        for said in ["", "invalid type: string \"secret\"", "line x column y", "line 3"] {
+            assert_eq!(place(said), "");
+        }
+    }
 }

@@ -52,7 +52,7 @@ pub(super) async fn list(
         let page: Page<'_> = serde_json::from_slice(&body)?;
         for item in page.items.unwrap_or_default() {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
-                Ok(object) => listed.objects.push(object),
+                Ok(object) => listed.objects.push(cluster.texts.of(object)),
                 Err(error) => skipped(cluster, &error),
             }
         }

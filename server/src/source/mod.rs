@@ -18,7 +18,8 @@ pub mod kubeconfig;
 mod list;
 mod liveness;
 mod plugin;
-mod request;
+pub mod request;
+pub mod review;
 mod stream;
 mod watch;
 
@@ -204,6 +205,25 @@ impl Default for Pace {
     }
 }
 
+/// Whether the texts that people and programs of a cluster write are taken from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Texts {
+    /// They are.
+    #[default]
+    Taken,
+    /// They are left out before anything else happens to an object: they are on no page, in no history and in no recording.
+    LeftOut,
+}
+
+impl Texts {
+    fn of(self, object: Object) -> Object {
+        match self {
+            Self::Taken => object,
+            Self::LeftOut => object.without_texts(),
+        }
+    }
+}
+
 /// Everything that the sources of one cluster share.
 #[derive(Clone)]
 pub struct Cluster {
@@ -219,6 +239,8 @@ pub struct Cluster {
     pub counters: Arc<Counters>,
     /// Settings.
     pub pace: Arc<Pace>,
+    /// Whether texts are taken.
+    pub texts: Texts,
     /// The cluster's time, in which arrivals are told.
     pub clock: signal::Receiver<Clock>,
 }

@@ -17,8 +17,6 @@ use super::Pace;
 
 /// Most of an answer that is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
-/// Most of what a command complains about that is logged, in bytes.
-const MAX_COMPLAINT: u64 = 4 << 10;
 
 /// What a command answered.
 pub(super) struct Credential {
@@ -103,11 +101,9 @@ pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result
     let id = child.id().filter(|_| !asks).and_then(|id| i32::try_from(id).ok());
     let mut group = Group(id.and_then(Pid::from_raw));
     let ended = tokio::time::timeout(limit, answer(&mut child)).await;
-    let (status, answered, complaint) =
-        ended.map_err(|_| PluginError::Late { command: name.clone(), limit })?.map_err(start)?;
+    let (status, answered) = ended.map_err(|_| PluginError::Late { command: name.clone(), limit })?.map_err(start)?;
     group.0 = None;
     if !status.success() {
-        tracing::warn!(command = name, %status, complaint, "the command that fetches credentials failed");
         return Err(PluginError::Failed { command: name, status });
     }
     // Most answer JSON, some YAML, of which JSON is a part.
@@ -140,13 +136,14 @@ fn command(exec: &ExecConfig, name: &str, asks: bool) -> Command {
     if asks {
         command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
     } else {
-        command.stdin(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        // What it complains about may hold secrets: it is shown to nobody, and kept nowhere.
+        command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
     }
     command
 }
 
-async fn answer(child: &mut Child) -> std::io::Result<(ExitStatus, Vec<u8>, String)> {
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+async fn answer(child: &mut Child) -> std::io::Result<(ExitStatus, Vec<u8>)> {
+    let stdout = child.stdout.take();
     let read = async {
         let mut answered = Vec::new();
         match stdout {
@@ -154,14 +151,5 @@ async fn answer(child: &mut Child) -> std::io::Result<(ExitStatus, Vec<u8>, Stri
             None => Ok(answered),
         }
     };
-    let listen = async {
-        let mut complaint = Vec::new();
-        if let Some(mut stderr) = stderr {
-            (&mut stderr).take(MAX_COMPLAINT).read_to_end(&mut complaint).await?;
-            tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?; // or it would wait for somebody who reads
-        }
-        Ok(timeline::words::safe(&String::from_utf8_lossy(&complaint)))
-    };
-    let (status, answered, complaint) = tokio::try_join!(child.wait(), read, listen)?;
-    Ok((status, answered, complaint))
+    tokio::try_join!(child.wait(), read)
 }

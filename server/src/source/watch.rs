@@ -239,7 +239,8 @@ impl Watch {
                     position.clone_from(version);
                 }
                 self.lives();
-                self.send(SourceEvent::Object { object: *object, seen, at_millis }).await?;
+                let object = self.cluster.texts.of(*object);
+                self.send(SourceEvent::Object { object, seen, at_millis }).await?;
             }
             WatchEvent::Skipped(error) => {
                 Counters::add(&self.cluster.counters.events);

@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
+use http::StatusCode;
+use http::header::AUTHORIZATION;
 use timeline::Workload;
 use timeline::list::{self, MOST_LINES, Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::Origin;
+use super::server::Server;
 use crate::hub::{Handle, HubEnded, Update};
 use crate::source::backoff::Backoff;
 
@@ -21,6 +25,8 @@ const SILENCE: Duration = Duration::from_secs(45);
 const OPENING: Duration = Duration::from_secs(10);
 /// What is said of one that does not.
 const SILENT: &str = "it does not answer";
+/// What is said where people have to sign in.
+const STRANGER: &str = "it takes no one whom it does not know: name a file with a Kubernetes token with --token-file";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Tries in a row before the server counts as unreachable, when there was never a connection.
@@ -83,11 +89,11 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
                 }
             });
         }
-        Origin::Server { address, cluster, namespace, .. } => {
+        Origin::Server { server, cluster, namespace, .. } => {
             let scope = Scope::Workload(Workload::deployment(cluster, namespace, name));
-            let address = address.clone();
+            let server = server.clone();
             tokio::spawn(async move {
-                if let Err(error) = follow_server(address, scope, &out).await {
+                if let Err(error) = follow_server(server, scope, &out).await {
                     let _ = out.send(Err(error)).await;
                 }
             });
@@ -119,24 +125,24 @@ async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Res
 }
 
 /// Passes frames on, over as many connections as it takes, until the follower has left.
-async fn follow_server(address: String, scope: Scope, out: &Out) -> Result<(), FeedError> {
+async fn follow_server(server: Server, scope: Scope, out: &Out) -> Result<(), FeedError> {
     let mut backoff = Backoff::default();
     let mut was_open = false;
     loop {
-        let why = match subscribe(&address, scope.clone()).await {
+        let why = match subscribe(&server, scope.clone()).await {
             Ok(mut socket) => {
                 was_open = true;
                 backoff.reset();
                 match pass_on(&mut socket, out).await {
                     Passed::Left => return Ok(()),
-                    Passed::OtherVersion(theirs) => return Err(FeedError::Version { address, theirs }),
+                    Passed::OtherVersion(theirs) => return Err(FeedError::Version { address: server.address, theirs }),
                     Passed::Broken(why) => why,
                 }
             }
             Err(why) => why,
         };
         if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
-            return Err(FeedError::Unreachable { address, why });
+            return Err(FeedError::Unreachable { address: server.address, why });
         }
         if out.send(Ok(FeedEvent::Lost(why))).await.is_err() {
             return Ok(());
@@ -176,26 +182,33 @@ async fn pass_on(socket: &mut Socket, out: &Out) -> Passed {
 
 /// The cluster to follow on a server, the named one or the only one; and the Deployments of it, by namespace and name, as
 /// far as one list tells them.
-pub(super) async fn cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result<(String, Vec<(String, String)>)> {
+pub(super) async fn cluster_of(
+    server: &Server,
+    wanted: Option<&str>,
+) -> anyhow::Result<(String, Vec<(String, String)>)> {
     // Heartbeats alone do not prolong it.
-    tokio::time::timeout(OPENING, asked_cluster_of(address, wanted)).await.unwrap_or_else(|_| {
-        let (address, why) = (address.to_owned(), SILENT.to_owned());
+    tokio::time::timeout(OPENING, asked_cluster_of(server, wanted)).await.unwrap_or_else(|_| {
+        let (address, why) = (server.address.clone(), SILENT.to_owned());
         Err(FeedError::Unreachable { address, why }.into())
     })
 }
 
-async fn asked_cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result<(String, Vec<(String, String)>)> {
-    let unreachable = |why| FeedError::Unreachable { address: address.to_owned(), why };
+async fn asked_cluster_of(server: &Server, wanted: Option<&str>) -> anyhow::Result<(String, Vec<(String, String)>)> {
+    let address = &server.address;
+    let unreachable = |why| FeedError::Unreachable { address: address.clone(), why };
     let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
     let scope = Scope::List { query, window: Window { from: 0, to: MOST_LINES } };
-    let mut socket = subscribe(address, scope).await.map_err(unreachable)?;
+    let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
     let mut list = list::ListCopy::default();
-    while list.overall.clusters.is_empty() {
+    loop {
         match receive(&mut socket).await.map_err(unreachable)? {
             ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
-                return Err(FeedError::Version { address: address.to_owned(), theirs: protocol }.into());
+                return Err(FeedError::Version { address: address.clone(), theirs: protocol }.into());
             }
-            ServerFrame::List(delta) => list.take(*delta),
+            ServerFrame::List(delta) => {
+                list.take(*delta);
+                break;
+            }
             _ => {}
         }
     }
@@ -205,15 +218,20 @@ async fn asked_cluster_of(address: &str, wanted: Option<&str>) -> anyhow::Result
     match (wanted, clusters.as_slice()) {
         (Some(wanted), clusters) => match clusters.iter().find(|cluster| cluster.name == wanted) {
             Some(found) => Ok((found.name.clone(), deployments)),
+            // It may show a namespace in which nothing is yet, to who names both.
+            None if clusters.is_empty() => Ok((wanted.to_owned(), deployments)),
             None => anyhow::bail!("{address} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
         },
+        (None, []) => anyhow::bail!(
+            "{address} shows you no cluster: you may list pods in no namespace that has Deployments, or a cluster does not say so. Name the cluster with --cluster."
+        ),
         (None, [only]) => Ok((only.name.clone(), deployments)),
         (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
     }
 }
 
-async fn subscribe(address: &str, scope: Scope) -> Result<Socket, String> {
-    let Some((scheme, rest)) = address.split_once("://") else {
+async fn subscribe(server: &Server, scope: Scope) -> Result<Socket, String> {
+    let Some((scheme, rest)) = server.address.split_once("://") else {
         return Err("the address must begin with http:// or https://".to_owned());
     };
     let scheme = match scheme {
@@ -221,9 +239,17 @@ async fn subscribe(address: &str, scope: Scope) -> Result<Socket, String> {
         "https" => "wss",
         other => return Err(format!("the address must begin with http:// or https://, not {other}://")),
     };
-    let opening = tokio_tungstenite::connect_async(format!("{scheme}://{rest}/api/v1/stream"));
+    let request = format!("{scheme}://{rest}/api/v1/stream").into_client_request();
+    let mut request = request.map_err(|error| error.to_string())?;
+    if let Some(bearer) = &server.bearer {
+        request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+    }
+    let opening = tokio_tungstenite::connect_async(request);
     let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| SILENT.to_owned())?;
-    let (mut socket, _) = opened.map_err(|error| error.to_string())?;
+    let (mut socket, _) = opened.map_err(|error| match error {
+        tungstenite::Error::Http(answer) if answer.status() == StatusCode::UNAUTHORIZED => STRANGER.to_owned(),
+        error => error.to_string(),
+    })?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
     for frame in [hello, ViewerFrame::Subscribe { scope, since: None }] {
         say(&mut socket, &frame).await?;

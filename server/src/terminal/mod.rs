@@ -13,6 +13,8 @@ mod document;
 mod feed;
 mod follower;
 mod picture;
+mod server;
+mod share;
 mod trace;
 mod wait;
 
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use timeline::words::clock;
 use timeline::{Retention, words};
 
+use self::server::Server;
 use crate::cli;
 use crate::hub::Handle;
 use crate::source::credentials::Credentials;
@@ -29,6 +32,7 @@ use crate::source::kubeconfig::{Contexts, Target};
 use crate::source::{self, Counters, Pace};
 use crate::viewers::Viewers;
 
+pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
 
@@ -43,8 +47,8 @@ enum Origin {
     },
     /// A running Rollcast.
     Server {
-        /// Its address, without a slash at the end.
-        address: String,
+        /// The server.
+        server: Server,
         /// Name of the cluster there.
         cluster: String,
         /// Namespace.
@@ -58,10 +62,10 @@ impl Origin {
     /// Starts to watch, or asks the server what it watches.
     async fn open(from: &cli::Follow) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
-            let address = address.trim_end_matches('/').to_owned();
-            let (cluster, known) = feed::cluster_of(&address, from.cluster.as_deref()).await?;
+            let server = Server::new(address, from.token_file.as_deref())?;
+            let (cluster, known) = feed::cluster_of(&server, from.cluster.as_deref()).await?;
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
-            return Ok(Self::Server { address, cluster, namespace, known });
+            return Ok(Self::Server { server, cluster, namespace, known });
         }
         let target = target(from.kubeconfig.clone(), from.context.clone()).await?;
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
@@ -74,6 +78,7 @@ impl Origin {
             viewers: Viewers::one(),
             counters,
             pace: Arc::new(Pace::default()),
+            texts: source::Texts::Taken,
             clock: hub.clock(),
         };
         source::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));

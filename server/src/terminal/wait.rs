@@ -1,11 +1,14 @@
 //! `rollcast wait`: ends when rollouts are complete, and says why they are not. For scripts and CI.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
+use timeline::Workload;
 use timeline::view::View;
 use timeline::words::duration;
 
@@ -15,10 +18,13 @@ use super::feed;
 use super::follower::Follower;
 use super::trace::{Printed, tell};
 use super::{Origin, document, plain};
-use crate::cli;
+use crate::fetch::Limits;
+use crate::{cli, export};
 
 /// Nobody waits longer; clocks cannot count for ever.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
+/// A server makes the file of a rollout within this time, and it is no larger.
+const FILE: Limits = Limits { answer: Duration::from_mins(5), largest: 256 << 20 };
 
 /// How one Deployment ended, in a line.
 struct Outcome {
@@ -63,6 +69,7 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     let wait = Wait { fail_fast: arguments.fail_fast, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
+    anyhow::ensure!(arguments.export.is_none() || names.len() == 1, "--export writes the rollout of one Deployment");
     // Asking what there is counts, too: a server may not answer, and a command that fetches credentials may not end.
     let Ok(origin) = tokio::time::timeout_at(deadline, Origin::open(from)).await else {
         if is_json {
@@ -94,6 +101,12 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     drop(waiting);
     if is_json {
         print(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
+    }
+    if let (Some(path), [name]) = (&arguments.export, names.as_slice())
+        && let Err(why) = hand_on(&origin, name, path, arguments.redact).await
+    {
+        let line = format!("the rollout is in no file: {why:#}");
+        let _ = writeln!(std::io::stderr(), "{}", plain(&line)); // how waiting ended is told in any case
     }
     let ended = worst.ended();
     wait.tell(&worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
@@ -128,6 +141,22 @@ async fn document(origin: &Origin, name: &str) -> String {
             "null".to_owned()
         }
     }
+}
+
+/// Writes the rollout to a file of its own.
+async fn hand_on(origin: &Origin, name: &str, path: &Path, is_redacted: bool) -> anyhow::Result<()> {
+    let html = match origin {
+        Origin::Cluster { hub, namespace } => {
+            let workload = Workload::deployment(hub.name(), namespace, name);
+            export::html(hub, export::Wanted { workload, revision: None, is_redacted }).await?.html
+        }
+        Origin::Server { server, cluster, namespace, .. } => {
+            let path = app::address::file(&Workload::deployment(cluster, namespace, name), None);
+            let asked = if is_redacted { format!("{path}?redact=yes") } else { path };
+            document::get(server, &asked, FILE).await?
+        }
+    };
+    std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Prints documents: one as it is, several as a list.

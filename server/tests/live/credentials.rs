@@ -74,7 +74,12 @@ impl Folder {
     }
 
     fn cluster(&self) -> clusters::ClusterConfig {
-        let asked = Clusters { kubeconfig: Some(self.kubeconfig()), context: Vec::new(), all_contexts: false };
+        let asked = Clusters {
+            kubeconfig: Some(self.kubeconfig()),
+            context: Vec::new(),
+            all_contexts: false,
+            hide_messages: false,
+        };
         let mut wanted = clusters::configured(&asked, &[], &Config::default()).unwrap().remove(0);
         wanted.pace = Arc::new(Pace {
             credentials: Duration::from_millis(500),

@@ -14,7 +14,7 @@ use timeline::story::Entry;
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Model};
 
-use crate::program::{Serving, kubeconfig};
+use crate::program::{Serving, get, kubeconfig};
 use crate::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_connection};
 use crate::until::until;
 
@@ -276,4 +276,45 @@ async fn killed_at_any_moment_it_keeps_what_is_older_than_a_second_and_invents_n
         }
         assert!(kept.iter().all(|name| pods.iter().any(|(known, _)| known == name)), "{kept:?}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_is_full_is_said_and_what_happened_meanwhile_is_written_once_there_is_room() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let serving = Serving::on_a_small_disk(&kubeconfig(&api, "fake"), folder.path());
+    let page = async || get(&serving.address, "/clusters/fake/namespaces/shop/deployments/web").await;
+    until("it is live", async || page().await.contains("2 of 2 available")).await;
+    let (filler, other) = (serving.seen(&folder.path().join("filler")), tempfile::tempdir().unwrap());
+    // Until not even one byte goes in any more.
+    let mut file = std::fs::File::create(&filler).unwrap();
+    for size in [4_096, 1] {
+        while std::io::Write::write(&mut file, &vec![7; size]).is_ok_and(|written| written > 0) {}
+    }
+    let mut number = 20;
+    until("the page says so", async || {
+        number += 1;
+        api.put(pod(number, 2, &format!("web-{number}"))); // something to be written
+        let page = page().await;
+        page.contains("History is not written since") && page.contains("there is no room left for")
+    })
+    .await;
+    assert!(page().await.contains(&format!("web-{number}")), "what happens is shown");
+    drop(file);
+    std::fs::remove_file(&filler).unwrap();
+    until("it is written again", async || !page().await.contains("History is not written since")).await;
+    // Nothing of that time is missing.
+    until("all of it is kept", async || {
+        for entry in std::fs::read_dir(serving.seen(folder.path())).unwrap().flatten() {
+            std::fs::copy(entry.path(), other.path().join(entry.file_name())).unwrap();
+        }
+        let archive = archive(other.path());
+        let resumed = archive.resume("fake", &[], 86_400_000).await;
+        archive.close().await;
+        resumed.is_some_and(|resumed| {
+            let model = resumed.timeline.model();
+            (21..=number).all(|number| model.pods.values().any(|pod| pod.name == format!("web-{number}")))
+        })
+    })
+    .await;
 }

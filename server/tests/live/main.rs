@@ -19,9 +19,13 @@ mod program;
 mod recorded;
 mod replicas;
 mod requests;
+mod secrets;
 mod silence;
 mod skew;
+mod slow;
 mod support;
+mod texts;
+mod tls;
 #[path = "../common/until.rs"]
 mod until;
 mod viewers;

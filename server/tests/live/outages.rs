@@ -104,7 +104,7 @@ async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
     let path = "/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline";
     let hangs = get(|| async { std::future::pending::<()>().await });
     let is_none = get(|| async { "<html>" });
-    for (answer, why) in [(hangs, "it did not come within 5 s"), (is_none, "what came is no document")] {
+    for (answer, why) in [(hangs, "no answer came within 5 s"), (is_none, "what came is no document")] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);

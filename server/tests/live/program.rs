@@ -33,6 +33,20 @@ pub fn kubeconfig(api: &FakeApi, context: &str) -> String {
     path.display().to_string()
 }
 
+/// What a page answers, with its headers.
+pub async fn get(address: &str, path: &str) -> String {
+    let (address, path) = (address.to_owned(), path.to_owned());
+    let asked = tokio::task::spawn_blocking(move || {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nAccept: text/html\r\n\r\n");
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    });
+    asked.await.unwrap()
+}
+
 /// How the program ended.
 #[derive(Debug)]
 pub struct Ended {
@@ -105,15 +119,38 @@ impl Serving {
 
     /// The same anywhere, and what it observes is kept in a folder.
     pub fn keeping(kubeconfig: &str, folder: &std::path::Path) -> Self {
-        Self::run(kubeconfig, "127.0.0.1:0", &["--data-dir", &folder.display().to_string()])
+        Self::with(kubeconfig, &["--data-dir", &folder.display().to_string()])
     }
 
-    fn run(kubeconfig: &str, listen: &str, history: &[&str]) -> Self {
+    /// The same anywhere, with these options.
+    pub fn with(kubeconfig: &str, options: &[&str]) -> Self {
+        Self::run(kubeconfig, "127.0.0.1:0", options)
+    }
+
+    /// The same, and its history is on a disk of its own, with room for 4 MB, that nobody else sees.
+    #[cfg(target_os = "linux")]
+    pub fn on_a_small_disk(kubeconfig: &str, folder: &std::path::Path) -> Self {
+        let mount = "mount -t tmpfs -o size=4m tmpfs \"$0\" && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", mount]).arg(folder);
+        command.args([env!("CARGO_BIN_EXE_rollcast"), "serve", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"]);
+        Self::begin(command.arg("--data-dir").arg(folder))
+    }
+
+    /// A path as the program sees it.
+    #[cfg(target_os = "linux")]
+    pub fn seen(&self, path: &std::path::Path) -> std::path::PathBuf {
+        let root = std::path::PathBuf::from(format!("/proc/{}/root", self.child.id()));
+        root.join(path.strip_prefix("/").unwrap())
+    }
+
+    fn run(kubeconfig: &str, listen: &str, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        command
-            .args(["serve", "--kubeconfig", kubeconfig, "--listen", listen])
-            .args(history)
-            .env("ROLLCAST_LOG", "off");
+        Self::begin(command.args(["serve", "--kubeconfig", kubeconfig, "--listen", listen]).args(options))
+    }
+
+    fn begin(command: &mut Command) -> Self {
+        command.env("ROLLCAST_LOG", "off");
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use server::hub::Handle;
 use server::recording::{self, Recording};
 use server::source::access::Access;
-use server::source::{self, Cluster, Counters, Pace};
+use server::source::{self, Cluster, Counters, Pace, Texts};
 use server::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::{Retention, document};
@@ -36,7 +36,8 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
     let viewers = Viewers::one();
     let (access, clock) = (Access::fixed(api.client()), hub.clock());
-    let cluster = Cluster { name: "fake".into(), access, events, viewers, counters, pace: Arc::new(pace), clock };
+    let (name, pace, texts) = ("fake".into(), Arc::new(pace), Texts::Taken);
+    let cluster = Cluster { name, access, events, viewers, counters, pace, texts, clock };
     source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use server::history::Archive;
 use server::hub::{Handle, Kept};
 use server::source::access::Access;
-use server::source::{self, Counters, Pace};
+use server::source::{self, Counters, Pace, Texts};
 use server::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
@@ -343,6 +343,7 @@ impl Watched {
             viewers: viewers.clone(),
             counters: counters.clone(),
             pace: Arc::new(settings),
+            texts: Texts::Taken,
             clock: hub.clock(),
         };
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();

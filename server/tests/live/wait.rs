@@ -250,3 +250,35 @@ async fn waiting_ends_as_the_table_says() {
     let wrong: Vec<String> = join_all(cases).await.into_iter().filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn however_waiting_ends_the_rollout_is_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (situation, way) in
+        [(Complete, Way::Cluster), (Failed, Way::Cluster), (Failed, Way::Server), (Deleted, Way::Cluster)]
+    {
+        let world = World::new(situation, Moment::During, way).await;
+        let path = folder.path().join("rollout.html");
+        let file = path.display().to_string();
+        let running =
+            Running::wait(&[world.arguments.clone(), vec!["--export".into(), file, "--redact".into()]].concat());
+        running.until(FOLLOWED).await;
+        strike(&world.api, situation);
+        let ended = running.ended.await.unwrap();
+        assert_eq!(ended.code, Some(wanted(situation, Moment::During, way).0), "{ended:?}");
+        let html =
+            std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{situation:?} {way:?}: {why}, {ended:?}"));
+        assert!(
+            html.starts_with("<!DOCTYPE html>") && html.contains(" / web — Rollcast</title>"),
+            "{situation:?} {way:?}"
+        );
+        assert!(!html.contains("shop"), "without names: {situation:?} {way:?}");
+        std::fs::remove_file(path).unwrap();
+    }
+    // One that cannot be written is said, and changes nothing of how waiting ended.
+    let mut world = World::new(Complete, Moment::Before, Way::Cluster).await;
+    world.arguments.extend(["--export".to_owned(), "/no/such/folder/rollout.html".to_owned()]);
+    let ended = Running::wait(&world.arguments).ended.await.unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.error.contains("the rollout is in no file: cannot write /no/such/folder/rollout.html"), "{ended:?}");
+}

@@ -262,6 +262,7 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
             viewers: server::viewers::Viewers::default(),
             counters: Arc::default(),
             pace: Arc::default(),
+            texts: source::Texts::Taken,
             clock: hub.clock(),
         };
         source::start(&cluster, &[], &[]);

@@ -8,7 +8,7 @@ use server::http::api;
 use server::state::Rollcast;
 use timeline::Workload;
 
-use crate::site::{fetch, site};
+use crate::site::{everything, fetch, site};
 
 async fn get(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
     let answer = fetch(rollcast, path).await;
@@ -17,7 +17,12 @@ async fn get(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
 
 /// Checks an answer against what the description says of this path and status.
 pub fn assert_described(description: &Value, path: &str, status: StatusCode, answer: &Value) {
-    let responses = &description["paths"][path]["get"]["responses"];
+    assert_described_as(description, path, "get", status, answer);
+}
+
+/// The same of another method.
+pub fn assert_described_as(description: &Value, path: &str, method: &str, status: StatusCode, answer: &Value) {
+    let responses = &description["paths"][path][method]["responses"];
     let content = &responses[status.as_str()]["content"]["application/json"]["schema"];
     assert!(content.is_object(), "{path} {status} is not described");
     let schema = json!({
@@ -38,7 +43,8 @@ async fn every_answer_is_as_described() {
     let (_, description) = get(&rollcast, api::DESCRIPTION).await;
     assert_eq!(description["openapi"], "3.1.0");
     let described: Vec<&String> = description["paths"].as_object().unwrap().keys().collect();
-    let mut served = [api::DEPLOYMENTS, api::ROLLOUTS, api::RECORDING, api::TIMELINE, api::DESCRIPTION];
+    let mut served = vec![api::DEPLOYMENTS, api::ROLLOUTS, api::RECORDING, api::TIMELINE, api::DESCRIPTION];
+    served.extend([api::SHARES, api::REVOKE]);
     served.sort_unstable();
     assert_eq!(described, served);
 
@@ -66,10 +72,11 @@ async fn every_answer_is_as_described() {
 
 /// Namespaces and names of a cluster's Deployments.
 async fn deployments(rollcast: &Arc<Rollcast>, cluster: &str) -> Vec<(String, String)> {
-    rollcast.clusters[cluster]
-        .read(|reader| {
-            reader.timeline.model().deployments.values().map(|d| (d.namespace.clone(), d.name.clone())).collect()
-        })
-        .await
-        .unwrap()
+    let all = everything(rollcast).await;
+    let hub = all.hubs().find(|hub| hub.name() == cluster).unwrap();
+    hub.read(|reader| {
+        reader.timeline.model().deployments.values().map(|d| (d.namespace.clone(), d.name.clone())).collect()
+    })
+    .await
+    .unwrap()
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use app::address;
+use app::compare::Course;
 use app::history::{PastRollout, Search};
 use axum::http::StatusCode;
 use serde_json::Value;
@@ -14,25 +16,28 @@ use server::history::store::{Commit, Lines, Store};
 use server::history::{Archive, index};
 use server::http::api;
 use server::recording::Recording;
-use server::state::Rollcast;
+use server::sight::Sight;
+use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
+use timeline::phase::PodState;
+use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::{Millis, Timeline};
 
 use crate::api::assert_described;
 use crate::common;
-use crate::site::fetch;
+use crate::site::{everything, fetch};
 
 /// What every recording comes to, and its rollouts.
-struct Kept {
-    rollcast: Arc<Rollcast>,
+pub struct Kept {
+    pub rollcast: Arc<Rollcast>,
     whole: Vec<(String, Timeline)>,
-    rollouts: Vec<PastRollout>,
+    pub rollouts: Vec<PastRollout>,
     _folder: tempfile::TempDir,
 }
 
 /// Every recording in a store, and no cluster that is watched.
-fn kept() -> Kept {
+pub fn kept() -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let (mut whole, mut count) = (Vec::new(), 0);
@@ -51,8 +56,10 @@ fn kept() -> Kept {
     drop(store);
     let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
-    let rollcast = Rollcast::keeping(Vec::new(), "build", Viewers::default(), Vec::new(), None, Some(archive));
-    let rollouts = Reader::of_folder(folder.path()).rollouts(&Search::default(), None, 10_000).unwrap().rollouts;
+    let rollcast =
+        Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
+    let rollouts =
+        Reader::of_folder(folder.path()).rollouts(&Search::default(), &Sight::All, None, 10_000).unwrap().rollouts;
     assert_eq!(rollouts.len(), count, "each once");
     Kept { rollcast, whole, rollouts, _folder: folder }
 }
@@ -72,7 +79,7 @@ fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
         }
         next = at_millis + 1_000;
         let (model, now) = (timeline.model(), Now { millis: at_millis, skew_millis: timeline.skew_millis() });
-        for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, model, *uid, now)) {
+        for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, model, *uid, now, index::LAST)) {
             let known: Option<PastRollout> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
             let cause = known.map(|known| known.cause).filter(|_| rollout.cause.is_empty());
             let cause = cause.unwrap_or_else(|| rollout.cause.clone());
@@ -114,6 +121,22 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     let (from, to) = (all[20].started_millis, all[10].started_millis);
     let between = like(&|rollout| (from..to).contains(&rollout.started_millis));
     assert_eq!(found(rollcast, &format!("since={from}&until={to}")).await, between);
+    // Times as a form's fields write them, which are in UTC and win over a word.
+    let minute = "since=2026-11-21T04:54&until=2026-11-21T04:55&when=last-night&outcome=complete";
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    let (from, to) = (at("2026-11-21T04:54:00Z"), at("2026-11-21T04:55:00Z"));
+    let within = like(&|rollout| (from..to).contains(&rollout.started_millis) && rollout.outcome == Outcome::Complete);
+    assert!(!within.is_empty() && within.len() < all.len());
+    assert_eq!(found(rollcast, minute).await, within);
+    let page = fetch(rollcast, &format!("/history?{minute}")).await.text;
+    for part in [
+        "type=\"datetime-local\" name=\"since\" value=\"2026-11-21T04:54\"",
+        "type=\"datetime-local\" name=\"until\" value=\"2026-11-21T04:55\"",
+        "name=\"outcome\" value=\"complete\"",
+        ", from 2026-11-21 04:54 to 2026-11-21 04:55 UTC.",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
     // Page after page there are the same ones.
     let (mut paged, mut after) = (Vec::new(), String::new());
     loop {
@@ -190,13 +213,37 @@ async fn the_page_tells_of_each_and_has_its_link() {
 }
 
 #[tokio::test]
+async fn each_workload_has_its_last_rollouts_as_a_small_picture_that_leads_to_them() {
+    let kept = kept();
+    let page = fetch(&kept.rollcast, "/history").await.text;
+    let pictures: Vec<&str> = page.split("data-testid=\"workload\"").skip(1).collect();
+    assert_eq!(pictures.len(), 8);
+    let bars = |picture: &str| picture.split("</svg>").next().unwrap().matches("<rect").count();
+    assert!(pictures.iter().all(|picture| bars(picture) > 0));
+    // All of it, whatever is looked for: one that was superseded stands among its others.
+    let of = "cluster=history-cleanup-and-undo";
+    let (all, page) =
+        (found(&kept.rollcast, of).await, fetch(&kept.rollcast, &format!("/history?{of}&q=revision+6")).await.text);
+    let picture = page.split("data-testid=\"workload\"").nth(1).unwrap();
+    assert_eq!(bars(picture), all.len());
+    assert!(picture.contains("6 rollouts, half of those that were complete within 2.1 s"), "{picture}");
+    for rollout in all.iter().chain(&kept.rollouts) {
+        let played = fetch(&kept.rollcast, &rollout.played()).await;
+        assert_eq!(played.status, StatusCode::OK, "{}", rollout.played());
+    }
+    for rollout in &all {
+        assert!(picture.contains(&rollout.played().replace('&', "&amp;")), "{}", rollout.played());
+    }
+}
+
+#[tokio::test]
 async fn every_rollout_is_made_again_as_it_was() {
     let kept = kept();
     let mut pods = 0;
     for rollout in &kept.rollouts {
         let (_, whole) = kept.whole.iter().find(|(name, _)| *name == rollout.cluster).unwrap();
         let workload = rollout.by_itself();
-        let hub = kept.rollcast.hub(&workload).await.unwrap();
+        let hub = everything(&kept.rollcast).await.hub(&workload).await.unwrap();
         let (made, end_millis) = hub.read(|reader| (reader.timeline.model().clone(), reader.now_millis)).await.unwrap();
         for pod in made.pods_of_deployment(rollout.uid) {
             let was = whole.model().pods.get(&pod.uid).unwrap();
@@ -230,14 +277,120 @@ async fn every_rollout_is_made_again_as_it_was() {
     assert!(pods > 300, "{pods}");
 }
 
+/// What is said and drawn of a rollout beside others is the same from what is kept of it as from all that the cluster did.
+#[tokio::test]
+async fn the_course_of_a_rollout_is_that_of_what_was_seen() {
+    let kept = kept();
+    let (mut pods, mut complete) = (0, 0);
+    for rollout in kept.rollouts.iter().filter(|rollout| !rollout.is_going_on()) {
+        let (name, revision) = (&rollout.cluster, rollout.revision);
+        let (_, whole) = kept.whole.iter().find(|(known, _)| known == name).unwrap();
+        let model = whole.model();
+        let deployment = model.deployments.get(&rollout.uid).unwrap();
+        if deployment.rollouts.iter().filter(|other| other.revision == revision).count() > 1 {
+            continue; // an address names the last one
+        }
+        let hub = everything(&kept.rollcast).await.hub(&rollout.by_itself()).await.unwrap();
+        let uid = rollout.uid;
+        let course = hub.read(move |reader| {
+            let now = Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() };
+            Course::of(reader.timeline.model(), uid, revision, now)
+        });
+        let course = course.await.unwrap().unwrap();
+        let now = Now { millis: i64::MAX / 4, skew_millis: whole.skew_millis() };
+        let all = Course::of(model, uid, revision, now).unwrap();
+        if rollout.ended_millis.is_some() {
+            assert_eq!(course.available, all.available, "{name} {revision}");
+            assert_eq!(course.took_millis, all.took_millis, "{name} {revision}");
+        }
+        assert_eq!(course.first_available_millis, all.first_available_millis, "{name} {revision}");
+        // The picture begins with nothing, and its first step is the first pod.
+        assert_eq!(course.available[0].1, 0);
+        assert!(course.available.windows(2).all(|pair| pair[0].0 < pair[1].0), "{:?}", course.available);
+        let first = course.available.iter().find(|(_, pods)| *pods > 0).map(|(at, _)| *at);
+        assert_eq!(
+            first.filter(|_| rollout.trigger != Trigger::Unknown),
+            course.first_available_millis.filter(|_| first.is_some())
+        );
+        if rollout.outcome == Outcome::Complete && rollout.trigger == Trigger::Template {
+            complete += 1;
+            let last = course.available.last().unwrap().1;
+            assert!(last >= 1 && last <= rollout.peak_pods, "{name} {revision}: {:?}", course.available);
+        }
+        let Some(startup) = &course.startup else { continue };
+        let (half, slowest) = startup.whole;
+        assert!(half <= slowest);
+        for (step, later) in startup.steps.iter().zip(startup.steps.iter().skip(1)) {
+            assert!(step.pods >= later.pods, "who is ready was started: {startup:?}");
+        }
+        assert!(startup.steps.iter().all(|step| step.median_millis <= step.slowest_millis));
+        for pod in &startup.pods {
+            let was = model.pods.get(&pod.uid).unwrap();
+            let available = was.states.iter().find(|(state, _)| *state == PodState::Available).map(|(_, at)| *at);
+            if pod.steps.len() == 4 {
+                assert_eq!(Some(was.first_seen_millis() + pod.whole_millis()), available, "{}", pod.name);
+                pods += 1;
+            }
+        }
+    }
+    assert_eq!((pods, complete), (164, 15));
+}
+
+#[tokio::test]
+async fn a_rollout_is_compared_with_those_before_it() {
+    let kept = kept();
+    let of = |revision: u64| {
+        let is = |rollout: &&PastRollout| rollout.cluster == "history-cleanup-and-undo" && rollout.revision == revision;
+        kept.rollouts.iter().find(is).unwrap()
+    };
+    let compare = |revision, with| address::compare(&of(revision).workload(), of(revision).uid, revision, with);
+    let page = fetch(&kept.rollcast, &compare(6, None)).await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    let said = "It took 2.7 s; 3 of the 4 complete ones before it were faster: they took 2.1 s to 2.7 s, half of them at most 2.1 s.";
+    assert!(page.text.contains(said), "{}", page.text);
+    assert!(page.text.contains("revision 6: took 2.7 s; revision 5: took 2.1 s"), "{}", page.text);
+    assert_eq!(page.text.matches("data-testid=\"before\"").count(), 5);
+    let with = fetch(&kept.rollcast, &compare(6, Some(2))).await;
+    assert!(with.text.contains("revision 6: took 2.7 s; revision 2: took 2.1 s"), "{}", with.text);
+    let first = fetch(&kept.rollcast, &compare(1, None)).await;
+    assert!(first.text.contains("There is nothing yet to compare it with"), "{}", first.text);
+    // The list of rollouts says the same.
+    let hub = server::hub::Handle::start("history-cleanup-and-undo", Arc::default(), timeline::Retention::default()).0;
+    for observed in common::recordings()
+        .into_iter()
+        .find(|(name, _)| name == "history-cleanup-and-undo")
+        .map(|(_, text)| Recording::read(&text).observed)
+        .unwrap()
+    {
+        hub.observe(observed.at_millis, observed.fact).await.unwrap();
+    }
+    let archive = everything(&kept.rollcast).await.archive().cloned();
+    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
+    let rollouts = address::below(&of(6).workload(), "rollouts");
+    let list = fetch(&rollcast, &rollouts).await.text;
+    assert!(list.contains(&format!("Revision 6, the last one: {said}")), "{list}");
+    // What makes no sense.
+    let page = address::below(&of(6).workload(), "compare");
+    for (rest, status, says) in [
+        ("?revision=six", 400, "revision"),
+        ("?revision=99", 404, "No rollout of web with that revision is kept"),
+        ("?with=-1", 400, "with"),
+        ("?uid=00000000-0000-4000-8000-000000000000", 404, "has not seen a Deployment web"),
+    ] {
+        let answer = fetch(&rollcast, &format!("{page}{rest}")).await;
+        assert_eq!(answer.status.as_u16(), status, "{rest}: {}", answer.text);
+        assert!(answer.text.contains(says) && answer.text.contains("href=\"/"), "{rest}: {}", answer.text);
+    }
+}
+
 #[tokio::test]
 async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
     let kept = kept();
     let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollout" && rollout.revision == 2).unwrap();
     // The cluster is watched, by a hub that was just started.
     let (hub, _) = server::hub::Handle::start("rollout", Arc::default(), timeline::Retention::default());
-    let archive = kept.rollcast.archive.clone();
-    let rollcast = Rollcast::keeping(vec![hub], "build", Viewers::default(), Vec::new(), None, archive);
+    let archive = everything(&kept.rollcast).await.archive().cloned();
+    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
     let page = app::address::whatever_bears_the_name(&rollout.workload());
     let by_itself = format!("{page}?uid={}&rollout={}", rollout.uid, rollout.number);
     let last = kept.rollouts.iter().filter(|of| of.uid == rollout.uid).map(|of| of.number).max().unwrap();

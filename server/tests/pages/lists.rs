@@ -4,12 +4,13 @@ use proptest::prelude::*;
 use server::listing::{Chosen, choose};
 use timeline::list::{By, Common, Group, ListCopy, Query, Sent, Window};
 
-use crate::site::{fetch, site};
+use crate::site::{everything, fetch, site};
 
 #[tokio::test]
 async fn a_question_finds_what_it_names() {
     let (rollcast, clusters) = site().await;
-    let found = |query: Query| rollcast.listings.now(&query);
+    let all = everything(&rollcast).await;
+    let found = |query: Query| all.listed(&query);
     let all = found(Query::default());
     assert_eq!(all.overall.clusters.len(), clusters.len());
     assert_eq!(all.overall.all as usize, all.lines.len());
@@ -42,7 +43,8 @@ async fn a_question_finds_what_it_names() {
 #[tokio::test]
 async fn labels_select() {
     let (rollcast, _) = site().await;
-    let found = |labels: &str| rollcast.listings.now(&Query { labels: labels.into(), ..Query::default() });
+    let all = everything(&rollcast).await;
+    let found = |labels: &str| all.listed(&Query { labels: labels.into(), ..Query::default() });
     let all = found("").lines.len();
     assert_eq!(found("app").lines.len() + found("!app").lines.len(), all);
     let wrong = found("app=web=x");

@@ -8,16 +8,25 @@
 )]
 #![recursion_limit = "512"]
 
+#[path = "../common/addresses.rs"]
+mod addresses;
 mod api;
 #[path = "../common/mod.rs"]
 mod common;
+mod export;
 mod files;
+mod guarded;
 mod history;
 mod links;
 mod lists;
 mod metrics;
 mod playground;
 mod replay;
+mod rights;
+mod shared;
+#[path = "../common/simulated.rs"]
+mod simulated;
 mod site;
+mod strange;
 #[path = "../common/until.rs"]
 mod until;

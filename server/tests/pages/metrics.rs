@@ -9,7 +9,7 @@ use crate::common;
 use crate::site::held;
 
 /// Name of the family, its type, and its sample.
-const FAMILIES: [(&str, &str, &str); 12] = [
+const FAMILIES: [(&str, &str, &str); 14] = [
     ("rollcast_list_requests", "counter", "rollcast_list_requests_total"),
     ("rollcast_watch_requests", "counter", "rollcast_watch_requests_total"),
     ("rollcast_request_failures", "counter", "rollcast_request_failures_total"),
@@ -21,6 +21,8 @@ const FAMILIES: [(&str, &str, &str); 12] = [
     ("rollcast_frames_encoded", "counter", "rollcast_frames_encoded_total"),
     ("rollcast_cluster_stale", "gauge", "rollcast_cluster_stale"),
     ("rollcast_viewers", "gauge", "rollcast_viewers"),
+    ("rollcast_connections", "gauge", "rollcast_connections"),
+    ("rollcast_connections_refused", "counter", "rollcast_connections_refused_total"),
     ("rollcast_viewer_resyncs", "counter", "rollcast_viewer_resyncs_total"),
 ];
 
@@ -42,7 +44,7 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
         assert_eq!(lines.next(), Some(format!("# TYPE {family} {kind}").as_str()));
         let (name, value) = lines.next().unwrap().rsplit_once(' ').unwrap();
         let of_cluster = format!(r#"{sample}{{cluster="a\"b\\c\nd"}}"#);
-        let is_of_server = family.starts_with("rollcast_viewer");
+        let is_of_server = ["rollcast_viewer", "rollcast_connections"].iter().any(|of| family.starts_with(of));
         assert_eq!(name, if is_of_server { sample } else { of_cluster.as_str() });
         let value: u64 = value.parse().unwrap();
         assert!(value > 0 || !matches!(family, "rollcast_facts" | "rollcast_changes"), "{family} is {value}");

@@ -38,7 +38,14 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
         api_port: 0,
         write_kubeconfig: Some(kubeconfig.clone()),
         no_stories: true,
-        listen: Listen { listen: None, allow_host: Vec::new() },
+        listen: Listen {
+            listen: None,
+            allow_host: Vec::new(),
+            public_url: None,
+            tls_cert: None,
+            tls_key: None,
+            insecure_no_auth: false,
+        },
     };
     (Playground::start(&arguments, Viewers::default()).await.unwrap(), kubeconfig)
 }
@@ -47,7 +54,9 @@ async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderNa
     let mut request = Request::post("/playground")
         .header(header::HOST, "127.0.0.1:7440")
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-    for (name, value) in headers {
+    // As browsers do, unless a test says otherwise.
+    let is_said = headers.iter().any(|(name, _)| name == header::ORIGIN);
+    for (name, value) in headers.iter().chain([(header::ORIGIN, "http://127.0.0.1:7440")].iter().filter(|_| !is_said)) {
         request = request.header(name, *value);
     }
     router(rollcast.clone()).oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap()
@@ -139,7 +148,12 @@ async fn forms_work_without_scripts() {
 #[tokio::test]
 async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let (playground, kubeconfig) = started("speed").await;
-    let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), context: Vec::new(), all_contexts: false };
+    let clusters = Clusters {
+        kubeconfig: Some(kubeconfig.clone()),
+        context: Vec::new(),
+        all_contexts: false,
+        hide_messages: false,
+    };
     let wanted = clusters::configured(&clusters, &[], &Config::default()).unwrap().remove(0);
     let hub = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
     tokio::spawn(playground.clone().keep_time(hub.clone()));

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
+use server::auth::Viewer;
 use server::http::router;
 use server::hub::{Handle, ListedDeployment};
 use server::recording::Recording;
 use server::state::Rollcast;
+use server::view::View;
 use server::viewers::Viewers;
 use timeline::view::{self, Now};
 use timeline::{Retention, Uid};
@@ -32,7 +34,12 @@ pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
     Rollcast::new(vec![played(name, text).await], "build", Viewers::default(), Vec::new(), None)
 }
 
-async fn played(name: &str, text: &str) -> Handle {
+/// What somebody sees who may see everything.
+pub async fn everything(rollcast: &Arc<Rollcast>) -> View {
+    View::of(rollcast, Viewer::anybody()).await.unwrap()
+}
+
+pub async fn played(name: &str, text: &str) -> Handle {
     // The recordings are of a day that is long over, and the hub's clock is ours: nothing is let go of for its age.
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
     let (hub, _) = Handle::start(name, Arc::default(), retention);

@@ -76,14 +76,17 @@ impl Timeline {
         }
     }
 
-    /// An object became known: Events about it that came earlier find their place.
-    pub(super) fn take_early_events(&mut self, about: Uid) {
-        if !self.early_events.0.iter().any(|(_, fact)| fact.about == about) {
+    /// An object became known: Events that came earlier find their place, those about a pod, or with a Deployment or a ReplicaSet also
+    /// those about what belongs to it.
+    pub(super) fn take_early_events(&mut self, pod: Option<Uid>) {
+        let is_meant = |fact: &EventFact| pod.is_none_or(|pod| fact.about == pod);
+        if !self.early_events.0.iter().any(|(_, fact)| is_meant(fact)) {
             return;
         }
-        let (found, rest) = self.early_events.0.drain(..).partition(|(_, fact)| fact.about == about);
+        let (found, rest) = self.early_events.0.drain(..).partition(|(_, fact)| is_meant(fact));
         self.early_events.0 = rest;
         let found: VecDeque<(Millis, EventFact)> = found;
+        // What has no place yet waits on, in the same order.
         for (at, fact) in found {
             self.event(at, fact);
         }

@@ -24,6 +24,7 @@ impl Timeline {
             desired_replicas: fact.desired_replicas,
             max_replicas: fact.max_replicas,
             change_cause: fact.change_cause,
+            managed_by: fact.managed_by,
             version: fact.version,
         };
         match self.model.replica_sets.get(&uid) {

@@ -161,7 +161,7 @@ travels! {
         deleting: bool,
         desired_replicas: Option<u32>,
     }
-    stays { max_replicas, change_cause, version }
+    stays { max_replicas, change_cause, managed_by, version }
 }
 
 travels! {

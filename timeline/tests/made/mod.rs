@@ -64,6 +64,7 @@ pub fn set(number: u128, revision: u64, desired: u32, available: u32) -> Replica
         desired_replicas: Some(3),
         max_replicas: Some(4),
         change_cause: None,
+        managed_by: String::new(),
         version: String::new(),
         min_ready_seconds: 0,
         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],

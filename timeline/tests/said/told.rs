@@ -1,9 +1,11 @@
 //! The story: what is told of steps, pods, ReplicaSets and Deployments, and what is told together.
 
-use crate::made::{SECOND, WEB, Web, condition, image, next_revision, ready, set};
+use std::collections::BTreeSet;
+
+use crate::made::{self, SECOND, WEB, Web, condition, image, next_revision, ready, set};
 use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, ReplicaSetFact, Seen};
 use timeline::story::{self, LineKind};
-use timeline::{Fact, Millis, Uid};
+use timeline::{Fact, Millis, Timeline, Uid};
 
 /// "seconds text" of everything that is told after that time.
 fn since(web: &Web, from: Millis) -> Vec<String> {
@@ -344,6 +346,24 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     assert_eq!(early.lines(LineKind::Event), Vec::<String>::new());
     early.add_pod(100, 2, |_| {});
     assert_eq!(early.lines(LineKind::Event), ["Event Unhealthy on Pod p0100: before its pod."]);
+    // Streams overtake each other: in every order of what they bring it is told.
+    let (deployment, set) = (made::deployment(), set(2, 2, 1, 0));
+    let facts = [
+        event(906, None, "in any order", 1, true),
+        Fact::Pod(Box::new(made::pod(100, 2, "p0100")), Seen::Added),
+        Fact::ReplicaSet(Box::new(set), Seen::Added),
+        Fact::Deployment(Box::new(deployment), Seen::Added),
+    ];
+    for order in 0..256_usize {
+        let order = [order % 4, order / 4 % 4, order / 16 % 4, order / 64];
+        if order.iter().collect::<BTreeSet<_>>().len() < 4 {
+            continue;
+        }
+        let mut timeline = Timeline::new();
+        order.into_iter().for_each(|next| drop(timeline.apply(1_000, facts[next].clone())));
+        let told = story::story(timeline.model(), WEB);
+        assert!(told.iter().any(|line| line.text.contains("in any order")), "{order:?}: {told:?}");
+    }
     // Each waits, as it was told last; of more than there is room for the last ones.
     let mut early = Web::made(0);
     for number in 0..300 {

@@ -62,12 +62,12 @@ pub fn ensure_binaries() -> Result<Binaries> {
     Ok(binaries)
 }
 
-fn go_build(made: &Path, package: &str, flags: &str, modules: &Path) -> Result<()> {
+pub(super) fn go_build(made: &Path, package: &str, flags: &str, modules: &Path) -> Result<()> {
     let mut go = sh::command("go", &["build", "-trimpath", "-ldflags", flags, "-o"]);
     sh::run(go.arg(made).arg(package).current_dir(modules))
 }
 
-fn is_older(made: &PathBuf, sources: &[PathBuf]) -> bool {
+pub(super) fn is_older(made: &PathBuf, sources: &[PathBuf]) -> bool {
     let time = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).ok();
     let Some(made) = time(made) else { return true };
     sources.iter().filter_map(time).any(|source| source > made)

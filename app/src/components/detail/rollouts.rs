@@ -5,9 +5,11 @@ use timeline::Workload;
 
 use super::following::numbered;
 use super::frame::Frame;
+use super::moment::Moment;
 use crate::app::HasHistory;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
+use crate::exported::Exported;
 use crate::history::Search;
 use crate::zone::Zone;
 
@@ -20,14 +22,23 @@ pub fn RolloutsView(
     rollouts: Memo<RolloutsDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
+    let is_file = Exported::of_app().is_some();
     let line = move |(_, line): (usize, RolloutLine)| {
         let address =
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (format!("Revision {}", line.revision), line.took(), line.images.clone());
+        let moment = line.moment_millis;
         let began = move || format!("Began {}. {} ", line.began(|at| zone.stamp(at)), line.extremes());
         view! {
             <li>
-                <a href=address rel="external" data-testid="rollout">{name}</a>
+                {match (is_file, moment) {
+                    (false, _) => view! { <a href=address rel="external" data-testid="rollout">{name}</a> }.into_any(),
+                    (true, None) => view! { <b>{name}</b> }.into_any(),
+                    (true, Some(at_millis)) => {
+                        let deployment = rollouts.with_untracked(|rollouts| rollouts.deployment);
+                        view! { <b>{name}</b>", "<Moment workload deployment at_millis/> }.into_any()
+                    }
+                }}
                 {format!(", {took}. ")}
                 <span class="muted">{began}<span class="mono">{images}</span></span>
             </li>
@@ -37,9 +48,14 @@ pub fn RolloutsView(
         let (cluster, namespace, text) = (of.cluster.clone(), of.namespace.clone(), of.name.clone());
         Search { cluster, namespace, text, ..Search::default() }.address()
     });
+    let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
     let forgotten = move || rollouts.read().forgotten_said();
     view! {
         <Frame workload test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
+            <p>
+                {move || rollouts.read().standing.clone()}
+                {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">"Compare"</a> })}
+            </p>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
             {HasHistory::of_app().then(|| view! { <p><a href=past rel="external" data-testid="kept">"All that are kept"</a></p> })}
             <Show when=move || rollouts.read().forgotten != 0><p class="muted">{forgotten}</p></Show>

@@ -29,6 +29,12 @@ pub fn ShareView(
         let path = workload.with_value(|workload| share.read().first_path(workload));
         format!("/qr.svg?path={}", address::segment(&path))
     };
+    let file = move || {
+        share.with(|share| {
+            let of = |workload: &Workload| workload.clone().with_uid(Some(share.deployment));
+            workload.with_value(|workload| address::file(&of(workload), share.revision))
+        })
+    };
     view! {
         <Frame workload test_id="share-detail" title="Share">
             <div data-testid="links">
@@ -39,6 +45,10 @@ pub fn ShareView(
                     <ul class="commands"><For each=others key=Clone::clone children=|(_, link)| view! { <SharedLink link copy="Copy"/> }/></ul>
                 </details>
             </div>
+            <p>
+                <a href=file rel="external" download="" data-testid="file">"Save the rollout as a file"</a>
+                <span class="muted">": one page to play anywhere, without Rollcast and without a network."</span>
+            </p>
             <img class="code" src=code alt="The first link as a QR code" width="180" height="180"/>
         </Frame>
     }

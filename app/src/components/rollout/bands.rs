@@ -5,6 +5,8 @@ use timeline::words::safe;
 
 use crate::address;
 use crate::browser::placed;
+use crate::exported::Exported;
+use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
@@ -78,9 +80,10 @@ fn RevisionLink(
     path: String,
 ) -> impl IntoView {
     let controls = Controls::of_page();
-    let href = crate::rollout::board::Board::of_page().map(|board| {
+    let is_file = Exported::of_app().is_some();
+    let href = Board::of_page().map(|board| {
         let name = board.workload.with_untracked(|workload| address::segment(&workload.name));
-        format!("{name}/{path}")
+        if is_file { "#".to_owned() } else { format!("{name}/{path}") }
     });
     let open = move |event: web_sys::MouseEvent| {
         if let Some(controls) = controls {

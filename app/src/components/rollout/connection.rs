@@ -23,6 +23,7 @@ pub fn Chip(
     let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
         (true, _) => "Reconnecting".to_owned(),
         (_, Some(tenths)) => format!("As it was at {}", zone.stamp(tenths * 100)),
+        _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), zone),
     };
     view! { <span id="chip" class=class role="status" data-testid="live">{words}</span> }

@@ -9,6 +9,7 @@ use super::icon::TabIcon;
 use super::notify::Notify;
 use crate::address;
 use crate::components::brand::Brand;
+use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 
@@ -22,6 +23,8 @@ pub fn Header(
 ) -> impl IntoView {
     let workload = board.workload.get_untracked();
     let page = address::whatever_bears_the_name(&workload);
+    let is_file = Exported::of_app().is_some();
+    let rollouts = if is_file { "#".to_owned() } else { format!("{page}/rollouts") };
     let controls = Controls::of_page();
     let open = move |path: &'static str| {
         move |event: web_sys::MouseEvent| {
@@ -35,20 +38,29 @@ pub fn Header(
         Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
     view! {
         <header class="top">
-            <Brand/>
+            {if is_file { view! { <b class="brand">"Rollcast"</b> }.into_any() } else { view! { <Brand/> }.into_any() }}
             <nav class="crumb" aria-label="Where this is">
-                <a class="above" href=address::cluster(&workload.cluster)>{safe(&workload.cluster)}</a>
+                {above(is_file, address::cluster(&workload.cluster), safe(&workload.cluster))}
                 <span class="above">" / "</span>
-                <a class="above" href=address::namespace(&workload.cluster, &workload.namespace)>{safe(&workload.namespace)}</a>
+                {above(is_file, address::namespace(&workload.cluster, &workload.namespace), safe(&workload.namespace))}
                 <span class="above">" / "</span>
                 <b>{safe(&workload.name)}</b>
             </nav>
             <span class="spread"></span>
-            <a class="choice" href=format!("{page}/rollouts") on:click=open("rollouts")>"Rollouts"</a>
-            <a class="choice" href=format!("{page}/share") on:click=open("share")>"Share"</a>
-            <Notify tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
+            <a class="choice" href=rollouts on:click=open("rollouts")>"Rollouts"</a>
+            // A file is shared by handing it on, and nothing happens in it.
+            {(!is_file).then(|| view! {
+                <a class="choice" href=format!("{page}/share") on:click=open("share")>"Share"</a>
+                <Notify tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
+            })}
             <TabIcon tone=tone/>
             <Chip board/>
         </header>
     }
+}
+
+/// A list above this page; in a file only its name.
+fn above(is_file: bool, address: String, name: String) -> impl IntoView {
+    let href = (!is_file).then_some(address);
+    view! { <a class="above" href=href>{name}</a> }
 }

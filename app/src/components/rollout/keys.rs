@@ -8,6 +8,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
 
 use crate::browser;
+use crate::exported::Exported;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 
@@ -29,6 +30,9 @@ const KEYS: [(&str, &str); 14] = [
     ("?", "these keys"),
 ];
 
+/// Keys that need a server.
+const ELSEWHERE: [&str; 2] = ["C", "/"];
+
 /// The list of keys.
 #[component]
 pub fn KeyHelp(
@@ -36,10 +40,12 @@ pub fn KeyHelp(
     node: NodeRef<html::Details>,
 ) -> impl IntoView {
     let key = |(key, does): (&'static str, &'static str)| view! { <dt>{key}</dt><dd>{does}</dd> };
+    let is_file = Exported::of_app().is_some();
+    let keys = KEYS.into_iter().filter(move |(key, _)| !is_file || !ELSEWHERE.contains(key));
     view! {
         <details id="keys" node_ref=node>
             <summary title="Keys (?)">"Keys"</summary>
-            <dl>{KEYS.map(key).into_iter().collect_view()}</dl>
+            <dl>{keys.map(key).collect_view()}</dl>
         </details>
     }
 }
@@ -57,19 +63,23 @@ pub struct Keyboard {
     pub as_table: RwSignal<bool>,
     /// The page's zone.
     pub zone: crate::zone::Zone,
+    /// The page is a file, behind which there is no server.
+    pub is_file: bool,
 }
 
 /// Listens for keys until the component around it is gone. Called from effects.
 pub fn listen(keyboard: Keyboard) {
-    let navigate = use_navigate();
+    // In a file there is nowhere to go.
+    let navigate = (!keyboard.is_file).then(use_navigate);
     browser::on_window(leptos::ev::keydown, move |event| {
         if event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented() {
             return;
         }
-        if event.key() == "/" && !is_writing(&event) {
+        let away = navigate.as_ref().filter(|_| event.key() == "/" && !is_writing(&event));
+        if let Some(navigate) = away {
             navigate("/", NavigateOptions::default());
-            event.prevent_default();
-        } else if keyboard.pressed(&event) {
+        }
+        if away.is_some() || keyboard.pressed(&event) {
             event.prevent_default();
         }
     });
@@ -113,7 +123,7 @@ impl Keyboard {
             "-" => controls.act(|screen| screen.zoom(Some(2.0))),
             "0" => controls.act(|screen| screen.zoom(None)),
             "l" | "L" => controls.act(|screen| screen.live()),
-            "c" | "C" => controls.copy_link(),
+            "c" | "C" if !self.is_file => controls.copy_link(),
             "z" | "Z" => self.zone.toggle(),
             "t" | "T" => self.as_table.update(|shown| *shown = !*shown),
             "?" => {

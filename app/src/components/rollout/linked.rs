@@ -5,6 +5,7 @@ use timeline::words::safe;
 
 use crate::address;
 use crate::components::banner::Banner;
+use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
@@ -15,19 +16,28 @@ pub fn LinkBars(
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let words = move || words(board, zone);
-    let class = move || if words().is_some() { "banner quiet" } else { "unused" };
+    let file = Exported::of_app().map(|file| file.record().version.clone());
+    let is_file = file.is_some();
+    let words = Signal::derive(move || match &file {
+        Some(version) => Some(format!(
+            "A file that Rollcast {version} made: nothing in it is live. Play it, step through it, or look at its end."
+        )),
+        None => words(board, zone),
+    });
+    let class = move || if words.read().is_some() { "banner quiet" } else { "unused" };
     let now = board.workload.with_untracked(address::whatever_bears_the_name);
     let successor = move || if board.said(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
     view! {
         <div class=class role="status" data-testid="linked">
-            <span>{move || words().unwrap_or_default()}</span>" "
-            <a href=move || target(board) rel="external">{move || invitation(board)}</a>
+            <span>{move || words.get().unwrap_or_default()}</span>" "
+            {(!is_file).then(|| view! { <a href=move || target(board) rel="external">{move || invitation(board)}</a> })}
         </div>
         <Banner is_quiet=true test_id="notice" words=Signal::derive(move || zone.said(&board.said(|view| view.notice.clone()), board.now_millis()))/>
-        <div class=successor>
-            <a href=now rel="external" data-testid="successor">"Look at the one that has the name now"</a>
-        </div>
+        {(!is_file).then(|| view! {
+            <div class=successor>
+                <a href=now rel="external" data-testid="successor">"Look at the one that has the name now"</a>
+            </div>
+        })}
     }
 }
 

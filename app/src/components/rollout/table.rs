@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use timeline::words::safe;
 
 use crate::address;
+use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -49,6 +50,7 @@ fn PodRow(
 ) -> impl IntoView {
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
+    let href = if Exported::of_app().is_some() { "#".to_owned() } else { format!("{base}/{}", address::pod(uid)) };
     let open = move |event: web_sys::MouseEvent| {
         if let Some(controls) = controls {
             controls.open_link(&event, address::pod(uid));
@@ -62,7 +64,7 @@ fn PodRow(
     let since = move || zone.clock(of.read().since_millis);
     view! {
         <tr>
-            <td><a href=format!("{base}/{}", address::pod(uid)) on:click=open>{name}</a></td>
+            <td><a href=href on:click=open>{name}</a></td>
             <td>{with(|row| row.revision.clone())}</td>
             <td>{with(|row| row.state.label().to_owned())}</td>
             <td>{since}</td>

@@ -5,6 +5,7 @@ use leptos::html;
 use leptos::prelude::*;
 
 use super::keys::KeyHelp;
+use crate::exported::Exported;
 use crate::rollout::board::{Board, SLIDER, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
@@ -25,18 +26,23 @@ pub fn Transport(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
-    let with = move |read: fn(Time) -> String| move || read(board.time.get());
     let moment = move || zone.stamp(board.now_millis());
-    let play = with(|time| match (time.tenths.is_some(), time.is_playing) {
-        (false, _) => "Pause".to_owned(),
-        (true, true) => "Stop".to_owned(),
-        (true, false) => "Play".to_owned(),
-    });
-    let live = with(|time| match (time.tenths, time.news) {
-        (None, _) => "Live".to_owned(),
-        (Some(_), 0) => "Back to live".to_owned(),
-        (Some(_), news) => format!("Back to live, {news} new"),
-    });
+    let play = move || match (board.time.get(), board.is_over) {
+        (Time { tenths: None, .. }, false) => "Pause",
+        (Time { is_playing: true, .. }, _) => "Stop",
+        (_, _) => "Play",
+    };
+    let live = move || {
+        let (now, back) = if board.is_over { ("End", "To the end") } else { ("Live", "Back to live") };
+        let time = board.time.get();
+        match (time.tenths, time.news) {
+            (None, _) => now.to_owned(),
+            (Some(_), 0) => back.to_owned(),
+            (Some(_), news) => format!("{back}, {news} new"),
+        }
+    };
+    let live_title = if board.is_over { "To the end (L)" } else { "Back to live (L)" };
+    let is_file = Exported::of_app().is_some();
     let live_class = move || if board.time.read().tenths.is_none() { "live on" } else { "live" };
     view! {
         <div class="transport" role="group" aria-label="Time" data-testid="transport">
@@ -46,8 +52,10 @@ pub fn Transport(
             <Slider board controls/>
             <output data-testid="moment">{moment}</output>
             <Speed controls/>
-            <button type="button" class=live_class title="Back to live (L)" data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
-            <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" data-copied=controls.copied on:click=move |_| controls.copy_link()>"Copy link"</button>
+            <button type="button" class=live_class title=live_title data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
+            {(!is_file).then(|| view! {
+                <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" data-copied=controls.copied on:click=move |_| controls.copy_link()>"Copy link"</button>
+            })}
             <KeyHelp node=help/>
         </div>
     }

@@ -1,8 +1,8 @@
 //! What pages and operators read, beside the one who writes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use app::detail::rollouts::BEFORE_MILLIS;
 use app::history::{Day, PastRollout, Search};
 use timeline::{Millis, Uid};
 
@@ -14,14 +14,9 @@ use crate::history::postgres::Pool;
 use crate::history::slice;
 use crate::history::sqlite::File;
 use crate::history::store::{Cut, Found, Place, Sought, StoreError};
+use crate::sight::{Seen, Sight};
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
-/// A rollout is shown from this long before it began.
-const LEAD_MILLIS: Millis = 5_000;
-/// And until this long after it was over: pods take their time to end.
-const TAIL_MILLIS: Millis = 45_000;
-/// Of one that never ended this much is shown.
-const LONGEST_MILLIS: Millis = 6 * 3_600_000;
 /// Batches that are looked through at a time.
 const AT_A_TIME: i64 = 200;
 
@@ -73,9 +68,15 @@ impl Reader {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn rollouts(&self, search: &Search, after: Option<Place>, most: u32) -> Result<Found, StoreError> {
+    pub fn rollouts(
+        &self,
+        search: &Search,
+        sight: &Sight,
+        after: Option<Place>,
+        most: u32,
+    ) -> Result<Found, StoreError> {
         self.read(|database| {
-            let mut asked = Asked::of(search, database.place_in());
+            let mut asked = Asked::of(search, sight, database);
             if let Some(from) = search.from_millis {
                 asked.and("started_millis >= $", from.into());
             }
@@ -103,6 +104,19 @@ impl Reader {
         })
     }
 
+    /// The namespaces of all rollouts, by cluster.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn namespaces(&self) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
+        let rows = "SELECT DISTINCT c.name, r.namespace FROM rollouts r JOIN clusters c ON c.id = r.cluster";
+        let mut found = BTreeMap::<String, BTreeSet<String>>::new();
+        for mut row in self.read(|database| database.rows(rows, &[]))? {
+            found.entry(row.text(0)?).or_default().insert(row.text(1)?);
+        }
+        Ok(found)
+    }
+
     /// One rollout of a workload with its lines; `None` when it is not kept, or not any more.
     ///
     /// # Errors
@@ -116,13 +130,11 @@ impl Reader {
             let uid = uid.to_string();
             let row = database.row(&row, &[cluster.into(), uid.as_str().into(), number.into()])?;
             let Some(mut row) = row else { return Ok(None) };
-            let cluster = row.number(5)?;
+            let cluster = row.number(7)?;
             let (Some(rollout), _) = read_rollout(row)? else { return Ok(None) };
             let next = "SELECT min(started_millis) FROM rollouts WHERE cluster = $1 AND uid = $2 AND number > $3";
             let next = database.number(next, &[cluster.into(), uid.as_str().into(), number.into()])?;
-            let from_millis = rollout.started_millis - LEAD_MILLIS;
-            let over_millis = rollout.ended_millis.unwrap_or(rollout.started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
-            let to_millis = next.map_or(over_millis, |next| over_millis.min(next - BEFORE_MILLIS));
+            let (from_millis, to_millis) = slice::stretch(rollout.started_millis, rollout.ended_millis, next);
             // From the last keyframe before it, or the beginning.
             let after = beginning(database, cluster, from_millis)?;
             let condition =
@@ -135,6 +147,21 @@ impl Reader {
         let texts: Vec<String> = batches.iter().filter_map(|batch| batch.text().ok()).collect();
         let text = slice::cut(&texts, uid, from_millis, to_millis);
         Ok((!text.is_empty()).then_some(Cut { revision, to_millis, text }))
+    }
+
+    /// The rollouts of a workload, the last one first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of_workload(&self, cluster: &str, uid: Uid, most: u32) -> Result<Vec<PastRollout>, StoreError> {
+        let rows = format!(
+            "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2
+             ORDER BY number DESC LIMIT $3"
+        );
+        let uid = uid.to_string();
+        let rows = self.read(|database| database.rows(&rows, &[cluster.into(), uid.into(), most.into()]))?;
+        let read = rows.into_iter().map(read_rollout).collect::<Result<Vec<_>, _>>()?;
+        Ok(read.into_iter().filter_map(|(rollout, _)| rollout).collect())
     }
 
     /// Which rollout of a workload had a revision, or went on at a time: the last one that did.
@@ -159,10 +186,10 @@ impl Reader {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn days(&self, search: &Search, mut days: Vec<Day>) -> Result<Vec<Day>, StoreError> {
+    pub fn days(&self, search: &Search, sight: &Sight, mut days: Vec<Day>) -> Result<Vec<Day>, StoreError> {
         let Some(first) = days.first().map(|day| day.from_millis) else { return Ok(days) };
         self.read(|database| {
-            let mut asked = Asked::of(search, database.place_in());
+            let mut asked = Asked::of(search, sight, database);
             asked.and("started_millis >= $", first.into());
             let begins = asked.values.len();
             asked.values.push(DAY_MILLIS.into());
@@ -218,7 +245,7 @@ impl Reader {
 }
 
 /// What of a rollout [`read_rollout`] takes.
-const ROLLOUT: &str = "rollout, cause, started_millis, r.id, number";
+const ROLLOUT: &str = "rollout, cause, started_millis, r.id, number, first_available_millis, restarts";
 
 fn small(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -231,8 +258,10 @@ struct Asked<'s> {
 }
 
 impl<'s> Asked<'s> {
-    fn of(search: &'s Search, place_in: &str) -> Self {
+    fn of(search: &'s Search, sight: &'s Sight, database: &dyn Database) -> Self {
+        let place_in = database.place_in();
         let mut asked = Self { conditions: "1 = 1".to_owned(), values: Vec::new() };
+        asked.seen(sight, database.workload_name());
         if !search.cluster.is_empty() {
             asked.and("cluster IN (SELECT id FROM clusters WHERE name = $", search.cluster.as_str().into());
             asked.conditions.push(')');
@@ -243,6 +272,9 @@ impl<'s> Asked<'s> {
         if let Some(outcome) = search.outcome {
             asked.and("outcome = $", name(outcome).into());
         }
+        if let Some(millis) = search.longer_millis {
+            asked.and("took_millis >= $", millis.into());
+        }
         if search.had_trouble {
             asked.conditions.push_str(" AND cause <> ''");
         }
@@ -251,6 +283,31 @@ impl<'s> Asked<'s> {
             asked.conditions.push_str(") > 0");
         }
         asked
+    }
+
+    /// Asks for no more than may be seen.
+    fn seen(&mut self, sight: &'s Sight, workload_name: &str) {
+        let Sight::Part { clusters, .. } = sight else { return };
+        let mut places = vec!["1 = 0".to_owned()];
+        for (cluster, seen) in clusters {
+            self.values.push(cluster.as_str().into());
+            let mut place = format!("cluster IN (SELECT id FROM clusters WHERE name = ${})", self.values.len());
+            let first = self.values.len() + 1;
+            match seen {
+                Seen::All => {}
+                Seen::Namespaces(namespaces) => {
+                    self.values.extend(namespaces.iter().map(|namespace| namespace.as_str().into()));
+                    let names: Vec<String> = (first..=self.values.len()).map(|number| format!("${number}")).collect();
+                    place = format!("{place} AND namespace IN ({})", names.join(", "));
+                }
+                Seen::Workload { namespace, name } => {
+                    self.values.extend([namespace.as_str().into(), name.as_str().into()]);
+                    place = format!("{place} AND namespace = ${first} AND {workload_name} = ${}", first + 1);
+                }
+            }
+            places.push(place);
+        }
+        self.conditions.push_str(&format!(" AND ({})", places.join(" OR ")));
     }
 
     /// Asks for one thing more; the condition ends where the value goes.
@@ -265,6 +322,12 @@ fn read_rollout(mut row: Row) -> Result<(Option<PastRollout>, Place), StoreError
     let (text, cause) = (row.text(0)?, row.text(1)?);
     let place = Place { started_millis: row.number(2)?, id: row.number(3)? };
     let (number, started_millis) = (small(row.number(4)?), place.started_millis);
+    let first_available_millis = Some(row.number(5)?).filter(|millis| *millis >= 0);
+    let restarts = u32::try_from(row.number(6)?).ok();
+    let known = |rollout: PastRollout| {
+        let known = PastRollout { cause, number, started_millis, ..rollout };
+        PastRollout { first_available_millis, restarts, ..known }
+    };
     let rollout: Option<PastRollout> = serde_json::from_str(&text).ok();
-    Ok((rollout.map(|rollout| PastRollout { cause, number, started_millis, ..rollout }), place))
+    Ok((rollout.map(known), place))
 }

@@ -57,15 +57,18 @@ pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Resul
     Ok(Head { cluster, seq })
 }
 
-/// Writes how a rollout stands. That it was stuck stays known.
+/// Writes how a rollout stands. That it was stuck stays known, and what its pods did until it ended.
 fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
-    let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12,
+         first_available_millis = CASE WHEN rollouts.took_millis < 0 THEN $13 ELSE rollouts.first_available_millis END,
+         restarts = CASE WHEN rollouts.took_millis < 0 THEN $14 ELSE rollouts.restarts END,
          cause = CASE WHEN $7 = '' THEN rollouts.cause ELSE $7 END, text = CASE WHEN $7 = '' THEN rollouts.text ELSE $9 END";
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
-    let words = [&rollout.namespace, &rollout.name, &rollout.images, change_cause, &rollout.cause, &revision];
+    let PastRollout { namespace, name: named, images, managed_by, cause, .. } = rollout;
+    let words = [namespace, named, images, change_cause, managed_by, cause, &revision];
     let words = words.join("\n").to_lowercase();
     let uid = rollout.uid.to_string();
     let Numbered { number, started_millis } = numbered(database, cluster, &uid, rollout)?;
@@ -84,6 +87,8 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
         json.into(),
         revision_of(rollout).into(),
         took.into(),
+        rollout.first_available_millis.unwrap_or(-1).into(),
+        rollout.restarts.map_or(-1, i64::from).into(),
     ];
     database.run(row, &values).map(|_| ())
 }

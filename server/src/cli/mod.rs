@@ -1,6 +1,8 @@
 //! The command line. Doc comments are the help; every option can be given by environment variable.
 
-use std::net::SocketAddr;
+mod listen;
+mod sign_in;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +10,8 @@ use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand};
 use timeline::Retention;
 
+pub use self::listen::{HalfTls, Listen, Served};
+pub use self::sign_in::{SignIn, SignInError};
 use crate::config::{Config, duration};
 use crate::history::options::{self, Limits, Location, Options};
 use crate::history::postgres::Server;
@@ -25,7 +29,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Watch clusters and serve their rollouts as web pages
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Serve the same pages, fed by recordings
     Replay(Replay),
     /// A cluster in a box, to do things to and watch the controllers cope: needs no cluster, nothing leaves this machine
@@ -50,6 +54,49 @@ pub enum Command {
     Check(Check),
     /// Look through what is kept, make it smaller, hand on a rollout as a file
     History(HistoryOf),
+    /// Links for people without an account, of a running Rollcast on which people sign in
+    Share(ShareOf),
+    /// Write a recorded rollout to standard output as one HTML file, to look at and play without a server
+    ///
+    /// The file holds the page with its time control, story and details, and loads nothing. A recording comes from `rollcast record`
+    /// or `rollcast history export`.
+    Export(Export),
+}
+
+/// What to do with links, on which Rollcast.
+#[derive(Debug, Args)]
+pub struct ShareOf {
+    /// The running Rollcast
+    #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL", global = true)]
+    pub server: Option<String>,
+    /// File with the token that is shown to the server
+    #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE", global = true)]
+    pub token_file: Option<PathBuf>,
+    /// What to do
+    #[command(subcommand)]
+    pub what: ShareCommand,
+}
+
+/// What can be done with links.
+#[derive(Debug, Subcommand)]
+pub enum ShareCommand {
+    /// Make one, and print it
+    Make {
+        /// What it opens: the address of a Deployment, of one of its rollouts or moments, or of a wall, such as /wall
+        #[arg(value_name = "ADDRESS")]
+        address: String,
+        /// How long it lasts: 1h to 30d
+        #[arg(long = "for", env = "ROLLCAST_FOR", default_value = "1d", value_name = "TIME")]
+        lasts: String,
+    },
+    /// List those that still open something: your own, or everybody's if you may see everything
+    Ls,
+    /// Take one away: it opens nothing any more
+    Revoke {
+        /// Its name, as it is listed
+        #[arg(value_name = "NAME")]
+        id: String,
+    },
 }
 
 /// Which clusters.
@@ -64,6 +111,9 @@ pub struct Clusters {
     /// Use every context of the kubeconfig
     #[arg(long, env = "ROLLCAST_ALL_CONTEXTS", conflicts_with = "context")]
     pub all_contexts: bool,
+    /// Leave out the texts that people and programs of the clusters write: change causes, termination messages, answers to probes
+    #[arg(long, env = "ROLLCAST_HIDE_MESSAGES")]
+    pub hide_messages: bool,
 }
 
 /// How much history pages hold, and what is kept beyond the life of the program.
@@ -142,31 +192,11 @@ fn usual() -> Result<Location, NoFolder> {
 #[error("there is no folder for history here: name one with --data-dir, or keep none with --no-history")]
 pub struct NoFolder;
 
-/// Where to serve.
-#[derive(Debug, Args)]
-pub struct Listen {
-    /// Address and port to serve on [default: 127.0.0.1:7440]
-    #[arg(long, env = "ROLLCAST_LISTEN", value_name = "ADDRESS:PORT")]
-    pub listen: Option<SocketAddr>,
-    /// Host name under which browsers may reach this server, repeatable; addresses and localhost always may
-    #[arg(long, env = "ROLLCAST_ALLOW_HOST", value_delimiter = ',', value_name = "NAME")]
-    pub allow_host: Vec<String>,
-}
-
-impl Listen {
-    /// Where to serve; the file says what the command line does not.
-    #[must_use]
-    pub fn with(self, file: Config) -> (SocketAddr, Vec<String>) {
-        let usual = SocketAddr::from(([127, 0, 0, 1], 7440));
-        let hosts = if self.allow_host.is_empty() { file.allow_host } else { self.allow_host };
-        (self.listen.or(file.listen).unwrap_or(usual), hosts)
-    }
-}
-
 /// `rollcast serve`.
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Configuration file; without it rollcast.toml in the current folder, if it is there. Options win over it
+    /// Configuration file; without it rollcast/rollcast.toml in the user's configuration folder (~/.config on Linux), if it is there.
+    /// Options win over it
     #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Which clusters.
@@ -178,6 +208,9 @@ pub struct Serve {
     /// How much history is kept.
     #[command(flatten)]
     pub history: History,
+    /// Who is let in.
+    #[command(flatten)]
+    pub sign_in: SignIn,
     /// Where to serve.
     #[command(flatten)]
     pub listen: Listen,
@@ -255,6 +288,9 @@ pub struct Follow {
     /// Follow a running Rollcast at this address instead of the API server
     #[arg(long, env = "ROLLCAST_SERVER", conflicts_with_all = ["context", "kubeconfig"], value_name = "URL")]
     pub server: Option<String>,
+    /// With --server: file with a Kubernetes token, where people have to sign in
+    #[arg(long, env = "ROLLCAST_TOKEN_FILE", requires = "server", value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// With --server: the cluster to look in, where it watches several
     #[arg(long, env = "ROLLCAST_CLUSTER", requires = "server", value_name = "NAME")]
     pub cluster: Option<String>,
@@ -319,6 +355,32 @@ pub struct Wait {
     /// What to print
     #[arg(long, short, env = "ROLLCAST_OUTPUT", value_enum, default_value = "text", value_name = "FORMAT")]
     pub output: Output,
+    /// However it ends, write the rollout to this file, to look at and play without a server; of one Deployment
+    #[arg(long, env = "ROLLCAST_EXPORT", value_name = "FILE.html")]
+    pub export: Option<PathBuf>,
+    /// In that file, replace the names of clusters, namespaces, nodes and images
+    #[arg(long, env = "ROLLCAST_REDACT", requires = "export")]
+    pub redact: bool,
+}
+
+/// `rollcast export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The recording; - for standard input
+    #[arg(value_name = "FILE.jsonl")]
+    pub file: PathBuf,
+    /// The Deployment, where the recording is of several
+    #[arg(value_name = "deployment/NAME")]
+    pub deployment: Option<Named>,
+    /// Its namespace, where several have one of that name
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Its revision; without it, its last rollout
+    #[arg(long, env = "ROLLCAST_REVISION", value_name = "N")]
+    pub revision: Option<u64>,
+    /// Replace the names of clusters, namespaces, nodes and images, each by the same other name wherever it stands
+    #[arg(long, env = "ROLLCAST_REDACT")]
+    pub redact: bool,
 }
 
 /// `rollcast check`.
@@ -327,7 +389,8 @@ pub struct Check {
     /// How much history is kept.
     #[command(flatten)]
     pub history: History,
-    /// Configuration file; without it rollcast.toml in the current folder, if it is there. Options win over it
+    /// Configuration file; without it rollcast/rollcast.toml in the user's configuration folder (~/.config on Linux), if it is there.
+    /// Options win over it
     #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Which clusters.
@@ -387,6 +450,9 @@ pub enum HistoryCommand {
         /// Its cluster, where several have one
         #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
         cluster: Option<String>,
+        /// Replace the names of clusters, namespaces, nodes and images, each by the same other name wherever it stands
+        #[arg(long, env = "ROLLCAST_REDACT")]
+        redact: bool,
     },
 }
 

@@ -1,0 +1,117 @@
+//! The course of one rollout.
+
+use timeline::model::{Deployment, Model, Pod, Rollout};
+use timeline::phase::PodState;
+use timeline::view::Now;
+use timeline::words::images;
+use timeline::{Millis, Uid, rollout};
+
+use super::startup::Startup;
+use crate::detail::rollouts::BEFORE_MILLIS;
+
+/// The course of one rollout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course {
+    /// Its revision.
+    pub revision: u64,
+    /// Its images.
+    pub images: String,
+    /// When it began, or was first seen.
+    pub started_millis: Millis,
+    /// How long it took until it was complete; `None` when it was not, or its begin was not seen.
+    pub took_millis: Option<Millis>,
+    /// How long it took until the first of its pods was available.
+    pub first_available_millis: Option<Millis>,
+    /// How often containers of its pods were started again.
+    pub restarts: u32,
+    /// How many replicas were asked for.
+    pub replicas: u32,
+    /// How many of its pods were available from which time after its begin.
+    pub available: Vec<(Millis, u32)>,
+    /// From its begin to its end, or to the present.
+    pub span_millis: Millis,
+    /// How its pods came up.
+    pub startup: Option<Startup>,
+}
+
+impl Course {
+    /// The course of the last rollout of a revision; `None` when there is none.
+    #[must_use]
+    pub fn of(model: &Model, deployment: Uid, revision: u64, now: Now) -> Option<Self> {
+        let deployment = model.deployments.get(&deployment)?;
+        let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
+        let rollout = deployment.rollouts.get(index)?;
+        let started_millis = began(deployment, rollout);
+        let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
+        let until = ended_millis.unwrap_or(now.millis);
+        let is_last = index + 1 == deployment.rollouts.len();
+        Some(Self {
+            revision,
+            images: images(&rollout.images),
+            started_millis,
+            took_millis: rollout.started_millis.zip(rollout.completed_millis).map(|(from, to)| to - from),
+            first_available_millis: first_available(model, deployment, rollout),
+            restarts: restarts(model, deployment, rollout),
+            replicas: rollout.available_of.filter(|_| !is_last).unwrap_or(deployment.now.spec.replicas),
+            available: available(model, deployment, rollout, until),
+            span_millis: until - started_millis,
+            startup: Startup::of(pods(model, deployment, rollout), now),
+        })
+    }
+}
+
+fn began(deployment: &Deployment, rollout: &Rollout) -> Millis {
+    rollout.started_millis.unwrap_or(deployment.first_seen_millis)
+}
+
+/// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end.
+fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
+    let set = rollout::replica_set(model, deployment, of).map(|set| set.uid);
+    let from = of.started_millis.map_or(Millis::MIN, |started| started - BEFORE_MILLIS);
+    let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
+    let pods = set.into_iter().flat_map(|set| model.pods_of(set));
+    pods.filter(move |pod| pod.replica_set() == set && (from..=to).contains(&pod.first_seen_millis()))
+}
+
+/// From when to when a pod was available, each time.
+fn stretches(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
+    let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
+    let states = pod.states.iter().zip(ends);
+    states.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to))
+}
+
+/// How long a rollout took until the first pod that was made for it was available.
+#[must_use]
+pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
+    let started = rollout.started_millis?;
+    let first = pods(model, deployment, rollout).flat_map(stretches).map(|(from, _)| from).min()?;
+    Some((first - started).max(0))
+}
+
+/// How often containers of the pods that were made for a rollout were started again.
+#[must_use]
+pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
+    pods(model, deployment, rollout).map(|pod| pod.now.restarts).sum()
+}
+
+/// How many of the pods that were made for a rollout were available when, by time after its begin.
+fn available(model: &Model, deployment: &Deployment, rollout: &Rollout, until: Millis) -> Vec<(Millis, u32)> {
+    let began = began(deployment, rollout);
+    let mut steps: Vec<(Millis, i64)> = pods(model, deployment, rollout)
+        .flat_map(stretches)
+        .flat_map(|(from, to)| [(from.max(began), 1), (to, -1)])
+        .filter(|(at, _)| *at <= until)
+        .collect();
+    steps.sort_unstable();
+    let mut course: Vec<(Millis, u32)> = vec![(0, 0)];
+    let mut count = 0;
+    for (at, step) in steps {
+        count += step;
+        let now = u32::try_from(count).unwrap_or_default();
+        match course.last_mut().filter(|(last, _)| *last == at - began) {
+            Some(last) => last.1 = now,
+            None => course.push((at - began, now)),
+        }
+    }
+    course
+}

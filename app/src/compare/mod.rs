@@ -1,0 +1,43 @@
+//! A rollout beside those before it: what its course was, where it stands among them, and how long it may still take.
+//!
+//! All times are of arrival here, and all of it is derived from what was observed: a rollout of which the begin or the end was not seen
+//! has no duration, and a pod whose creation was not seen no start.
+
+pub mod course;
+pub mod place;
+pub mod startup;
+
+use timeline::{Uid, Workload};
+
+use crate::payload;
+
+pub use self::course::Course;
+pub use self::place::Before;
+
+/// The page of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparePayload {
+    /// Of which workload.
+    pub workload: Workload,
+    /// Its UID.
+    pub uid: Uid,
+    /// The rollout.
+    pub course: Course,
+    /// When it began, as it is told.
+    pub began: String,
+    /// The one that it is laid over.
+    pub other: Option<Course>,
+    /// Those before it, the last one first, each with the time of its begin as it is told.
+    pub before: Vec<(String, Before)>,
+    /// Where it stands among them, a sentence each.
+    pub said: Vec<String>,
+}
+
+impl ComparePayload {
+    /// The page's title.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let Workload { namespace, name, .. } = &self.workload;
+        payload::title(&format!("Revision {} compared", self.course.revision), namespace, name)
+    }
+}

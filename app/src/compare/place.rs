@@ -1,0 +1,268 @@
+//! Where a rollout stands among those before it, in sentences. Only those that replaced something and were complete are compared with, and an end is told
+//! in advance only where enough of them took longer than it has taken.
+
+use timeline::Millis;
+use timeline::words::{count, duration};
+
+use crate::history::PastRollout;
+
+/// So many must there be to tell an end in advance, and to speak of a rule.
+const ENOUGH: usize = 3;
+/// Those of at most so many times as many replicas are compared with, and of at least that part.
+const ALIKE: u32 = 2;
+
+/// A rollout before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// Its revision.
+    pub revision: u64,
+    /// When it began.
+    pub started_millis: Millis,
+    /// How long it took until it was complete; `None` when it never was, or that was not seen.
+    pub took_millis: Option<Millis>,
+    /// How it ended.
+    pub ended: String,
+    /// How long it took until its first pod was available.
+    pub first_available_millis: Option<Millis>,
+    /// How often containers of its pods were started again; `None` where that is not known.
+    pub restarts: Option<u32>,
+    /// How many replicas were asked for.
+    pub replicas: u32,
+    /// It replaced nothing: the Deployment was created, or took over what was there.
+    pub is_first: bool,
+}
+
+impl Before {
+    /// Of what the index says.
+    #[must_use]
+    pub fn of(rollout: &PastRollout) -> Self {
+        use timeline::rollout::{Outcome, Trigger};
+        let is_whole = rollout.outcome == Outcome::Complete && rollout.trigger != Trigger::Unknown;
+        let took = rollout.ended_millis.map(|ended| ended - rollout.started_millis);
+        Self {
+            revision: rollout.revision,
+            started_millis: rollout.started_millis,
+            took_millis: took.filter(|_| is_whole),
+            ended: rollout.ended(),
+            first_available_millis: rollout.first_available_millis,
+            restarts: rollout.restarts,
+            replicas: rollout.replicas,
+            is_first: matches!(rollout.trigger, Trigger::Created | Trigger::Adopted),
+        }
+    }
+}
+
+/// What is compared with those before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct This {
+    /// How it stands.
+    pub standing: Standing,
+    /// How long it took until its first pod was available.
+    pub first_available_millis: Option<Millis>,
+    /// How often containers of its pods were started again.
+    pub restarts: u32,
+    /// How many replicas are asked for.
+    pub replicas: u32,
+}
+
+/// How a rollout stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It was complete after this time.
+    Complete(Millis),
+    /// It has gone on for this time, and nothing holds it.
+    GoingOn(Millis),
+    /// It does not go on, or ended otherwise, or its begin was not seen.
+    Otherwise,
+}
+
+/// The middle of some times, or what lies between the two in the middle.
+pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
+    let mut times: Vec<Millis> = times.collect();
+    times.sort_unstable();
+    let upper = times.get(times.len() / 2)?;
+    let lower = times.get((times.len() - 1) / 2)?;
+    Some((lower + upper) / 2)
+}
+
+/// Where it stands among those before it, a sentence each; none where there is nothing to compare with.
+#[must_use]
+pub fn said(this: This, before: &[Before]) -> Vec<String> {
+    let is_alike = |other: &&Before| {
+        let (few, many) = (this.replicas.min(other.replicas), this.replicas.max(other.replicas));
+        many <= few.saturating_mul(ALIKE) && !other.is_first
+    };
+    let alike: Vec<&Before> = before.iter().filter(is_alike).collect();
+    let mut took: Vec<Millis> = alike.iter().filter_map(|other| other.took_millis).collect();
+    took.sort_unstable();
+    let mut said = Vec::new();
+    match this.standing {
+        Standing::Complete(millis) => said.extend(compared(millis, &took)),
+        Standing::GoingOn(millis) => said.extend(expected(millis, &took)),
+        Standing::Otherwise => {}
+    }
+    let firsts: Vec<Millis> = alike.iter().filter_map(|other| other.first_available_millis).collect();
+    if let (Some(first), true) = (this.first_available_millis, firsts.len() >= ENOUGH) {
+        let usual = median(firsts.iter().copied()).unwrap_or_default();
+        let (first, usual) = (duration(first), duration(usual));
+        said.push(format!(
+            "Its first pod was available after {first}; half of those before took at most {usual} for that."
+        ));
+    }
+    let restarts: Vec<u32> = alike.iter().filter_map(|other| other.restarts).collect();
+    if this.restarts > 0 && !restarts.is_empty() {
+        let without = restarts.iter().filter(|count| **count == 0).count() as u32;
+        let times = count(this.restarts, "time");
+        let of = restarts.len();
+        said.push(format!(
+            "Containers of its pods were started again {times}; in {without} of the {of} before it none was."
+        ));
+    }
+    said
+}
+
+/// "the one before it", "the 9 complete ones before it".
+fn those(many: usize) -> String {
+    if many == 1 { "the complete one before it".to_owned() } else { format!("the {many} complete ones before it") }
+}
+
+fn compared(millis: Millis, took: &[Millis]) -> Option<String> {
+    let (fastest, slowest) = (took.first()?, took.last()?);
+    let (this, many) = (duration(millis), took.len());
+    if many < ENOUGH {
+        let others: Vec<String> = took.iter().map(|took| duration(*took)).collect();
+        return Some(format!("It took {this}; {} took {}.", those(many), others.join(" and ")));
+    }
+    let faster = took.iter().filter(|took| **took < millis).count();
+    let usual = duration(median(took.iter().copied())?);
+    let place = match faster {
+        0 => format!("none of {} was faster", those(many)),
+        _ if faster == many => format!("all of {} were faster", those(many)),
+        1 => format!("1 of {} was faster", those(many)),
+        _ => format!("{faster} of {} were faster", those(many)),
+    };
+    let (fastest, slowest) = (duration(*fastest), duration(*slowest));
+    Some(format!("It took {this}; {place}: they took {fastest} to {slowest}, half of them at most {usual}."))
+}
+
+fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
+    let many = took.len();
+    if many < ENOUGH {
+        return None; // no ground
+    }
+    let longer: Vec<Millis> = took.iter().copied().filter(|took| *took > millis).collect();
+    let (first, last) = match (longer.first(), longer.last()) {
+        (Some(first), Some(last)) if longer.len() >= ENOUGH => (*first, *last),
+        _ => {
+            let shorter = many - longer.len();
+            let all = if shorter == many { "all".to_owned() } else { shorter.to_string() };
+            return Some(format!(
+                "It goes on for {}: {all} of {} were complete by then.",
+                duration(millis),
+                those(many)
+            ));
+        }
+    };
+    let of = if longer.len() == many { those(many) } else { format!("{} of {}", longer.len(), those(many)) };
+    let (from, to) = (duration(first), duration(last));
+    let (soonest, latest) = (duration(first - millis), duration(last - millis));
+    let end = if first == last { format!("in {soonest}") } else { format!("in {soonest} to {latest}") };
+    let took = if first == last { from } else { format!("{from} to {to}") };
+    let than = if longer.len() == many { String::new() } else { " that took longer than this".to_owned() };
+    Some(format!("It may be complete {end}: {of}{than} took {took}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn before(took: &[Millis]) -> Vec<Before> {
+        let one = |took: &Millis| Before {
+            revision: 1,
+            started_millis: 0,
+            took_millis: Some(*took).filter(|took| *took > 0),
+            ended: String::new(),
+            first_available_millis: Some(took / 2),
+            restarts: Some(u32::from(*took > 40_000)),
+            replicas: 4,
+            is_first: false,
+        };
+        took.iter().map(one).collect()
+    }
+
+    fn told(standing: Standing, took: &[Millis]) -> Vec<String> {
+        said(This { standing, first_available_millis: None, restarts: 0, replicas: 4 }, &before(took))
+    }
+
+    #[test]
+    fn one_that_is_complete_has_its_place() {
+        let complete = Standing::Complete(42_000);
+        assert!(told(complete, &[]).is_empty());
+        assert!(told(complete, &[0, 0, 0, 0]).is_empty(), "none of them was complete");
+        assert_eq!(told(complete, &[31_000]), ["It took 42 s; the complete one before it took 31 s."]);
+        let two = told(complete, &[51_000, 31_000]);
+        assert_eq!(two, ["It took 42 s; the 2 complete ones before it took 31 s and 51 s."]);
+        let ranged = "they took 24 s to 51 s, half of them at most 31 s.";
+        let many = told(complete, &[31_000, 24_000, 51_000, 0, 44_000, 25_000]);
+        assert_eq!(many, [format!("It took 42 s; 3 of the 5 complete ones before it were faster: {ranged}")]);
+        let fastest = told(Standing::Complete(9_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(fastest, [format!("It took 9.0 s; none of the 3 complete ones before it was faster: {ranged}")]);
+        let slowest = told(Standing::Complete(90_000), &[31_000, 24_000, 51_000]);
+        assert!(slowest[0].contains("; all of the 3 complete ones before it were faster: "), "{slowest:?}");
+    }
+
+    #[test]
+    fn an_end_is_told_in_advance_only_on_ground() {
+        let going = |millis| Standing::GoingOn(millis);
+        assert!(told(going(1_000), &[31_000, 24_000]).is_empty());
+        let early = told(going(12_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(early, ["It may be complete in 12 s to 39 s: the 3 complete ones before it took 24 s to 51 s."]);
+        let some = told(going(30_000), &[31_000, 24_000, 51_000, 40_000, 25_000]);
+        let of = "3 of the 5 complete ones before it that took longer than this took 31 s to 51 s.";
+        assert_eq!(some, [format!("It may be complete in 1.0 s to 21 s: {of}")]);
+        let late = told(going(45_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(late, ["It goes on for 45 s: 2 of the 3 complete ones before it were complete by then."]);
+        let latest = told(going(90_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(latest, ["It goes on for 1 min 30 s: all of the 3 complete ones before it were complete by then."]);
+        assert!(told(Standing::Otherwise, &[31_000, 24_000, 51_000]).is_empty());
+    }
+
+    #[test]
+    fn rollouts_of_other_sizes_are_no_measure() {
+        let this = This { standing: Standing::Complete(9_000), first_available_millis: None, restarts: 0, replicas: 9 };
+        assert!(said(this, &before(&[31_000, 24_000, 51_000])).is_empty());
+        assert_eq!(said(This { replicas: 8, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
+        assert_eq!(said(This { replicas: 2, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
+        assert!(said(This { replicas: 1, ..this }, &before(&[31_000, 24_000, 51_000])).is_empty());
+    }
+
+    #[test]
+    fn a_creation_is_no_measure_of_a_replacement() {
+        let this = This { standing: Standing::Complete(9_000), first_available_millis: None, restarts: 0, replicas: 4 };
+        let mut before = before(&[31_000, 24_000]);
+        before.extend(before.clone().into_iter().map(|other| Before { is_first: true, ..other }));
+        assert_eq!(said(this, &before), ["It took 9.0 s; the 2 complete ones before it took 24 s and 31 s."]);
+    }
+
+    #[test]
+    fn first_pods_and_restarts_are_compared_where_that_says_something() {
+        let this =
+            This { standing: Standing::Otherwise, first_available_millis: Some(9_000), restarts: 2, replicas: 4 };
+        let said = said(this, &before(&[31_000, 24_000, 51_000]));
+        assert_eq!(
+            said,
+            [
+                "Its first pod was available after 9.0 s; half of those before took at most 15 s for that.",
+                "Containers of its pods were started again 2 times; in 2 of the 3 before it none was.",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_median_lies_in_the_middle() {
+        assert_eq!(median([].into_iter()), None);
+        assert_eq!(median([7].into_iter()), Some(7));
+        assert_eq!(median([9, 1, 5].into_iter()), Some(5));
+        assert_eq!(median([9, 1, 5, 6].into_iter()), Some(5));
+    }
+}

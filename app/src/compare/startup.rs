@@ -1,0 +1,105 @@
+//! How pods came up: how long each step from their creation to their counting took.
+
+use timeline::model::Pod;
+use timeline::phase::PodState;
+use timeline::view::Now;
+use timeline::words::safe;
+use timeline::{Millis, Uid};
+
+use super::place::median;
+use crate::detail::pod::start;
+
+/// Pods that are shown one by one.
+const MOST: usize = 60;
+/// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
+const LATE_MILLIS: Millis = 2_500;
+
+/// The steps, and in which state a pod is until it has made each.
+pub const STEPS: [(&str, PodState); 4] = [
+    ("scheduled", PodState::Scheduling),
+    ("started", PodState::Starting),
+    ("ready", PodState::Unready),
+    ("available", PodState::Ready),
+];
+
+/// How the pods of a rollout came up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Startup {
+    /// The steps, in order; only those that some pod made.
+    pub steps: Vec<StepTimes>,
+    /// From creation to the last step: that of half of the pods, and that of the slowest.
+    pub whole: (Millis, Millis),
+    /// Pods, the slowest first.
+    pub pods: Vec<PodStart>,
+    /// How many pods more there are.
+    pub more: u32,
+}
+
+/// How long a step took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepTimes {
+    /// What pods were from then on: "scheduled".
+    pub name: &'static str,
+    /// How many pods made it.
+    pub pods: u32,
+    /// Half of them within this time.
+    pub median_millis: Millis,
+    /// The slowest.
+    pub slowest_millis: Millis,
+    /// Which one that was.
+    pub slowest: String,
+}
+
+/// How one pod came up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodStart {
+    /// Which.
+    pub uid: Uid,
+    /// Its name.
+    pub name: String,
+    /// How long each step that it made took, in order.
+    pub steps: Vec<Millis>,
+}
+
+impl PodStart {
+    fn of(pod: &Pod, now: Now) -> Option<Self> {
+        let late = pod.first_seen_millis() - (pod.created_at_millis + now.skew_millis);
+        let steps: Vec<Millis> = start(pod).into_iter().map(|step| step.after_millis).collect();
+        let is_whole = late < LATE_MILLIS && !steps.is_empty();
+        is_whole.then(|| Self { uid: pod.uid, name: safe(&pod.name), steps })
+    }
+
+    /// From its creation to the last step that it made.
+    #[must_use]
+    pub fn whole_millis(&self) -> Millis {
+        self.steps.iter().sum()
+    }
+}
+
+impl Startup {
+    /// How pods came up; `None` when the creation of none was seen.
+    #[must_use]
+    pub fn of<'p>(pods: impl Iterator<Item = &'p Pod>, now: Now) -> Option<Self> {
+        let mut pods: Vec<PodStart> = pods.filter_map(|pod| PodStart::of(pod, now)).collect();
+        pods.sort_by(|one, other| (other.whole_millis(), &one.name).cmp(&(one.whole_millis(), &other.name)));
+        let steps = STEPS.iter().enumerate().filter_map(|(index, (name, _))| {
+            let times: Vec<(Millis, &PodStart)> =
+                pods.iter().filter_map(|pod| pod.steps.get(index).map(|took| (*took, pod))).collect();
+            let (slowest_millis, slowest) = times.iter().max_by_key(|(took, _)| *took)?;
+            Some(StepTimes {
+                name,
+                pods: times.len() as u32,
+                median_millis: median(times.iter().map(|(took, _)| *took))?,
+                slowest_millis: *slowest_millis,
+                slowest: slowest.name.clone(),
+            })
+        });
+        let steps = steps.collect();
+        // Pods that have not made every step yet have no whole.
+        let whole = pods.iter().filter(|pod| pod.steps.len() == STEPS.len()).map(PodStart::whole_millis);
+        let whole = (median(whole.clone()).unwrap_or_default(), whole.max().unwrap_or_default());
+        let more = pods.len().saturating_sub(MOST) as u32;
+        pods.truncate(MOST);
+        (!pods.is_empty()).then_some(Self { steps, whole, pods, more })
+    }
+}

@@ -1,0 +1,53 @@
+//! Who sees a page, at its foot: whose rights it is drawn with, or that it is open to everybody.
+
+use leptos::prelude::*;
+
+/// Who sees pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// Whoever sits at this machine.
+    #[default]
+    Nobody,
+    /// Whoever reaches the address.
+    Everybody,
+    /// Somebody who is known.
+    Known {
+        /// What they are called.
+        name: String,
+        /// They can sign out here.
+        can_leave: bool,
+        /// They can make links for people without an account.
+        can_share: bool,
+    },
+    /// Somebody who came by a link.
+    ByLink {
+        /// Who made it.
+        maker: String,
+        /// Until when it opens anything.
+        until: String,
+    },
+}
+
+/// The foot of a page; where only this machine looks there is none.
+#[component]
+pub fn Foot() -> impl IntoView {
+    match use_context::<Audience>().unwrap_or_default() {
+        Audience::Nobody => ().into_any(),
+        Audience::Everybody => view! {
+            <footer class="audience open" data-testid="audience">"There is no sign-in: whoever reaches this address sees what this page shows."</footer>
+        }
+        .into_any(),
+        Audience::ByLink { maker, until } => view! {
+            <footer class="audience" data-testid="audience">
+                <span>"You look by a link of "<b>{maker}</b>", until "{until}"."</span>
+                <form method="post" action="/sign-out"><button type="submit">"Leave"</button></form>
+            </footer>
+        }
+        .into_any(),
+        Audience::Known { name, can_leave, can_share } => {
+            let share = can_share.then(|| view! { <a href="/shares" rel="external">"Share without an account"</a> });
+            let leave = can_leave.then(|| view! { <form method="post" action="/sign-out"><button type="submit">"Sign out"</button></form> });
+            view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{share}{leave}</footer> }.into_any()
+        }
+    }
+}

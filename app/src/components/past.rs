@@ -1,0 +1,100 @@
+//! The last rollouts of a workload as a small picture, drawn from the index: a bar for each, as high as it took long, in the colour of
+//! how it ended.
+
+use leptos::prelude::*;
+use timeline::rollout::Outcome;
+use timeline::words::safe;
+
+use crate::history::{PastRollout, PastWorkload, Search};
+
+/// Width of a bar with the gap after it, and height of the highest one, in pixels.
+const STEP: u32 = 9;
+const HEIGHT: u32 = 28;
+/// A bar of something that took no time can still be seen and hit.
+const LEAST: u32 = 4;
+
+/// How high the bars are, the first one first. By the square root: a rollout of a minute can be told from one of ten seconds beside one of an hour.
+fn heights(rollouts: &[PastRollout]) -> Vec<u32> {
+    let took = |rollout: &PastRollout| rollout.took_millis().unwrap_or_default().max(0) as f64;
+    let longest = rollouts.iter().map(took).fold(1.0, f64::max);
+    let height = |rollout| LEAST + ((took(rollout) / longest).sqrt() * f64::from(HEIGHT - LEAST)) as u32;
+    rollouts.iter().map(height).collect()
+}
+
+const fn class(rollout: &PastRollout) -> &'static str {
+    match (rollout.outcome, rollout.cause.is_empty()) {
+        (Outcome::Progressing, true) => "busy",
+        (Outcome::Complete, true) => "ok",
+        (Outcome::Complete, false) => "late",
+        (Outcome::Superseded | Outcome::Deleted, true) => "quiet",
+        _ => "bad",
+    }
+}
+
+/// Workloads, each with its last rollouts.
+#[component]
+pub fn PastWorkloads(
+    /// They.
+    workloads: Vec<PastWorkload>,
+) -> impl IntoView {
+    let workload = |PastWorkload { name, place, rollouts }: PastWorkload| {
+        let (cluster, namespace) = place;
+        let only = Search { text: name.clone(), cluster, namespace, ..Search::default() };
+        let width = STEP * u32::try_from(rollouts.len()).unwrap_or_default();
+        let said = PastWorkload::said(&rollouts);
+        let label = format!("The last rollouts of {}: {said}", safe(&name));
+        let heights = heights(&rollouts);
+        let bar = |(index, (rollout, height)): (u32, (PastRollout, u32))| {
+            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.ended(), rollout.cause);
+            // Rows lead to the same places: one stop for each workload is enough for who goes by keyboard.
+            view! {
+                <a href=rollout.played() tabindex="-1">
+                    <rect class=class(&rollout) x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
+                    <title>{words}</title>
+                </a>
+            }
+        };
+        let bars = (0..).zip(rollouts.into_iter().zip(heights)).map(bar).collect_view();
+        view! {
+            <li data-testid="workload">
+                <a class="name" href=only.address()>{safe(&name)}</a>
+                <svg width=width height=HEIGHT viewBox=format!("0 0 {width} {HEIGHT}") role="img" aria-label=label>{bars}</svg>
+                <span class="muted">{said}</span>
+            </li>
+        }
+    };
+    (!workloads.is_empty()).then(|| {
+        view! { <ul class="workloads" aria-label="Workloads">{workloads.into_iter().map(workload).collect_view()}</ul> }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::made::rollout;
+
+    #[test]
+    fn what_took_longest_is_highest_and_what_took_nothing_is_there() {
+        let all = [rollout(1, Some(0)), rollout(2, Some(10_000)), rollout(3, Some(40_000)), rollout(4, None)];
+        assert_eq!(heights(&all), [4, 16, 28, 4]);
+        assert_eq!(heights(&all[..1]), [4]);
+        assert!(heights(&[]).is_empty());
+    }
+
+    #[test]
+    fn trouble_is_seen_however_it_ended() {
+        let with = |outcome, cause: &str| {
+            let rollout = rollout(1, Some(5_000));
+            class(&PastRollout { outcome, cause: cause.to_owned(), ..rollout })
+        };
+        for (outcome, quiet, troubled) in [
+            (Outcome::Complete, "ok", "late"),
+            (Outcome::Superseded, "quiet", "bad"),
+            (Outcome::Deleted, "quiet", "bad"),
+            (Outcome::Progressing, "busy", "bad"),
+            (Outcome::DeadlineExceeded, "bad", "bad"),
+        ] {
+            assert_eq!((with(outcome, ""), with(outcome, "why")), (quiet, troubled), "{outcome:?}");
+        }
+    }
+}

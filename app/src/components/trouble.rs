@@ -1,0 +1,12 @@
+//! What was wrong with what somebody sent, on the pages that are forms.
+
+use leptos::prelude::*;
+
+/// It says what was wrong, first of all to who listens to the page.
+#[component]
+pub fn Trouble(
+    /// What it says; empty for nothing.
+    words: String,
+) -> impl IntoView {
+    (!words.is_empty()).then(|| view! { <p class="banner" role="alert" data-testid="trouble">{words}</p> })
+}

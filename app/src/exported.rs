@@ -1,0 +1,165 @@
+//! A rollout in a file of its own: everything that its page shows, with what was said and told at each moment. There is no server
+//! behind such a page; what other pages ask a server, this answers.
+//!
+//! What was said is kept as what changed ([`SaidDelta`]), with a whole word at every [`WHOLE_EVERY`]th place, so that any moment is
+//! found without going through all of them.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use leptos_meta::provide_meta_context;
+use serde::{Deserialize, Serialize};
+use timeline::Millis;
+use timeline::wire::{Moment, Said, SaidDelta, ServerFrame, ViewerFrame};
+
+use crate::components::notices::Notices;
+use crate::detail::Detail;
+use crate::live::client::Live;
+use crate::pages::rollout::Rollout;
+use crate::payload::DeploymentPayload;
+use crate::rollout::opened::Opened;
+use crate::zone::Zone;
+
+/// So many changes of what is said follow a whole word.
+pub const WHOLE_EVERY: usize = 64;
+
+/// The content of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Export {
+    /// The Deployment as it was at the end.
+    pub deployment: DeploymentPayload,
+    /// What answers in the place of a server.
+    pub record: Record,
+}
+
+/// What was said and told, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// From when on moments are known.
+    pub from_millis: Millis,
+    /// The end.
+    pub to_millis: Millis,
+    /// What was said from when on: after each whole word what changed in it.
+    pub told: Vec<(Millis, SaidDelta)>,
+    /// Pods, revisions and the list of rollouts, by their paths below the page ([`crate::address::pod`]): what was told of each from
+    /// when on.
+    pub details: Vec<(String, Vec<(Millis, Detail)>)>,
+    /// Which version of Rollcast made it.
+    pub version: String,
+}
+
+impl Record {
+    /// What was said at a time: at the last one before it that is known.
+    #[must_use]
+    pub fn moment(&self, at_millis: Millis) -> Moment {
+        let count = self.told.partition_point(|(at, _)| *at <= at_millis);
+        let first = count.saturating_sub(1) / WHOLE_EVERY * WHOLE_EVERY;
+        let said = (count > 0 && at_millis >= self.from_millis).then(|| {
+            let mut said = Said::default();
+            self.told.get(first..count).into_iter().flatten().for_each(|(_, delta)| said.take(delta.clone()));
+            said
+        });
+        Moment { at_millis, said }
+    }
+
+    /// What was told of something at a time; `None` when it was not there yet.
+    #[must_use]
+    pub fn detail(&self, path: &str, at_millis: Option<Millis>) -> Option<Detail> {
+        let (_, told) = self.details.iter().find(|(known, _)| known == path)?;
+        let at_millis = at_millis.unwrap_or(self.to_millis);
+        let (_, detail) = told.iter().rev().find(|(since, _)| *since <= at_millis)?;
+        Some(match detail {
+            Detail::Pod(pod) => Detail::Pod(Box::new(pod.as_ref().clone().at(at_millis))),
+            detail => detail.clone(),
+        })
+    }
+
+    /// What a server would answer, where it would.
+    #[must_use]
+    pub fn answer(&self, frame: &ViewerFrame) -> Option<ServerFrame> {
+        match frame {
+            ViewerFrame::Moment { at_millis } => Some(ServerFrame::Moment(Box::new(self.moment(*at_millis)))),
+            // The page begins with everything that there is.
+            ViewerFrame::Hello { .. } | ViewerFrame::Subscribe { .. } => None,
+        }
+    }
+}
+
+/// The file that a page is, for all components on it.
+#[derive(Clone)]
+pub struct Exported {
+    record: Arc<Record>,
+    /// The moment that the page shows; `None` for the end.
+    shown_millis: StoredValue<Option<Millis>>,
+}
+
+impl Exported {
+    /// The file that the page around this component is; `None` where there is a server.
+    #[must_use]
+    pub fn of_app() -> Option<Self> {
+        use_context()
+    }
+
+    /// What answers in the place of a server.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The page shows this moment from here on.
+    pub fn show(&self, moment: Option<Millis>) {
+        self.shown_millis.set_value(moment);
+    }
+
+    /// What was told of something at the moment that the page shows.
+    #[must_use]
+    pub fn detail(&self, path: &str) -> Option<Detail> {
+        self.record.detail(path, self.shown_millis.get_value())
+    }
+}
+
+/// The page of a rollout in a file of its own.
+#[component]
+pub fn ExportedPage(
+    /// The content of the file.
+    export: Export,
+) -> impl IntoView {
+    provide_meta_context();
+    let Export { deployment: payload, record } = export;
+    provide_context(Exported { record: Arc::new(record), shown_millis: StoredValue::new(None) });
+    Live::provide(String::new());
+    Zone::provide();
+    Opened::provide();
+    // Links lead to pages of a server, which is not there.
+    Effect::new(move |_| crate::browser::stay());
+    view! {
+        <Notices/>
+        <Rollout workload=payload.workload.clone() revision=payload.revision payload=Some(payload)/>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use timeline::story::{Line, LineKind};
+
+    use super::*;
+
+    #[test]
+    fn a_moment_is_what_was_said_last_before_it() {
+        let line = |number: i64| Line { at_millis: number, kind: LineKind::Step, text: format!("line {number}") };
+        let said = |number: i64| Said { view: None, story: (1..=number).map(line).collect() };
+        let told = (1..=200_i64).map(|number| {
+            let before = if (number - 1) % WHOLE_EVERY as i64 == 0 { Said::default() } else { said(number - 1) };
+            (number * 10, said(number).delta_since(&before).unwrap())
+        });
+        let told = told.collect();
+        let record = Record { from_millis: 10, to_millis: 9_000, told, details: Vec::new(), version: String::new() };
+        for (at, lines) in [(10, 1), (19, 1), (20, 2), (640, 64), (645, 64), (650, 65), (1_290, 129), (9_000, 200)] {
+            let moment = record.moment(at);
+            assert_eq!((moment.at_millis, moment.said), (at, Some(said(lines))), "{at}");
+        }
+        assert_eq!(record.moment(9).said, None);
+    }
+}

@@ -1,0 +1,273 @@
+//! The page of a rollout beside those before it: its place among them, one laid over the other, and how its pods came up. No program
+//! runs in it.
+
+use leptos::prelude::*;
+use timeline::Millis;
+use timeline::phase::PodState;
+use timeline::words::{count, duration, safe};
+
+use crate::address;
+use crate::compare::startup::{STEPS, Startup};
+use crate::compare::{Before, ComparePayload, Course};
+use crate::components::brand::Brand;
+use crate::score::ink::Look;
+
+/// Width of pictures, in units.
+const WIDTH: f64 = 720.0;
+/// Height of the picture of two courses.
+const HEIGHT: f64 = 180.0;
+/// Room for words beside and below it.
+const LEFT: f64 = 40.0;
+const BELOW: f64 = 28.0;
+/// Height of a pod's line.
+const LINE: f64 = 10.0;
+
+/// The page.
+#[component]
+pub fn ComparePage(
+    /// What it shows.
+    compare: ComparePayload,
+) -> impl IntoView {
+    let ComparePayload { workload, uid, course, other, before, began, said } = compare;
+    let page = address::permanent(&workload, uid, Some(course.revision));
+    let name = safe(&workload.name);
+    let title = format!("{name}, revision {}", course.revision);
+    let where_words = format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace));
+    let images = course.images.clone();
+    let compared = |revision: u64| address::compare(&workload, uid, course.revision, Some(revision));
+    let beside = other.as_ref().map(|other| other.revision);
+    let rows = before.iter().map(|(began, before)| {
+        let is_other = Some(before.revision) == beside;
+        view! { <Line began=began.clone() before=before.clone() link=compared(before.revision) is_other/> }
+    });
+    let rows = rows.collect_view();
+    let durations: Vec<(u64, Millis)> = before
+        .iter()
+        .filter(|(_, before)| !before.is_first)
+        .filter_map(|(_, of)| Some((of.revision, of.took_millis?)))
+        .collect();
+    let place = course
+        .took_millis
+        .filter(|_| !durations.is_empty())
+        .map(|took| view! { <Place took durations=durations.clone() beside/> });
+    let nothing =
+        said.is_empty().then_some("There is nothing yet to compare it with: too few rollouts before it were complete.");
+    let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
+    let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
+        let startup = of.startup.clone()?;
+        let heading = format!("How pods of revision {} came up", of.revision);
+        Some(view! { <section><h2>{heading}</h2><StartupPicture startup/></section> })
+    });
+    let startups = startups.collect_view();
+    view! {
+        <header class="top">
+            <Brand/>
+            <span class="spread"></span>
+            <a class="choice" href="/history">"History"</a>
+            <a class="choice" href=page.clone()>"This rollout"</a>
+        </header>
+        <main class="history compare" data-testid="compare">
+            <h1>{title}</h1>
+            <p class="muted">{where_words}". Began "{began}" UTC. "<span class="mono">{safe(&images)}</span></p>
+            <div class="place-said" data-testid="place">{lines}{nothing}</div>
+            {place}
+            <Courses course other/>
+            {(!before.is_empty()).then(|| view! {
+                <section>
+                    <h2>"Those before it"</h2>
+                    <table class="before">
+                        <thead><tr><th>"Revision"</th><th>"Began (UTC)"</th><th>"How it ended"</th><th>"First pod available"</th><th>"Restarts"</th></tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </section>
+            })}
+            <div class="startups">{startups}</div>
+        </main>
+    }
+}
+
+/// One of those before it; its revision leads to both laid over each other.
+#[component]
+fn Line(began: String, before: Before, link: String, is_other: bool) -> impl IntoView {
+    let first = before.first_available_millis.map(|millis| format!("after {}", duration(millis)));
+    let restarts = before.restarts.map(|count| count.to_string());
+    view! {
+        <tr data-testid="before">
+            <td><a href=link aria-current=is_other.then_some("true")>{before.revision}</a></td>
+            <td>{began}</td><td>{before.ended}</td>
+            <td>{first.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
+            <td>{restarts.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
+        </tr>
+    }
+}
+
+/// A round number that is not less: 1, 2 or 5 times a power of ten of seconds, or minutes.
+fn step(span_millis: Millis) -> Millis {
+    const STEPS: [Millis; 14] =
+        [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000];
+    STEPS.into_iter().find(|step| span_millis / step <= 8).unwrap_or(24 * 3_600_000)
+}
+
+/// A time on an axis.
+fn tick(millis: Millis) -> String {
+    match millis {
+        0 => "0".to_owned(),
+        1..10_000 if millis % 1_000 != 0 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
+        1..60_000 => format!("{} s", millis / 1_000),
+        _ if millis % 3_600_000 == 0 => format!("{} h", millis / 3_600_000),
+        _ => format!("{} min", millis / 60_000),
+    }
+}
+
+/// The axis of times below a picture.
+fn axis(span_millis: Millis, height: f64) -> impl IntoView {
+    let x = scale(span_millis);
+    let step = step(span_millis);
+    let ticks = (0..=span_millis / step).map(|number| {
+        let at = number * step;
+        let (x, words) = (x(at), tick(at));
+        view! {
+            <line class="grid" x1=rounded(x) x2=rounded(x) y1="0" y2=rounded(height)></line>
+            <text x=rounded(x) y=rounded(height + 20.0) text-anchor="middle">{words}</text>
+        }
+    });
+    ticks.collect_view()
+}
+
+fn scale(span_millis: Millis) -> impl Fn(Millis) -> f64 {
+    let span = span_millis.max(1) as f64;
+    move |at| LEFT + (WIDTH - LEFT - 12.0) * (at as f64 / span).clamp(0.0, 1.0)
+}
+
+fn rounded(number: f64) -> String {
+    format!("{number:.1}")
+}
+
+/// The pods that were available over time, of one or of two rollouts from their begins.
+#[component]
+fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
+    let all = || [Some(&course), other.as_ref()].into_iter().flatten();
+    let span = all().map(|course| course.span_millis).max().unwrap_or_default().max(1_000);
+    let pods = |course: &Course| course.available.iter().map(|(_, pods)| *pods).max().unwrap_or_default();
+    let most = all().map(|of| pods(of).max(of.replicas)).max().unwrap_or_default().max(1);
+    let (x, y) = (scale(span), |pods: u32| HEIGHT - 6.0 - (HEIGHT - 16.0) * f64::from(pods) / f64::from(most));
+    let path = |course: &Course| {
+        let mut path = format!("M{:.1} {:.1}", x(0), y(0));
+        for (at, pods) in &course.available {
+            path.push_str(&format!("H{:.1}V{:.1}", x(*at), y(*pods)));
+        }
+        path.push_str(&format!("H{:.1}", x(course.span_millis)));
+        path
+    };
+    let (this, before) = (path(&course), other.as_ref().map(path));
+    let words = |of: &Course| {
+        let took = of.took_millis.map_or_else(|| "not complete".to_owned(), |took| format!("took {}", duration(took)));
+        format!("revision {}: {took}", of.revision)
+    };
+    let label = format!("Pods available over time, {}", all().map(words).collect::<Vec<_>>().join("; "));
+    let (this_words, other_words) = (words(&course), other.as_ref().map(words));
+    view! {
+        <section>
+            <h2>"Available pods from its begin"</h2>
+            <p class="which"><span class="this">{this_words}</span>{other_words.map(|words| view! { " "<span class="other">{words}</span> })}</p>
+            <svg class="courses" viewBox=format!("0 0 {WIDTH} {}", HEIGHT + BELOW) role="img" aria-label=label data-testid="courses">
+                {axis(span, HEIGHT - 6.0)}
+                <text x=rounded(LEFT - 6.0) y=rounded(y(most) + 4.0) text-anchor="end">{most}</text>
+                <text x=rounded(LEFT - 6.0) y=rounded(y(0) + 4.0) text-anchor="end">"0"</text>
+                {before.map(|path| view! { <path class="other" d=path></path> })}
+                <path class="this" d=this></path>
+            </svg>
+        </section>
+    }
+}
+
+/// How long it and each of those before it took, as points on a line.
+#[component]
+fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> impl IntoView {
+    let span = durations.iter().map(|(_, took)| *took).chain([took]).max().unwrap_or_default();
+    let x = scale(span);
+    let points = durations.iter().map(|(revision, took)| {
+        let class = if Some(*revision) == beside { "other" } else { "before" };
+        let words = format!("revision {revision}: {}", duration(*took));
+        view! { <circle class=class cx=rounded(x(*took)) cy="18" r="5"><title>{words}</title></circle> }
+    });
+    let points = points.collect_view();
+    let label = format!("It took {}, among {}", duration(took), count(durations.len() as u32, "complete rollout"));
+    view! {
+        <section>
+        <h2>"How long it and those before it took"</h2>
+        <svg class="courses place" viewBox=format!("0 0 {WIDTH} 62") role="img" aria-label=label>
+            {axis(span, 34.0)}
+            {points}
+            <circle class="this" cx=rounded(x(took)) cy="18" r="7"><title>{format!("this one: {}", duration(took))}</title></circle>
+        </svg>
+        </section>
+    }
+}
+
+/// How pods came up: a line each, in the colours of the states in which they were, and in words.
+#[component]
+fn StartupPicture(startup: Startup) -> impl IntoView {
+    let Startup { steps, whole, pods, more } = startup;
+    let span = pods.iter().map(|pod| pod.whole_millis()).max().unwrap_or_default().max(1);
+    let x = scale(span);
+    let height = pods.len() as f64 * LINE;
+    let lines = pods.iter().enumerate().map(|(row, pod)| {
+        let mut from = 0;
+        let parts = pod.steps.iter().zip(STEPS).map(|(took, (name, state))| {
+            let (begin, end) = (x(from), x(from + took));
+            from += took;
+            let words = format!("{}: {name} after {}", pod.name, duration(*took));
+            view! {
+                <rect x=rounded(begin) y=rounded(row as f64 * LINE + 1.0) width=rounded(end - begin) height=rounded(LINE - 2.0)
+                    fill=colour(state)><title>{words}</title></rect>
+            }
+        });
+        parts.collect_view()
+    });
+    let lines = lines.collect_view();
+    let (half, slowest) = whole;
+    let (half_at, slowest_words) = (x(half), duration(slowest));
+    let median = (half > 0).then(|| {
+        view! { <line class="median" x1=rounded(half_at) x2=rounded(half_at) y1="0" y2=rounded(height)></line> }
+    });
+    let said = if half > 0 {
+        format!(
+            "Half of the pods were available within {} of their creation (the line), the slowest after {slowest_words}.",
+            duration(half)
+        )
+    } else {
+        "None of these pods has been available.".to_owned()
+    };
+    let rows = steps.into_iter().map(|step| {
+        let state = STEPS.iter().find(|(name, _)| *name == step.name).map(|(_, state)| *state);
+        let key = state.map(|state| {
+            view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=colour(state)></rect></svg> }
+        });
+        view! {
+            <tr>
+                <td>{key}{step.name}</td><td>{step.pods}</td><td>{duration(step.median_millis)}</td>
+                <td>{duration(step.slowest_millis)}</td><td class="mono">{step.slowest}</td>
+            </tr>
+        }
+    });
+    let rows = rows.collect_view();
+    let label = format!("Steps from creation to counting of {}", count(pods.len() as u32, "pod"));
+    view! {
+        <p>{said}</p>
+        <svg class="courses" viewBox=format!("0 0 {WIDTH} {}", height + BELOW) role="img" aria-label=label data-testid="startup">
+            {axis(span, height)}
+            {lines}
+            {median}
+        </svg>
+        {(more > 0).then(|| view! { <p class="muted">{format!("And {more} more, which were faster.")}</p> })}
+        <table class="before">
+            <thead><tr><th>"Step"</th><th>"Pods"</th><th>"Half within"</th><th>"Slowest"</th><th>"Which"</th></tr></thead>
+            <tbody>{rows}</tbody>
+        </table>
+    }
+}
+
+fn colour(state: PodState) -> String {
+    format!("var({})", Look::In(state).ink().colour.token())
+}

@@ -1,0 +1,140 @@
+//! Links for people without an account: those that somebody made, and the way in for who has one.
+
+use leptos::prelude::*;
+
+use crate::components::brand::Brand;
+use crate::components::trouble::Trouble;
+
+/// A link as its maker sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SharedLine {
+    /// Which one it is.
+    pub id: String,
+    /// What it opens.
+    pub opens: String,
+    /// Where it leads.
+    pub to: String,
+    /// Until when, in words.
+    pub until: String,
+    /// Who made it.
+    pub maker: String,
+}
+
+/// What the page with links shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SharesPayload {
+    /// What a new link would open, and the address that it would lead to; `None` where there is nothing to share.
+    pub offer: Option<(String, String)>,
+    /// The link that was just made, and what is said of it.
+    pub made: Option<(String, String)>,
+    /// The links that there are.
+    pub lines: Vec<SharedLine>,
+    /// They are everybody's: who looks may revoke all of them.
+    pub is_everybodys: bool,
+    /// What was wrong; empty for nothing.
+    pub trouble: String,
+}
+
+/// How long links may last, as the form offers it.
+const TIMES: [(&str, &str); 4] = [("1h", "1 hour"), ("1d", "1 day"), ("7d", "7 days"), ("30d", "30 days")];
+
+/// The links that somebody may revoke, and a form to make one.
+#[component]
+pub fn SharesPage(
+    /// What it shows.
+    page: SharesPayload,
+) -> impl IntoView {
+    let SharesPayload { offer, made, lines, is_everybodys, trouble } = page;
+    let has_made = made.is_some();
+    let made = made.map(|(link, said)| {
+        view! {
+            <section class="made">
+                <h2>"Your link"</h2>
+                <p>{said}" It is shown this once."</p>
+                <p class="mono link" data-testid="link">{link}</p>
+            </section>
+        }
+    });
+    let offer = match offer {
+        Some((opens, to)) => {
+            let times = TIMES.map(|(value, words)| view! { <option value=value selected=value == "1d">{words}</option> });
+            view! {
+                <form method="post" action="/shares" class="sign-in" data-testid="offer">
+                    <p>"A link for people without an account: "<b>{opens}</b>", read-only, for as long as you may see it yourself."</p>
+                    <input type="hidden" name="to" value=to/>
+                    <label>"It lasts "<select name="lasts">{times}</select></label>
+                    <button type="submit">"Make a link"</button>
+                </form>
+            }
+            .into_any()
+        }
+        None if has_made => ().into_any(),
+        None => view! { <p>"To make a link, open a Deployment, one of its moments or a wall, and choose “Share without an account” at the foot of that page."</p> }.into_any(),
+    };
+    let list = if lines.is_empty() {
+        let nothing =
+            if is_everybodys { "No link opens anything now." } else { "None of your links opens anything now." };
+        view! { <p class="muted">{nothing}</p> }.into_any()
+    } else {
+        let by = is_everybodys.then(|| view! { <th>"Made by"</th> });
+        let line = |line: SharedLine| {
+            let SharedLine { id, opens, to, until, maker } = line;
+            let maker = is_everybodys.then(|| view! { <td>{maker}</td> });
+            let revoke = format!("Revoke {id}");
+            view! {
+                <tr>
+                    <td><a href=to>{opens}</a></td>
+                    {maker}
+                    <td>{until}</td>
+                    <td class="mono">{id.clone()}</td>
+                    <td>
+                        <form method="post" action="/shares/revoke">
+                            <input type="hidden" name="id" value=id/>
+                            <button type="submit" aria-label=revoke>"Revoke"</button>
+                        </form>
+                    </td>
+                </tr>
+            }
+        };
+        let lines = lines.into_iter().map(line).collect_view();
+        view! {
+            <div class="shares">
+                <table data-testid="shares">
+                    <thead><tr><th>"Opens"</th>{by}<th>"Until"</th><th>"Name"</th><th>"Take away"</th></tr></thead>
+                    <tbody>{lines}</tbody>
+                </table>
+            </div>
+        }
+        .into_any()
+    };
+    view! {
+        <header class="top"><Brand/></header>
+        <main class="message wide" data-testid="links">
+            <h1>"Links without an account"</h1>
+            <Trouble words=trouble/>
+            {made}
+            {offer}
+            <h2>{if is_everybodys { "All links" } else { "Your links" }}</h2>
+            {list}
+        </main>
+    }
+}
+
+/// The way in for who has a link: its script hands in what stands behind the `#`. Nothing here says what the link opens.
+#[component]
+pub fn SharedPage(
+    /// What was wrong with the link; empty for nothing.
+    trouble: String,
+) -> impl IntoView {
+    view! {
+        <header class="top"><Brand/></header>
+        <main class="message" data-testid="shared">
+            <h1>"A shared rollout"</h1>
+            <Trouble words=trouble/>
+            <form method="post" action="/shared" class="sign-in" id="shared">
+                <label>"What stands in the link after # "<input name="secret" required autocomplete="off" spellcheck="false"/></label>
+                <button type="submit">"Open"</button>
+            </form>
+        </main>
+    }
+}

@@ -1,0 +1,77 @@
+//! The page on which viewers sign in.
+
+use leptos::prelude::*;
+
+use crate::components::brand::Brand;
+use crate::components::trouble::Trouble;
+
+/// What the page says, and where it leads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SignInPayload {
+    /// The address that its viewer wanted to see.
+    pub to: String,
+    /// What was wrong with what they sent; empty for nothing.
+    pub trouble: String,
+    /// How they sign in.
+    pub way: Way,
+}
+
+/// How viewers sign in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Way {
+    /// They show a Kubernetes token.
+    #[default]
+    Token,
+    /// They go to a provider.
+    Provider {
+        /// The way there.
+        start: String,
+        /// Where they who have just signed out here end their session there; empty for nowhere.
+        end: String,
+    },
+}
+
+/// Sign in.
+#[component]
+pub fn SignIn(
+    /// What it says.
+    page: SignInPayload,
+) -> impl IntoView {
+    let SignInPayload { to, trouble, way } = page;
+    let way = match way {
+        Way::Token => token(to).into_any(),
+        Way::Provider { start, end } => provider(start, end).into_any(),
+    };
+    view! {
+        <header class="top"><Brand/></header>
+        <main class="message" data-testid="sign-in">
+            <h1>"Sign in"</h1>
+            <Trouble words=trouble/>
+            {way}
+        </main>
+    }
+}
+
+fn token(to: String) -> impl IntoView {
+    view! {
+        <p>"Show a token of a cluster that this Rollcast watches. You see the namespaces in which that token may list pods."</p>
+        <form method="post" action="/sign-in" class="sign-in">
+            <input type="hidden" name="to" value=to/>
+            <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus/></label>
+            <button type="submit">"Sign in"</button>
+        </form>
+        <p class="muted">"For example: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token rests encrypted in a cookie of this browser, and nowhere else."</p>
+    }
+}
+
+/// A link and no form: a page of ours may send forms to nobody else, also not by way of this server.
+fn provider(start: String, end: String) -> impl IntoView {
+    let end = (!end.is_empty()).then(|| {
+        view! { <p class="muted">"You are signed out here. The provider may still know you: "<a href=end data-testid="provider-end">"sign out there as well"</a>"."</p> }
+    });
+    view! {
+        <p>"Your organisation's sign-in says who you are. You see the namespaces in which the clusters let you list pods."</p>
+        <p class="sign-in"><a href=start data-testid="start">"Sign in"</a></p>
+        {end}
+    }
+}

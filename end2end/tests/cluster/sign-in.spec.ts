@@ -1,0 +1,145 @@
+/// Signing in with a Kubernetes token or at a provider: what one sees then, and what becomes of an open page when the token is not good any
+/// more; links for who has no account.
+
+import { AxeBuilder } from "@axe-core/playwright";
+import { kubeconfig, providerBinary } from "../../fixtures/environment.ts";
+import { allow, asked, place, somebody } from "../../fixtures/people.ts";
+import { freePort, Provider } from "../../fixtures/provider.ts";
+import { Server } from "../../fixtures/server.ts";
+import { cluster, expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+
+test("a viewer signs in on the way to a link, sees their namespace, and is asked again when their token is gone", async ({ page, serve }) => {
+  test.setTimeout(240_000);
+  const [own, other] = [`own-${Date.now()}`, `other-${Date.now()}`];
+  await Promise.all([place(own), place(other)]);
+  const token = await somebody("ann", own);
+  const server = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--auth", "token"]));
+
+  await page.goto(server.page(cluster, own, "web"));
+  await expect(page).toHaveURL(/\/sign-in\?to=/);
+  await expect(page.locator("body")).not.toContainText(own);
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.getByLabel("Kubernetes token").fill("not.a.token");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toHaveText("No cluster takes that token: it has expired, or is none of theirs.");
+
+  await page.getByLabel("Kubernetes token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page).toHaveURL(server.page(cluster, own, "web"));
+  await isLive(page);
+  await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is live: 2 of 2 available.");
+  await expect(page.getByTestId("audience")).toContainText(`Signed in as system:serviceaccount:${own}:ann`);
+
+  await page.goto(`${server.address}/`);
+  await expect(page.getByTestId("overview")).toContainText(own);
+  await expect(page.getByTestId("overview")).not.toContainText(other);
+  await page.goto(server.page(cluster, other, "web"));
+  await expect(page.getByTestId("missing")).toContainText(`No Deployment web in namespace ${other}`);
+
+  await page.goto(server.page(cluster, own, "web"));
+  await isLive(page);
+  await asked("DELETE", `/api/v1/namespaces/${own}/serviceaccounts/ann`);
+  await expect(page, "an open page asks to sign in again").toHaveURL(/\/sign-in\?to=/, { timeout: 90_000 });
+  await asked("DELETE", `/api/v1/namespaces/${own}`);
+  await asked("DELETE", `/api/v1/namespaces/${other}`);
+});
+
+test("who signs out is a stranger again", async ({ page, serve }) => {
+  const own = `own-${Date.now()}`;
+  await place(own);
+  const token = await somebody("bob", own);
+  const server = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--auth", "token"]));
+  await page.goto(`${server.address}/wall`);
+  await page.getByLabel("Kubernetes token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page).toHaveURL(`${server.address}/wall`);
+  const [cookie] = await page.context().cookies();
+  expect(cookie).toMatchObject({ name: "__Host-rollcast", httpOnly: true, secure: true, sameSite: "Lax", path: "/" });
+  expect(cookie!.value).not.toContain(token.split(".")[1]!.slice(0, 20));
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page).toHaveURL(/\/sign-in/);
+  expect(await page.context().cookies()).toEqual([]);
+  await page.goto(server.page(cluster, own, "web"));
+  await expect(page).toHaveURL(/\/sign-in\?to=/);
+  await asked("DELETE", `/api/v1/namespaces/${own}`);
+});
+
+test("a link opens one Deployment for who has no account, until it is revoked", async ({ page, serve, browser }) => {
+  test.setTimeout(240_000);
+  const [own, other] = [`own-${Date.now()}`, `other-${Date.now()}`];
+  await Promise.all([place(own), place(other)]);
+  const token = await somebody("cid", own);
+  const server = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--auth", "token"]));
+  await page.goto(server.page(cluster, own, "web"));
+  await page.getByLabel("Kubernetes token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await isLive(page);
+  await page.getByRole("link", { name: "Share without an account" }).click();
+  await expect(page.getByTestId("offer")).toContainText(`Deployment ${own} / web in ${cluster}`);
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.getByRole("button", { name: "Make a link" }).click();
+  const link = (await page.getByTestId("link").textContent())!;
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+
+  const guest = await browser.newContext();
+  const theirs = await guest.newPage();
+  const requests: string[] = [];
+  theirs.on("request", (request) => requests.push(`${request.url()} ${request.headers()["referer"] ?? ""}`));
+  await theirs.goto(link);
+  await expect(theirs).toHaveURL(server.page(cluster, own, "web"));
+  await isLive(theirs);
+  await expect(new RolloutPage(theirs).verdict).toHaveText("Revision 1 is live: 2 of 2 available.");
+  await expect(theirs.getByTestId("audience")).toContainText(`You look by a link of system:serviceaccount:${own}:cid`);
+  const secret = link.split("#")[1]!;
+  expect(requests.filter((line) => line.includes(secret) || line.includes(decodeURIComponent(secret))), "the secret is in no address").toEqual([]);
+  await theirs.goto(`${server.address}/`);
+  await expect(theirs.getByTestId("overview")).toContainText(own);
+  await expect(theirs.getByTestId("overview")).not.toContainText(other);
+  await theirs.goto(server.page(cluster, own, "web"));
+  await isLive(theirs);
+
+  await page.getByRole("button", { name: /^Revoke/ }).click();
+  await expect(page.getByText("None of your links opens anything now.")).toBeVisible();
+  await expect(theirs, "an open page ends as well").toHaveURL(/\/sign-in\?to=/, { timeout: 60_000 });
+  await theirs.goto(link);
+  await expect(theirs.getByRole("alert")).toContainText("This link opens nothing");
+  await guest.close();
+  await asked("DELETE", `/api/v1/namespaces/${own}`);
+  await asked("DELETE", `/api/v1/namespaces/${other}`);
+});
+
+test("a viewer signs in at a provider on the way to a link, sees what the cluster lets them see, and signs out", async ({ serve, browser }) => {
+  test.skip(providerBinary() === undefined, "there is no provider here");
+  const [own, other] = [`own-${Date.now()}`, `other-${Date.now()}`];
+  await Promise.all([place(own), place(other)]);
+  await allow("ann@example.com", own);
+  const port = await freePort();
+  const provider = await Provider.of(port);
+  const server = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), ...provider.options()], port));
+  const context = await browser.newContext();
+  const page = await context.newPage();
+
+  await page.goto(server.page(cluster, own, "web"));
+  await expect(page).toHaveURL(/\/sign-in\?to=/);
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await expect(page).toHaveURL(new RegExp(`^${provider.issuer}`));
+  await page.locator("#login").fill("ann@example.com");
+  await page.locator("#password").fill("password");
+  await page.locator("#submit-login").click();
+  await expect(page).toHaveURL(server.page(cluster, own, "web"));
+  await isLive(page);
+  await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is live: 2 of 2 available.");
+  await expect(page.getByTestId("audience")).toContainText("Signed in as ann@example.com");
+  await page.goto(server.page(cluster, other, "web"));
+  await expect(page.getByTestId("missing")).toContainText(`No Deployment web in namespace ${other}`);
+
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page).toHaveURL(/\/sign-in/);
+  await page.goto(server.page(cluster, own, "web"));
+  await expect(page).toHaveURL(/\/sign-in\?to=/);
+  await context.close();
+  await provider.end();
+  await asked("DELETE", `/api/v1/namespaces/${own}`);
+  await asked("DELETE", `/api/v1/namespaces/${other}`);
+});

@@ -1,0 +1,97 @@
+//! How people say which provider signs them in: on the command line, in the environment, and in the file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use openidconnect::{ClientId, ClientSecret};
+
+use super::options::{Issuer, IssuerError, Options, Times};
+use crate::auth::subject::Prefixes;
+use crate::config::Auth;
+
+/// The provider at which people sign in by OpenID Connect.
+#[derive(Debug, Args)]
+pub struct Provider {
+    /// With --auth oidc: the provider's address, as it names itself (the API servers' --oidc-issuer-url)
+    #[arg(long, env = "ROLLCAST_OIDC_ISSUER", value_name = "URL")]
+    pub oidc_issuer: Option<Issuer>,
+    /// With --auth oidc: what the provider calls this Rollcast
+    #[arg(long, env = "ROLLCAST_OIDC_CLIENT_ID", value_name = "ID")]
+    pub oidc_client_id: Option<String>,
+    /// With --auth oidc: file with the secret that the provider gave this Rollcast; without it, a public client
+    #[arg(long, env = "ROLLCAST_OIDC_CLIENT_SECRET_FILE", value_name = "FILE")]
+    pub oidc_client_secret_file: Option<PathBuf>,
+    /// With --auth oidc: what the provider is asked for, repeatable; leave out what yours refuses [default:
+    /// openid,profile,email,groups,offline_access]
+    #[arg(long, env = "ROLLCAST_OIDC_SCOPES", value_delimiter = ',', value_name = "SCOPE")]
+    pub oidc_scopes: Vec<String>,
+    /// With --auth oidc: the claim with the user (the API servers' --oidc-username-claim, and its default) [default: sub]
+    #[arg(long, env = "ROLLCAST_OIDC_USER_CLAIM", value_name = "CLAIM")]
+    pub oidc_user_claim: Option<String>,
+    /// With --auth oidc: the claim with the groups (the API servers' --oidc-groups-claim) [default: groups]
+    #[arg(long, env = "ROLLCAST_OIDC_GROUPS_CLAIM", value_name = "CLAIM")]
+    pub oidc_groups_claim: Option<String>,
+}
+
+impl Provider {
+    /// What is asked of it; the file says what the command line does not.
+    ///
+    /// # Errors
+    /// When something is missing or cannot be used.
+    pub fn options(
+        self,
+        file: Auth,
+        user_prefix: Option<String>,
+        groups_prefix: Option<String>,
+        public: Option<String>,
+    ) -> Result<Options, ProviderError> {
+        let issuer = match (self.oidc_issuer, file.oidc_issuer) {
+            (Some(issuer), _) => issuer,
+            (None, Some(text)) => text.parse().map_err(|why| ProviderError::Issuer(text, why))?,
+            (None, None) => return Err(ProviderError::NoProvider),
+        };
+        let client = self.oidc_client_id.or(file.oidc_client_id).filter(|client| !client.is_empty());
+        let secret = self.oidc_client_secret_file.or(file.oidc_client_secret_file).map(secret).transpose()?;
+        let usual = || Options::SCOPES.map(str::to_owned).to_vec();
+        let scopes =
+            if self.oidc_scopes.is_empty() { file.oidc_scopes.unwrap_or_else(usual) } else { self.oidc_scopes };
+        let user_claim = self.oidc_user_claim.or(file.oidc_user_claim).unwrap_or_else(|| "sub".to_owned());
+        let user = user_prefix.unwrap_or_else(|| Options::usual_prefix(&issuer, &user_claim));
+        Ok(Options {
+            issuer,
+            client: ClientId::new(client.ok_or(ProviderError::NoProvider)?),
+            secret,
+            scopes,
+            user_claim,
+            groups_claim: self.oidc_groups_claim.or(file.oidc_groups_claim).unwrap_or_else(|| "groups".to_owned()),
+            prefixes: Prefixes { user, groups: groups_prefix.unwrap_or_default() },
+            public,
+            times: Times::default(),
+        })
+    }
+}
+
+/// The secret in a file.
+fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
+    match std::fs::read_to_string(&path).map(|text| text.trim().to_owned()) {
+        Ok(text) if text.is_empty() => Err(ProviderError::Secret(path, "it is empty".to_owned())),
+        Ok(text) => Ok(ClientSecret::new(text)),
+        Err(why) => Err(ProviderError::Secret(path, why.to_string())),
+    }
+}
+
+/// No provider can be asked like that.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// Where people sign in is not said.
+    #[error(
+        "--auth oidc needs the provider's address, and what it calls this Rollcast: name them with --oidc-issuer and --oidc-client-id"
+    )]
+    NoProvider,
+    /// No provider can be trusted there.
+    #[error("the provider's address {0:?} cannot be used: it {1}")]
+    Issuer(String, IssuerError),
+    /// The secret cannot be used.
+    #[error("cannot read the provider's secret from {0:?}: {1}")]
+    Secret(PathBuf, String),
+}

@@ -1,0 +1,178 @@
+//! A Kubernetes token shows who somebody is: each cluster says whether it takes it, and for whom. In a browser the token rests in the
+//! session's cookie, encrypted; a program sends it with every request.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, header};
+use futures::future::join_all;
+use sha2::{Digest, Sha256};
+use tokio::time::{Instant, timeout};
+
+use super::cookie::Keys;
+use super::once::Once;
+use super::{Stranger, Subjects, Viewer};
+use crate::source::review::{Reviewer, Subject};
+
+/// What a cluster said of a token is asked again after this long.
+const ASK_AGAIN: Duration = Duration::from_secs(25);
+/// It is good for so long where the cluster does not answer.
+const GOOD_FOR: Duration = Duration::from_secs(45);
+/// A cluster that did not answer is asked again after this long, and an answer is waited for so long.
+const ASK_THE_SILENT: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Tokens that are known, and tokens that are nobody's.
+const MOST: usize = 4_096;
+/// Longest token, in bytes: sealed, it has to fit into a cookie.
+const LONGEST: usize = 2_800;
+
+/// A token as it is remembered: not the token itself.
+type Print = [u8; 32];
+
+/// Knows people by their tokens.
+pub struct Tokens {
+    /// Keys of sessions.
+    pub keys: Keys,
+    clusters: Vec<(String, Reviewer)>,
+    /// What was said lately of tokens that somebody has.
+    known: Mutex<HashMap<Print, Known>>,
+    /// When tokens were said to be nobody's: apart, so that whoever invents tokens pushes nobody's out.
+    refused: Mutex<HashMap<Print, Instant>>,
+    asking: Once<Print>,
+}
+
+/// What each cluster said of a token.
+type Known = BTreeMap<String, Said>;
+
+/// What a cluster said of a token.
+#[derive(Clone, Default)]
+struct Said {
+    /// Whose it is, and when that was said.
+    whose: Option<(Instant, Option<Subject>)>,
+    /// When the cluster did not answer.
+    silent: Option<Instant>,
+}
+
+impl Said {
+    fn is_old(&self) -> bool {
+        let is_resting = self.silent.is_some_and(|at| at.elapsed() < ASK_THE_SILENT);
+        !is_resting && self.whose.as_ref().is_none_or(|(at, _)| at.elapsed() >= ASK_AGAIN)
+    }
+
+    fn good(&self) -> Option<&Option<Subject>> {
+        self.whose.as_ref().filter(|(at, _)| at.elapsed() < GOOD_FOR).map(|(_, whose)| whose)
+    }
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tokens")
+    }
+}
+
+impl Tokens {
+    /// Tokens of these clusters.
+    #[must_use]
+    pub fn new(keys: Keys, clusters: Vec<(String, Reviewer)>) -> Self {
+        Self { keys, clusters, known: Mutex::default(), refused: Mutex::default(), asking: Once::default() }
+    }
+
+    /// Who sends a request.
+    ///
+    /// # Errors
+    /// When it carries no token that a cluster takes.
+    pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, Stranger> {
+        let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
+        match bearer.or_else(|| self.keys.open(headers)) {
+            Some(token) => self.whose(&token).await,
+            None => Err(Stranger::SignIn),
+        }
+    }
+
+    /// Whose token it is.
+    ///
+    /// # Errors
+    /// When no cluster takes it, or none says.
+    pub async fn whose(&self, token: &str) -> Result<Viewer, Stranger> {
+        if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(Stranger::SignIn);
+        }
+        let print: Print = Sha256::digest(token).into();
+        if let Some(known) = self.known(&print) {
+            return known;
+        }
+        let _turn = self.asking.turn(&print).await;
+        if let Some(known) = self.known(&print) {
+            return known; // somebody else asked meanwhile
+        }
+        let mut said =
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&print).cloned().unwrap_or_default();
+        let asked = self.clusters.iter().filter(|(name, _)| said.get(name).is_none_or(Said::is_old));
+        let answers = join_all(
+            asked.map(|(name, reviewer)| async move { (name.clone(), timeout(PATIENCE, reviewer.whose(token)).await) }),
+        );
+        for (cluster, answer) in answers.await {
+            let said = said.entry(cluster).or_default();
+            match answer {
+                Ok(Ok(whose)) => *said = Said { whose: Some((Instant::now(), whose)), silent: None },
+                Ok(Err(_)) | Err(_) => said.silent = Some(Instant::now()),
+            }
+        }
+        let viewer = viewer(&said);
+        self.learn(print, said, &viewer);
+        viewer
+    }
+
+    /// What is known of a token without asking; `None` when clusters have to be asked.
+    fn known(&self, print: &Print) -> Option<Result<Viewer, Stranger>> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.get(print).is_some_and(|at| at.elapsed() < ASK_AGAIN) {
+            return Some(Err(Stranger::SignIn));
+        }
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = known.get(print)?;
+        let is_old = self.clusters.iter().any(|(name, _)| said.get(name).is_none_or(Said::is_old));
+        (!is_old).then(|| viewer(said))
+    }
+
+    fn learn(&self, print: Print, said: Known, viewer: &Result<Viewer, Stranger>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match viewer {
+            Err(Stranger::SignIn) => {
+                known.remove(&print);
+                drop(known);
+                let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+                if refused.len() >= MOST {
+                    refused.retain(|_, at| at.elapsed() < ASK_AGAIN);
+                }
+                if refused.len() < MOST {
+                    refused.insert(print, Instant::now());
+                }
+            }
+            _ => {
+                if known.len() >= MOST {
+                    known.retain(|_, said| said.values().any(|said| said.good().is_some()));
+                }
+                if known.len() < MOST || known.contains_key(&print) {
+                    known.insert(print, said);
+                }
+            }
+        }
+    }
+}
+
+/// Whom the clusters take a token for.
+fn viewer(said: &Known) -> Result<Viewer, Stranger> {
+    let taken = said.iter().filter_map(|(cluster, said)| Some((cluster.clone(), said.good()?.clone()?)));
+    let taken: BTreeMap<String, Subject> = taken.collect();
+    match taken.values().next() {
+        Some(first) => {
+            let name = first.user.as_str().into();
+            Ok(Viewer::known(name, Subjects::Each(taken)))
+        }
+        None if said.values().all(|said| said.good().is_some()) => Err(Stranger::SignIn),
+        None => Err(Stranger::Unknown),
+    }
+}

@@ -1,0 +1,157 @@
+//! Who is let in, and how they are known.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use http::HeaderName;
+use ipnet::IpNet;
+
+use crate::addressed::PublicUrl;
+use crate::auth::cookie::{Keys, KeysError};
+use crate::auth::oidc::Oidc;
+use crate::auth::oidc::arguments::{Provider, ProviderError};
+use crate::auth::proxy::Proxy;
+use crate::auth::share::{ShareError, Shares};
+use crate::auth::subject::Prefixes;
+use crate::auth::token::Tokens;
+use crate::auth::{Auth, AuthMode};
+use crate::config::{self, Config};
+use crate::hub::Handle;
+
+/// Who is let in, and how they are known.
+#[derive(Debug, Args)]
+pub struct SignIn {
+    /// Who is let in: whoever reaches the address (none), whom a proxy in front signs in (proxy), whoever shows a Kubernetes token
+    /// (token), whom a provider signs in by OpenID Connect (oidc). They see the namespaces in which they may list pods [default: none]
+    #[arg(long, env = "ROLLCAST_AUTH", value_enum, value_name = "HOW")]
+    pub auth: Option<AuthMode>,
+    /// With --auth proxy: address or network of the proxy, repeatable; its headers are believed, and those of nobody else
+    #[arg(long, env = "ROLLCAST_AUTH_PROXY_FROM", value_delimiter = ',', value_parser = network, value_name = "ADDRESS")]
+    pub auth_proxy_from: Vec<IpNet>,
+    /// With --auth proxy: the header with the user [default: X-Forwarded-User]
+    #[arg(long, env = "ROLLCAST_AUTH_USER_HEADER", value_name = "HEADER")]
+    pub auth_user_header: Option<HeaderName>,
+    /// With --auth proxy: the header with the groups, with commas between them [default: X-Forwarded-Groups]
+    #[arg(long, env = "ROLLCAST_AUTH_GROUPS_HEADER", value_name = "HEADER")]
+    pub auth_groups_header: Option<HeaderName>,
+    /// With --auth proxy or oidc: what the API servers put before users of that issuer (their --oidc-username-prefix) [default:
+    /// nothing; with oidc, as API servers do it, the issuer and #, but nothing before an email]
+    #[arg(long, env = "ROLLCAST_AUTH_USER_PREFIX", value_name = "TEXT")]
+    pub auth_user_prefix: Option<String>,
+    /// With --auth proxy or oidc: what the API servers put before groups of that issuer (their --oidc-groups-prefix)
+    #[arg(long, env = "ROLLCAST_AUTH_GROUPS_PREFIX", value_name = "TEXT")]
+    pub auth_groups_prefix: Option<String>,
+    /// File with the keys of sessions and links, one of at least 32 characters in each line, the newest first. Without it,
+    /// sessions end with the program
+    #[arg(long, env = "ROLLCAST_SESSION_KEYS", value_name = "FILE")]
+    pub session_keys: Option<PathBuf>,
+    /// Keep the links that people make for those without an account in this file. Without it, or without --session-keys, links end
+    /// with the program
+    #[arg(long, env = "ROLLCAST_SHARES", value_name = "FILE")]
+    pub shares: Option<PathBuf>,
+    /// Write down who looks at what into this file, a line of JSON each
+    #[arg(long, env = "ROLLCAST_AUDIT_LOG", value_name = "FILE")]
+    pub audit_log: Option<PathBuf>,
+    /// The provider.
+    #[command(flatten)]
+    pub provider: Provider,
+}
+
+/// An address, or a network such as 10.0.0.0/8.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| "must be an address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
+}
+
+impl SignIn {
+    /// Whether people have to sign in, and how.
+    #[must_use]
+    pub fn mode(&self, file: &Config) -> AuthMode {
+        self.auth.or(file.auth.as_ref().and_then(|auth| auth.mode)).unwrap_or_default()
+    }
+
+    /// How viewers are known, and the links that they made for others; the file says what the command line does not.
+    ///
+    /// # Errors
+    /// When something is missing or makes no sense together.
+    pub fn auth(
+        self,
+        file: &Config,
+        hubs: &[Handle],
+        public: Option<&PublicUrl>,
+    ) -> Result<(Auth, Option<Arc<Shares>>), SignInError> {
+        let (mode, file) = (self.mode(file), file.auth.clone().unwrap_or_default());
+        let (keys_file, shares_file) = (self.session_keys.clone(), self.shares.clone());
+        let (keys_file, shares_file) = (keys_file.or(file.session_keys.clone()), shares_file.or(file.shares.clone()));
+        let keys = || keys_file.as_deref().map_or_else(|| Ok(Keys::own()), Keys::read);
+        let (auth, keys) = match mode {
+            AuthMode::None => return Ok((Auth::None, None)),
+            AuthMode::Proxy => (Auth::Proxy(self.proxy(file)?), keys()?),
+            AuthMode::Token => {
+                let keys = keys()?;
+                let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.reviewer().clone()));
+                (Auth::Token(Tokens::new(keys.clone(), clusters.collect())), keys)
+            }
+            AuthMode::Oidc => {
+                let keys = keys()?;
+                let user_prefix = self.auth_user_prefix.or(file.user_prefix.clone());
+                let groups_prefix = self.auth_groups_prefix.or(file.groups_prefix.clone());
+                let options =
+                    self.provider.options(file, user_prefix, groups_prefix, public.map(PublicUrl::to_string))?;
+                (Auth::Oidc(Oidc::new(options, keys.clone())?), keys)
+            }
+        };
+        Ok((auth, Some(Shares::open(keys, shares_file)?)))
+    }
+
+    /// What is believed of which proxy.
+    fn proxy(self, file: config::Auth) -> Result<Proxy, SignInError> {
+        let from = if self.auth_proxy_from.is_empty() { file.proxy_from } else { self.auth_proxy_from };
+        if from.is_empty() {
+            return Err(SignInError::NoProxy);
+        }
+        let header = |said: Option<HeaderName>, file: Option<String>, usual: &'static str| match (said, file) {
+            (Some(header), _) => Ok(header),
+            (None, Some(text)) => text.parse().map_err(|_| SignInError::Header(text)),
+            (None, None) => Ok(HeaderName::from_static(usual)),
+        };
+        Ok(Proxy {
+            from,
+            user_header: header(self.auth_user_header, file.user_header, "x-forwarded-user")?,
+            groups_header: header(self.auth_groups_header, file.groups_header, "x-forwarded-groups")?,
+            prefixes: Prefixes {
+                user: self.auth_user_prefix.or(file.user_prefix).unwrap_or_default(),
+                groups: self.auth_groups_prefix.or(file.groups_prefix).unwrap_or_default(),
+            },
+        })
+    }
+}
+
+/// Nobody could be let in that way.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// Whose headers are to be believed is not said.
+    #[error(
+        "--auth proxy needs the address of the proxy: name it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
+    )]
+    NoProxy,
+    /// A header has no such name.
+    #[error("{0:?} is no name of a header")]
+    Header(String),
+    /// The keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    /// The links cannot be read.
+    #[error("cannot read the links: {0}")]
+    Shares(#[from] ShareError),
+    /// The provider cannot be asked.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// There is nobody to trust.
+    #[error("this machine names no authorities to trust: {0}")]
+    Authorities(#[from] std::io::Error),
+}

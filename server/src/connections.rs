@@ -1,0 +1,236 @@
+//! Connections: how many there may be, and how long one may take to say what it wants.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_io_timeout::TimeoutStream;
+use tower::{ServiceExt, service_fn};
+
+use crate::tls::Acceptor;
+
+/// Headers that take longer than this are not waited for.
+const HEADERS: Duration = Duration::from_secs(10);
+/// Most bytes of headers.
+const MOST_HEADERS: usize = 16 << 10;
+/// Connections at once.
+const MOST: usize = 10_000;
+/// Connections of one address at once; proxies and this machine may have more.
+const MOST_OF_ONE: usize = 256;
+/// What those hear who are one too many.
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+/// Who takes nothing of an answer for this long is gone.
+const TAKE: Duration = Duration::from_secs(60);
+/// How long telling them so may take, and how long nothing is accepted after accepting failed.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where a request came from.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub SocketAddr);
+
+/// Connections that there are.
+#[derive(Debug)]
+pub struct Connections {
+    /// So many there may be.
+    most: usize,
+    open: Mutex<HashMap<IpAddr, usize>>,
+    /// Those that were one too many.
+    pub refused: AtomicU64,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self::at_most(MOST)
+    }
+}
+
+impl Connections {
+    /// None yet, and never more than that.
+    #[must_use]
+    pub fn at_most(most: usize) -> Self {
+        Self { most, open: Mutex::default(), refused: AtomicU64::new(0) }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+    }
+
+    /// One more from an address; `None` where that is one too many.
+    fn enter(self: &Arc<Self>, address: IpAddr, is_trusted: bool) -> Option<Open> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: usize = open.values().sum();
+        let own = open.get(&address).copied().unwrap_or_default();
+        if all >= self.most || (own >= MOST_OF_ONE && !is_trusted) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        open.insert(address, own + 1);
+        Some(Open { connections: self.clone(), address })
+    }
+}
+
+/// A connection that is counted.
+struct Open {
+    connections: Arc<Connections>,
+    address: IpAddr,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = open.get_mut(&self.address) {
+            *own -= 1;
+            if *own == 0 {
+                open.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// Serves for ever. `is_trusted` says of which addresses many viewers come; `tls` is spoken where it is given.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    connections: Arc<Connections>,
+    is_trusted: impl Fn(IpAddr) -> bool,
+    tls: Option<Acceptor>,
+) -> io::Result<()> {
+    loop {
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            // Descriptors ran out, or a caller left again: those that are open go on, and more may come later.
+            Err(why) => {
+                tracing::warn!("cannot accept a connection: {why}");
+                tokio::time::sleep(PATIENCE).await;
+                continue;
+            }
+        };
+        let address = peer.ip().to_canonical();
+        let Some(open) = connections.enter(address, address.is_loopback() || is_trusted(address)) else {
+            if tls.is_none() {
+                tokio::spawn(tokio::time::timeout(PATIENCE, refuse(stream)));
+            }
+            continue;
+        };
+        let _ = stream.set_nodelay(true); // only makes it faster
+        let router = router.clone();
+        match tls.as_ref().map(|tls| tls.borrow().clone()) {
+            None => drop(tokio::spawn(talk(stream, peer, router, open))),
+            Some(tls) => drop(tokio::spawn(async move {
+                // As long as headers may take; who does not come that far is not heard.
+                match tokio::time::timeout(HEADERS, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => talk(stream, peer, router, open).await,
+                    Ok(Err(why)) => tracing::debug!("no TLS with {address}: {why}"),
+                    Err(_) => tracing::debug!("no TLS with {address} in time"),
+                }
+            })),
+        }
+    }
+}
+
+async fn refuse(mut stream: TcpStream) {
+    let _ = stream.write_all(FULL).await; // who does not listen needs no answer
+    let _ = stream.shutdown().await;
+}
+
+/// A connection that counts for as long as it is open, whatever is spoken on it: websockets outlive the requests that they began as.
+struct Counted<S> {
+    stream: Pin<Box<TimeoutStream<S>>>,
+    _open: Open,
+}
+
+impl<S: AsyncRead + AsyncWrite> Counted<S> {
+    fn new(stream: S, open: Open) -> Self {
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(TAKE));
+        Self { stream: Box::pin(stream), _open: open }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite> AsyncRead for Counted<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite> AsyncWrite for Counted<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream.as_mut().poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        all: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.stream.as_mut().poll_write_vectored(cx, all)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_shutdown(cx)
+    }
+}
+
+async fn talk(stream: impl AsyncRead + AsyncWrite + Send + 'static, peer: SocketAddr, router: Router, open: Open) {
+    let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        let router = router.clone();
+        async move {
+            Ok::<_, Infallible>(
+                router.oneshot(request.map(axum::body::Body::new)).await.unwrap_or_else(|never| match never {}),
+            )
+        }
+    });
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
+    let io = TokioIo::new(Counted::new(stream, open));
+    if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
+        tracing::debug!("a connection broke: {why}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_does_not_take_all_connections() {
+        let connections = Arc::new(Connections::default());
+        let (greedy, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let mut open: Vec<Open> = (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
+        assert!(connections.enter(greedy, false).is_none());
+        assert!(connections.enter(greedy, true).is_some(), "a proxy");
+        assert!(connections.enter(other, false).is_some());
+        assert_eq!((connections.count(), connections.refused.load(Ordering::Relaxed)), (MOST_OF_ONE, 1));
+        open.pop();
+        assert!(connections.enter(greedy, false).is_some());
+        drop(open);
+        assert_eq!(connections.count(), 0);
+        let _all: Vec<Open> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
+        assert!(connections.enter(other, true).is_none());
+    }
+}

@@ -1,0 +1,75 @@
+//! The file itself: one HTML document with the page's program, its style sheet, its fonts and the content inside.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use app::exported::Export;
+use app::shell::Enclosed;
+use axum::extract::Request;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use timeline::wire;
+
+use super::ExportError;
+use crate::assets;
+
+/// What starts the program in such a file, and what is run with the program's bindings then.
+const START: &str = include_str!("start.js");
+const BOOT: &str = include_str!("boot.js");
+/// How hard the program and the content are packed: the program once, the content for each file.
+const PROGRAM_LEVEL: i32 = 22;
+const CONTENT_LEVEL: i32 = 15;
+
+/// What is the same in all files.
+static PARTS: LazyLock<Option<Enclosed>> = LazyLock::new(parts);
+
+fn parts() -> Option<Enclosed> {
+    Some(Enclosed {
+        sheet: with_fonts(&text("pkg/rollcast.css")?),
+        icon: format!("data:image/svg+xml;base64,{}", STANDARD.encode(assets::file("icon.svg")?)),
+        theme: text("theme.js")?,
+        start: format!("{};\n{START}", text("pkg/unpack.js")?),
+        bindings: packed(format!("{}\n{BOOT}", text("pkg/rollcast.js")?).as_bytes(), PROGRAM_LEVEL)?,
+        program: packed(&assets::file("pkg/rollcast_bg.wasm")?, PROGRAM_LEVEL)?,
+        content: String::new(),
+    })
+}
+
+fn text(name: &str) -> Option<String> {
+    String::from_utf8(assets::file(name)?.into_owned()).ok()
+}
+
+/// The style sheet with its fonts in it, each once: what takes letters from one a second time does without.
+fn with_fonts(sheet: &str) -> String {
+    let mut parts = sheet.split("url(");
+    let mut with = parts.next().unwrap_or_default().to_owned();
+    let mut known = BTreeSet::new();
+    for part in parts {
+        let (name, rest) = part.split_once(')').unwrap_or((part, ""));
+        let font = Some(name.trim_matches(['"', '\'']))
+            .filter(|name| known.insert(*name))
+            .and_then(|name| assets::file(&format!("pkg/{name}")));
+        let font = font.map(|font| STANDARD.encode(font)).unwrap_or_default();
+        with.push_str(&format!("url(data:font/woff2;base64,{font}){rest}"));
+    }
+    with
+}
+
+/// Bytes as text, compressed.
+fn packed(bytes: &[u8], level: i32) -> Option<String> {
+    Some(STANDARD.encode(zstd::bulk::compress(bytes, level).ok()?))
+}
+
+/// Renders the file.
+pub async fn render(export: Export) -> Result<String, ExportError> {
+    let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
+    let parts = PARTS.clone().ok_or(ExportError::NoPage)?;
+    let content = wire::encode(&export).map_err(|error| ExportError::Page(error.to_string()))?;
+    let content = packed(&content, CONTENT_LEVEL).ok_or_else(|| ExportError::Page("it is too large".to_owned()))?;
+    let enclosed = Enclosed { content, ..parts };
+    let shell = move || app::shell::exported(export.clone(), enclosed.clone());
+    let response = leptos_axum::render_app_async_with_context(|| {}, shell)(Request::default()).await;
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await;
+    let bytes = bytes.map_err(|error| ExportError::Page(error.to_string()))?;
+    String::from_utf8(bytes.to_vec()).map_err(|error| ExportError::Page(error.to_string()))
+}

@@ -1,0 +1,212 @@
+//! What is needed of a rollout, copied out of its hub, and what the file holds of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use app::address;
+use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail};
+use app::exported::{Export, Record, WHOLE_EVERY};
+use app::payload::DeploymentPayload;
+use timeline::change::Subject;
+use timeline::history::History;
+use timeline::model::Deployment;
+use timeline::view::Now;
+use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
+use timeline::{Change, Millis, Model, Uid, Workload};
+
+use crate::history::slice;
+use crate::hub::{Reader, told};
+
+/// What is said is looked at this often where nothing changes, and at most this often in all.
+const TICK_MILLIS: Millis = 1_000;
+const MOST_MOMENTS: Millis = 2_000;
+
+/// Copies of what a hub knows of a rollout.
+#[derive(Debug)]
+pub struct Gathered {
+    /// Revision of the rollout.
+    pub revision: u64,
+    /// The workload, with its UID.
+    pub workload: Workload,
+    deployment: Uid,
+    past: History,
+    skew_millis: Millis,
+    from_millis: Millis,
+    to_millis: Millis,
+}
+
+/// Copies what is needed of a rollout: of the last one, where no revision is named. Called in the hub's task, and short.
+pub fn gather(reader: &Reader<'_>, workload: Workload, revision: Option<u64>) -> Option<Gathered> {
+    let model = reader.timeline.model();
+    let known = workload.find(model)?;
+    let (revision, from_millis, to_millis) = stretch(known, revision, reader.now_millis)?;
+    let from_millis = from_millis.max(reader.history.base_millis().unwrap_or(Millis::MIN));
+    Some(Gathered {
+        revision,
+        deployment: known.uid,
+        workload: Workload { uid: Some(known.uid), rollout: None, ..workload },
+        past: reader.history.only(model, known.uid),
+        skew_millis: reader.timeline.skew_millis(),
+        from_millis,
+        to_millis: Some(to_millis).filter(|to| *to >= from_millis)?,
+    })
+}
+
+/// The revision that is meant, and the stretch of time in which its rollout is shown.
+fn stretch(deployment: &Deployment, revision: Option<u64>, now_millis: Millis) -> Option<(u64, Millis, Millis)> {
+    let rollouts = &deployment.rollouts;
+    let index = match revision {
+        Some(revision) => rollouts.iter().rposition(|rollout| rollout.revision == revision)?,
+        None => rollouts.len().checked_sub(1)?,
+    };
+    let rollout = rollouts.get(index)?;
+    let next = rollouts.get(index + 1).and_then(|next| next.started_millis);
+    let ended = rollout.completed_millis.or(rollout.superseded_millis);
+    let first = deployment.known_since_millis();
+    let (from, to) = match (rollout.started_millis, ended) {
+        (Some(started), Some(_)) => slice::stretch(started, ended, next),
+        // What goes on is shown up to now, however long it does.
+        (Some(started), None) => (slice::stretch(started, None, next).0, next.unwrap_or(now_millis)),
+        (None, _) => (first, ended.or(next).unwrap_or(now_millis)),
+    };
+    Some((rollout.revision, from.max(first), to.min(now_millis)))
+}
+
+/// What was told of something from when on; the same twice is told once.
+#[derive(Default)]
+struct Told(BTreeMap<String, Vec<(Millis, Detail)>>);
+
+impl Told {
+    fn tell(&mut self, path: String, at_millis: Millis, detail: Detail) {
+        let known = self.0.entry(path).or_default();
+        let is_same = known.last().is_some_and(|(_, last)| match (last, &detail) {
+            (Detail::Pod(last), Detail::Pod(pod)) => last.as_ref().clone().at(pod.now_millis) == **pod, // but for the time
+            (last, detail) => last == detail,
+        });
+        if !is_same {
+            known.push((at_millis, detail));
+        }
+    }
+}
+
+impl Gathered {
+    /// How everything was at the end.
+    #[must_use]
+    pub fn end(&self) -> Model {
+        let mut walk = self.past.walk_all();
+        walk.to(self.to_millis).clone()
+    }
+
+    /// The content of the file.
+    #[must_use]
+    pub fn export(&self) -> Export {
+        let end = self.end();
+        let pods: BTreeSet<Uid> = end
+            .pods_of_deployment(self.deployment)
+            .into_iter()
+            .filter(|pod| pod.gone_millis().is_none_or(|gone| gone >= self.from_millis))
+            .map(|pod| pod.uid)
+            .collect();
+        let mut objects = Objects::of(&end, self.deployment);
+        objects.pods.retain(|pod| pods.contains(&pod.uid)); // others have no part in this rollout
+        let snapshot = Snapshot {
+            epoch: 0,
+            seq: 0,
+            now_millis: self.to_millis,
+            deployment: Some(self.deployment),
+            looking_since_millis: self.from_millis,
+            objects,
+            said: told(&end, self.deployment, self.now(self.to_millis)),
+        };
+        let name = format!("{} revision {}", self.workload.name, self.revision);
+        let state = ConnectionState::Replay { name };
+        let deployment = DeploymentPayload {
+            workload: self.workload.clone(),
+            revision: None,
+            connection: Connection { state, speed_percent: 0, ..Connection::default() },
+            snapshot,
+            moment: None,
+        };
+        let (told, details) = self.told(&pods);
+        let record = Record {
+            from_millis: self.from_millis,
+            to_millis: self.to_millis,
+            told,
+            details: details.0.into_iter().collect(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        Export { deployment, record }
+    }
+
+    const fn now(&self, millis: Millis) -> Now {
+        Now { millis, skew_millis: self.skew_millis }
+    }
+
+    /// The moments at which something may be said anew.
+    fn moments(&self) -> Vec<Millis> {
+        let span = self.to_millis - self.from_millis;
+        let changes =
+            self.past.changes().map(|(at, _)| at).filter(|at| (self.from_millis..=self.to_millis).contains(at));
+        let ticks = (0..).map(|tick| self.from_millis + tick * TICK_MILLIS.max(span / MOST_MOMENTS));
+        let ticks = ticks.take_while(|at| *at < self.to_millis);
+        let all: BTreeSet<Millis> = changes.chain(ticks).chain([self.to_millis]).collect();
+        // Of very many changes not every one has words of its own.
+        let apart = if all.len() as Millis > MOST_MOMENTS { span / MOST_MOMENTS } else { 0 };
+        let mut last = Millis::MIN;
+        let is_apart = |at: &Millis| {
+            let is_it = *at - apart >= last || *at == self.to_millis;
+            last = if is_it { *at } else { last };
+            is_it
+        };
+        all.into_iter().filter(is_apart).collect()
+    }
+
+    /// What was said, and what was told of pods and revisions, from when on.
+    fn told(&self, pods: &BTreeSet<Uid>) -> (Vec<(Millis, timeline::wire::SaidDelta)>, Told) {
+        let (mut walk, mut changes) = (self.past.walk_all(), self.past.changes().peekable());
+        let (mut said, mut deltas, mut details) = (Said::default(), Vec::new(), Told::default());
+        let mut pasts: BTreeMap<Uid, Vec<(Millis, Change)>> = BTreeMap::new();
+        for at_millis in self.moments() {
+            let (then, now) = (walk.to(at_millis), self.now(at_millis));
+            let mut changed = BTreeSet::new();
+            let mut is_changed = false;
+            while let Some((at, change)) = changes.next_if(|(at, _)| *at <= at_millis) {
+                is_changed = true;
+                if let Subject::Pod(uid) = change.subject() {
+                    pasts.entry(uid).or_default().push((at, change.clone()));
+                    changed.insert(uid);
+                }
+            }
+            let is_end = at_millis == self.to_millis;
+            if is_end {
+                changed.clone_from(pods);
+            }
+            let Some(deployment) = then.deployments.get(&self.deployment) else { continue };
+            for pod in changed.intersection(pods).filter_map(|uid| then.pods.get(uid)) {
+                let past = pasts.get(&pod.uid).map(Vec::as_slice).unwrap_or_default();
+                let detail = PodDetail::of(&self.workload, self.deployment, then, pod, past, now);
+                details.tell(address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
+            }
+            if is_changed || is_end {
+                let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
+                for revision in revisions {
+                    if let Some(detail) = RevisionDetail::of(&self.workload, then, deployment, revision) {
+                        details.tell(address::revision(revision), at_millis, Detail::Revision(Box::new(detail)));
+                    }
+                }
+            }
+            if is_end {
+                let detail = RolloutsDetail::of(deployment, String::new());
+                details.tell("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
+            }
+            if deltas.len() % WHOLE_EVERY == 0 {
+                said = Said::default();
+            }
+            let words = told(then, self.deployment, now);
+            if let Some(delta) = words.delta_since(&said) {
+                deltas.push((at_millis, delta));
+                said = words;
+            }
+        }
+        (deltas, details)
+    }
+}

@@ -1,0 +1,80 @@
+//! One rollout as one file: a page that needs no server and no network, with everything that was said and told of it.
+//!
+//! ```text
+//!   hub ──► gathered (copies, in the hub's task) ──► Export (elsewhere) ──► redacted ──► document: program, style and data inside
+//! ```
+//!
+//! What the fields of `record` do not hold cannot be in it: it is made from the same facts, and shows what pages show.
+
+pub mod command;
+mod document;
+mod gathered;
+pub mod redact;
+
+use timeline::Workload;
+use tokio::sync::Semaphore;
+
+use crate::hub::{Handle, HubEnded};
+
+/// Files are made one at a time: each takes a moment of a processor.
+static AT_A_TIME: Semaphore = Semaphore::const_new(1);
+
+/// What is to be exported.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Of this workload.
+    pub workload: Workload,
+    /// The rollout of this revision; without it, the last one.
+    pub revision: Option<u64>,
+    /// Without the names of namespaces, images and nodes.
+    pub is_redacted: bool,
+}
+
+/// A rollout in a file.
+#[derive(Debug)]
+pub struct Exported {
+    /// What the file may be called.
+    pub name: String,
+    /// Its content.
+    pub html: String,
+}
+
+/// Why there is no file.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// There is no such workload, or no such rollout.
+    #[error("no such rollout is known here, or not any more")]
+    Unknown,
+    /// The page was not built.
+    #[error("this program was built without its page: `cargo xtask build` builds both")]
+    NoPage,
+    /// It could not be made without names.
+    #[error("the names cannot be taken out: {0}")]
+    Redaction(String),
+    /// It could not be rendered.
+    #[error("the page could not be rendered: {0}")]
+    Page(String),
+    /// The cluster is watched no more.
+    #[error(transparent)]
+    Ended(#[from] HubEnded),
+}
+
+/// Makes the file of a rollout out of what a hub knows.
+///
+/// # Errors
+/// When there is no such rollout, or the page cannot be made.
+pub async fn html(hub: &Handle, wanted: Wanted) -> Result<Exported, ExportError> {
+    let Wanted { workload, revision, is_redacted } = wanted;
+    let place = workload.clone();
+    let gathered = hub.read(move |reader| gathered::gather(reader, place, revision)).await?;
+    let gathered = gathered.ok_or(ExportError::Unknown)?;
+    let _one = AT_A_TIME.acquire().await;
+    let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
+    let name = format!("{name}-revision-{}.html", gathered.revision);
+    let export = tokio::task::spawn_blocking(move || {
+        let export = gathered.export();
+        if is_redacted { redact::Names::of(&gathered, &export)?.redact(&export) } else { Ok(export) }
+    });
+    let export = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
+    Ok(Exported { name, html: document::render(export).await? })
+}

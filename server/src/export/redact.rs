@@ -1,0 +1,268 @@
+//! Taking out names: of clusters, namespaces, nodes and images, each replaced by the same other name wherever it stands, in fields and in
+//! sentences. Names of Deployments, pods and containers stay, as do labels that are none of these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use app::exported::Export;
+use serde_json::Value;
+
+use super::ExportError;
+use super::gathered::Gathered;
+
+/// What is replaced by what: the longest first.
+#[derive(Debug, Default)]
+pub struct Names(Vec<(String, String)>);
+
+/// Names that are found, by kind.
+#[derive(Default)]
+struct Found {
+    clusters: BTreeSet<String>,
+    namespaces: BTreeSet<String>,
+    nodes: BTreeSet<String>,
+    images: BTreeSet<String>,
+}
+
+impl Found {
+    fn names(self) -> Names {
+        let mut names = BTreeMap::new();
+        for (kind, found) in [("cluster", self.clusters), ("namespace", self.namespaces), ("node", self.nodes)] {
+            for (index, name) in found.into_iter().filter(|name| !name.is_empty()).enumerate() {
+                names.entry(name).or_insert_with(|| format!("{kind}-{}", index + 1));
+            }
+        }
+        images(&self.images, &mut names);
+        let mut names: Vec<(String, String)> = names.into_iter().collect();
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        Names(names)
+    }
+}
+
+/// Names images: the same repository has the same name, each of its tags and digests another one.
+fn images(found: &BTreeSet<String>, names: &mut BTreeMap<String, String>) {
+    let mut repositories: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for image in found.iter().filter(|image| !image.is_empty()) {
+        repositories.entry(repository(image)).or_default().push(image);
+    }
+    for (index, (repository, images)) in repositories.into_iter().enumerate() {
+        let name = format!("image-{}", index + 1);
+        for (index, image) in images.into_iter().enumerate() {
+            names.entry(image.to_owned()).or_insert_with(|| format!("{name}:tag-{}", index + 1));
+        }
+        // A short one may be the name of a Deployment as well.
+        if repository.contains(['/', '.']) {
+            names.entry(repository.to_owned()).or_insert(name);
+        }
+    }
+}
+
+/// An image without tag and digest.
+fn repository(image: &str) -> &str {
+    let image = image.split_once('@').map_or(image, |(image, _)| image);
+    match image.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => repository,
+        _ => image,
+    }
+}
+
+/// A name goes on with these: "web" is no name in "web-1".
+fn goes_on(letter: Option<char>) -> bool {
+    letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
+}
+
+impl Names {
+    /// The names in what was gathered of a rollout, and in what its file tells.
+    ///
+    /// # Errors
+    /// When what the file tells cannot be looked through.
+    pub fn of(gathered: &Gathered, export: &Export) -> Result<Self, ExportError> {
+        let end = gathered.end();
+        let mut found = Found::default();
+        let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;
+        found.images.extend(quoted_images(&text.replace("\\\"", "\"")));
+        found.clusters.insert(gathered.workload.cluster.clone());
+        found.namespaces.insert(gathered.workload.namespace.clone());
+        found.nodes.extend(end.pods.values().filter_map(|pod| pod.now.node.clone()));
+        let of_rollouts =
+            end.deployments.values().flat_map(|known| &known.rollouts).flat_map(|rollout| &rollout.images);
+        let of_sets = end.replica_sets.values().flat_map(|set| &set.images);
+        found.images.extend(of_rollouts.chain(of_sets).map(|image| image.image.clone()));
+        Ok(found.names())
+    }
+
+    /// The names in the lines of a recording.
+    #[must_use]
+    pub fn of_lines(text: &str) -> Self {
+        let mut found = Found::default();
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            look(&line, &mut found);
+        }
+        found.names()
+    }
+
+    /// A text without these names.
+    #[must_use]
+    pub fn without(&self, text: &str) -> String {
+        let mut told = String::with_capacity(text.len());
+        let (mut rest, mut before) = (text, None);
+        while let Some(letter) = rest.chars().next() {
+            let fits = |name: &String| {
+                let after = rest.strip_prefix(name.as_str())?;
+                (!goes_on(after.chars().next())).then_some(after)
+            };
+            let found =
+                if goes_on(before) { None } else { self.0.iter().find_map(|(name, other)| Some((other, fits(name)?))) };
+            if let Some((other, after)) = found {
+                told.push_str(other);
+                (before, rest) = (other.chars().last(), after);
+            } else {
+                told.push(letter);
+                (before, rest) = (Some(letter), rest.get(letter.len_utf8()..).unwrap_or_default());
+            }
+        }
+        told
+    }
+
+    /// The content of a file without these names.
+    ///
+    /// # Errors
+    /// When what comes out cannot be read any more.
+    pub fn redact(&self, export: &Export) -> Result<Export, ExportError> {
+        let failed = |why: String| ExportError::Redaction(why);
+        // This form tells texts, which are quoted, from the names of variants, which are not.
+        let text = ron::to_string(export).map_err(|error| failed(error.to_string()))?;
+        let mut told = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some((before, quoted)) = rest.split_once('"') {
+            let end = end_of(quoted);
+            let (inside, after) = quoted.split_at_checked(end).unwrap_or((quoted, ""));
+            told.push_str(before);
+            told.push('"');
+            self.tell_escaped(inside, &mut told);
+            told.push('"');
+            rest = after.strip_prefix('"').unwrap_or_default();
+        }
+        told.push_str(rest);
+        ron::from_str(&told).map_err(|error| failed(error.to_string()))
+    }
+
+    /// The same of a text in which letters are escaped: what follows an escape is the begin of a word.
+    fn tell_escaped(&self, inside: &str, told: &mut String) {
+        let mut rest = inside;
+        while let Some(at) = rest.find('\\') {
+            let (plain, escaped) = rest.split_at_checked(at).unwrap_or_default();
+            let length = 1 + escaped.chars().nth(1).map_or(0, char::len_utf8);
+            let (escape, after) = escaped.split_at_checked(length).unwrap_or_default();
+            told.push_str(&self.without(plain));
+            told.push_str(escape);
+            rest = after;
+        }
+        told.push_str(&self.without(rest));
+    }
+
+    /// A recording without these names.
+    #[must_use]
+    pub fn redact_lines(&self, text: &str) -> String {
+        let redacted = text.lines().map(|line| match serde_json::from_str::<Value>(line) {
+            Ok(mut value) => {
+                self.clean(&mut value);
+                format!("{value}\n")
+            }
+            Err(_) => String::new(), // whatever it is, nobody can vouch for it
+        });
+        redacted.collect()
+    }
+
+    fn clean(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.without(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.clean(value)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.clean(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// Where a quoted text ends.
+fn end_of(quoted: &str) -> usize {
+    let mut is_escaped = false;
+    let end = quoted.find(|letter| {
+        let is_end = letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_end
+    });
+    end.unwrap_or(quoted.len())
+}
+
+/// Images that messages of the kubelet name: those of containers that were added to a pod stand in no template.
+fn quoted_images(text: &str) -> impl Iterator<Item = String> {
+    let quoted = text.split("image \"").skip(1).filter_map(|rest| rest.split('"').next());
+    let is_image = |name: &&str| !name.is_empty() && !name.contains(char::is_whitespace);
+    quoted.filter(is_image).map(str::to_owned)
+}
+
+/// Looks for names in what was recorded, by the fields in which Kubernetes has them.
+fn look(value: &Value, found: &mut Found) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| look(value, found)),
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                match (field.as_str(), value) {
+                    ("namespace", Value::String(name)) => drop(found.namespaces.insert(name.clone())),
+                    ("nodeName", Value::String(name)) => drop(found.nodes.insert(name.clone())),
+                    ("image", Value::String(name)) => drop(found.images.insert(name.clone())),
+                    (_, value) => look(value, found),
+                }
+            }
+        }
+        Value::String(text) => found.images.extend(quoted_images(text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+
+    fn names() -> Names {
+        let mut found = Found::default();
+        found.clusters.insert("prod-eu".into());
+        found.namespaces.extend(["shop".to_owned(), "web".to_owned()]);
+        found.nodes.insert("ip-10-0-0-1.ec2.internal".into());
+        found.images.extend(["web:v1", "web:v2", "registry.shop.example:5000/team/api@sha256:ab"].map(str::to_owned));
+        found.names()
+    }
+
+    #[test]
+    fn names_are_replaced_wherever_they_stand_and_nothing_else_is() {
+        let names = names();
+        for (text, told) in [
+            ("Revision 2 of shop/api on prod-eu", "Revision 2 of namespace-1/api on cluster-1"),
+            ("kubectl --namespace shop rollout undo", "kubectl --namespace namespace-1 rollout undo"),
+            ("image web:v2 is not found, web:v1 was", "image image-2:tag-2 is not found, image-2:tag-1 was"),
+            ("docker.io/library/web:v2", "docker.io/library/image-2:tag-2"),
+            ("web-1 of web", "web-1 of namespace-2"),
+            ("workshop, shops and shop.", "workshop, shops and namespace-1."),
+            ("registry.shop.example:5000/team/api@sha256:ab", "image-1:tag-1"),
+            ("pull registry.shop.example:5000/team/api: denied", "pull image-1: denied"),
+            ("on ip-10-0-0-1.ec2.internal", "on node-1"),
+            ("", ""),
+            ("täglich shop", "täglich namespace-1"),
+        ] {
+            assert_eq!(names.without(text), told);
+        }
+    }
+
+    #[test]
+    fn images_are_told_from_their_tags() {
+        for (image, told) in [
+            ("web", "web"),
+            ("web:v1", "web"),
+            ("host:5000/web", "host:5000/web"),
+            ("host:5000/web:v1@sha256:ab", "host:5000/web"),
+        ] {
+            assert_eq!(repository(image), told);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+// Unpacks what this file carries along, and starts the program with the rollout. Where it cannot begin, the page stays as it was: at its end.
+(() => {
+  const say = (why) => {
+    document.getElementById("stopped-why").textContent = why;
+    document.getElementById("stopped").className = "banner";
+  };
+  addEventListener("error", ({ error }) => {
+    if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) say("This page stopped.");
+  });
+  globalThis.failed = (error) => {
+    say("The program of this page could not start: this is the end of the rollout.");
+    throw error;
+  };
+  globalThis.unpacked = (id) => {
+    const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+    return fzstd.decompress(packed);
+  };
+  try {
+    const bindings = document.createElement("script");
+    bindings.type = "module";
+    bindings.nonce = document.currentScript.nonce;
+    bindings.textContent = new TextDecoder().decode(unpacked("bindings"));
+    document.head.append(bindings);
+  } catch (error) {
+    failed(error);
+  }
+})();

@@ -1,0 +1,138 @@
+//! `/clusters/…/deployments/{name}/export`: one rollout as a file, as a page (`format=html`) or as a recording (`format=jsonl`).
+
+use app::address;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use timeline::Workload;
+use timeline::words::safe;
+
+use super::extract::{Malformed, NamedWorkload, Parameters, file_name};
+use super::pages;
+use crate::earlier;
+use crate::export::redact::Names;
+use crate::export::{self, ExportError, Wanted};
+use crate::history::store::{Cut, Sought};
+use crate::view::View;
+
+/// What kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Html,
+    Lines,
+}
+
+struct Asked {
+    format: Format,
+    revision: Option<u64>,
+    is_redacted: bool,
+}
+
+fn asked(parameters: &Parameters) -> Result<Asked, Malformed> {
+    let format = |text: &str| match text {
+        "html" => Some(Format::Html),
+        "jsonl" => Some(Format::Lines),
+        _ => None,
+    };
+    Ok(Asked {
+        format: parameters.read("format", format)?.unwrap_or(Format::Html),
+        revision: parameters.read("revision", |text| text.parse().ok())?,
+        is_redacted: parameters.read("redact", |text| (text == "yes").then_some(()))?.is_some(),
+    })
+}
+
+/// The file.
+pub(super) async fn file(
+    view: View,
+    NamedWorkload(workload): NamedWorkload,
+    parameters: Parameters,
+    request: Request,
+) -> Response {
+    let view = &view;
+    let name = safe(&workload.name);
+    let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
+    let Asked { format, revision, is_redacted } = match asked(&parameters) {
+        Ok(asked) => asked,
+        Err(wrong) => return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await,
+    };
+    let Ok(_turn) = view.rollcast().exports.try_acquire() else {
+        let why = "Other files are being made. Try again in a moment.".to_owned();
+        let mut response = pages::refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
+        response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("5"));
+        return response;
+    };
+    let made = match format {
+        Format::Html => html(view, Wanted { workload, revision, is_redacted }).await,
+        Format::Lines => lines(view, workload, revision, is_redacted).await,
+    };
+    match made {
+        Ok(response) => response,
+        Err((status, why)) => pages::refuse(view, status, why, instead, request).await,
+    }
+}
+
+type Refused = (StatusCode, String);
+
+async fn html(view: &View, wanted: Wanted) -> Result<Response, Refused> {
+    let unknown = || (StatusCode::NOT_FOUND, "No such rollout is known here, or not any more.".to_owned());
+    let known = match view.hub(&wanted.workload).await {
+        Some(hub) => export::html(&hub, wanted.clone()).await,
+        None => Err(ExportError::Unknown),
+    };
+    let made = match known {
+        // What no hub holds any more may be kept.
+        Err(ExportError::Unknown) => {
+            let kept = kept(view, &wanted.workload, wanted.revision).await.ok_or_else(unknown)?;
+            let hub = view.hub(&kept).await.ok_or_else(unknown)?;
+            export::html(&hub, Wanted { workload: kept, ..wanted }).await
+        }
+        made => made,
+    };
+    let made = made.map_err(|error| match error {
+        ExportError::Unknown => unknown(),
+        other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be made: {other}.")),
+    })?;
+    // It is handed on, not opened here: it has a content security policy of its own.
+    Ok(attached("text/html; charset=utf-8", &made.name, made.html))
+}
+
+/// The rollout of a workload that is kept, by its number.
+async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
+    if workload.rollout.is_some() {
+        return Some(workload.clone());
+    }
+    let uid = earlier::deployment(view, workload).await?;
+    let sought = revision.map_or(Sought::At(i64::MAX), Sought::Revision);
+    let cluster = workload.cluster.clone();
+    let rollout = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
+}
+
+async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redacted: bool) -> Result<Response, Refused> {
+    if !view.keeps() {
+        let why =
+            "This Rollcast keeps no history, so that there is no recording to hand on; `rollcast record` makes one.";
+        return Err((StatusCode::NOT_FOUND, why.to_owned()));
+    }
+    let unknown = || (StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned());
+    let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
+    let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
+    let cluster = kept.cluster.clone();
+    let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number)).await.map(Option::flatten);
+    let cut = cut.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")))?;
+    let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
+    let (place, text) = match is_redacted {
+        true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
+        false => (format!("{}-{}", kept.namespace, kept.name), text),
+    };
+    Ok(attached("application/jsonl", &format!("{place}-revision-{revision}.jsonl"), text))
+}
+
+fn attached(kind: &'static str, name: &str, body: String) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, kind.to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(name))),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+    ];
+    (headers, body).into_response()
+}

@@ -1,0 +1,150 @@
+//! What a cluster says of people: whether they may see a namespace, and whose token one is. The only requests that are no GET; they are
+//! questions, and leave nothing behind in the cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::{Method, Request, header};
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Semaphore, watch as signal};
+
+use super::Pace;
+use super::access::Access;
+use super::request::RequestError;
+
+/// Questions that a cluster is asked at once, for all viewers together; of tokens that strangers may have made up, fewer, and apart.
+const AT_ONCE: usize = 32;
+const TOKENS_AT_ONCE: usize = 8;
+/// What API servers tell of a token itself, and not of whose it is: with it, everybody would be somebody else with each token.
+const OF_TOKENS: &str = "authentication.kubernetes.io/";
+
+/// Who asks to see something, as the cluster knows people.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Subject {
+    /// User name.
+    pub user: String,
+    /// Groups.
+    pub groups: Vec<String>,
+    /// UID of the user, where the cluster told one.
+    pub uid: Option<String>,
+    /// What else the cluster told of the user: a token may carry less than all rights of its owner.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+/// Asks a cluster. Clones ask the same one.
+#[derive(Debug, Clone)]
+pub struct Reviewer {
+    way: signal::Receiver<Option<Way>>,
+    turns: Arc<Semaphore>,
+    token_turns: Arc<Semaphore>,
+}
+
+/// The way to a cluster, once there is one.
+#[derive(Clone)]
+pub struct Way {
+    /// Client and credentials.
+    pub access: Access,
+    /// Limits of requests.
+    pub pace: Arc<Pace>,
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Way")
+    }
+}
+
+impl Reviewer {
+    /// Of a cluster whose way is told when there is one.
+    #[must_use]
+    pub fn new(way: signal::Receiver<Option<Way>>) -> Self {
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
+        Self { way, turns: semaphore(AT_ONCE), token_turns: semaphore(TOKENS_AT_ONCE) }
+    }
+
+    /// Whether a subject may list pods in a namespace; in all of them, where none is named.
+    ///
+    /// # Errors
+    /// When the cluster does not say.
+    pub async fn may_list_pods(&self, subject: &Subject, namespace: Option<&str>) -> Result<bool, RequestError> {
+        let attributes = ResourceAttributes {
+            verb: Some("list".to_owned()),
+            resource: Some("pods".to_owned()),
+            namespace: namespace.map(str::to_owned),
+            ..ResourceAttributes::default()
+        };
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: Some(subject.user.clone()),
+                groups: Some(subject.groups.clone()),
+                uid: subject.uid.clone(),
+                extra: Some(subject.extra.clone()).filter(|extra| !extra.is_empty()),
+                resource_attributes: Some(attributes),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let answer = self.ask(&self.turns, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).await?;
+        let status = answer.status.ok_or_else(|| silent("the answer has no status"))?;
+        Ok(status.allowed && !status.denied.unwrap_or_default())
+    }
+
+    /// Whose token it is; `None` when the cluster takes it for nobody's.
+    ///
+    /// # Errors
+    /// When the cluster does not say.
+    pub async fn whose(&self, token: &str) -> Result<Option<Subject>, RequestError> {
+        let review = TokenReview {
+            spec: TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() },
+            ..TokenReview::default()
+        };
+        let answer = self.ask(&self.token_turns, "/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
+        let status = answer.status.filter(|status| status.authenticated == Some(true));
+        Ok(status.and_then(|status| status.user).and_then(subject))
+    }
+
+    async fn ask<T: Serialize + DeserializeOwned>(
+        &self,
+        turns: &Semaphore,
+        path: &str,
+        review: &T,
+    ) -> Result<T, RequestError> {
+        let _turn = turns.acquire().await.map_err(|_| silent("the program ends"))?;
+        let Some(Way { access, pace }) = self.way.borrow().clone() else {
+            return Err(silent("there is no way to the cluster yet"));
+        };
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(serde_json::to_vec(review)?)
+            .map_err(|error| silent(&error.to_string()))?;
+        let given = access.client(&pace);
+        let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
+        // What it says of itself may hold what was sent: a sentence of our own is enough.
+        let answer = answer.map_err(|_| silent("the API server does not answer"))?.map_err(|error| match error {
+            kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(format!("POST {path}")),
+            kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
+            kube::Error::Api(status) => silent(&format!("the API server answered {}", status.code)),
+            _ => silent("the API server was not reached"),
+        });
+        if let Err(error) = &answer {
+            access.failed(given.generation, error, &pace);
+        }
+        answer
+    }
+}
+
+fn silent(why: &str) -> RequestError {
+    RequestError::Unreachable(why.to_owned())
+}
+
+fn subject(user: UserInfo) -> Option<Subject> {
+    let UserInfo { username, groups, uid, extra } = user;
+    let (groups, mut extra) = (groups.unwrap_or_default(), extra.unwrap_or_default());
+    extra.retain(|name, _| !name.starts_with(OF_TOKENS));
+    username.filter(|name| !name.is_empty()).map(|user| Subject { user, groups, uid, extra })
+}

@@ -1,0 +1,53 @@
+//! A running Rollcast that is asked, and what is shown to it where people have to sign in.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::Path;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request, Response};
+
+use crate::fetch::{Fetcher, Limits};
+
+/// Where it is, and who asks.
+#[derive(Clone)]
+pub(super) struct Server {
+    /// Its address, without a slash at the end.
+    pub address: String,
+    /// What it is shown, as a header.
+    pub bearer: Option<HeaderValue>,
+}
+
+impl Server {
+    /// At that address, with the token of that file.
+    pub(super) fn new(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
+        let bearer = match token_file {
+            None => None,
+            Some(path) => {
+                let token = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+                let bearer = HeaderValue::try_from(format!("Bearer {}", token.trim()));
+                let mut bearer = bearer.map_err(|_| anyhow::anyhow!("{} holds no token", path.display()))?;
+                bearer.set_sensitive(true);
+                Some(bearer)
+            }
+        };
+        Ok(Self { address: address.trim_end_matches('/').to_owned(), bearer })
+    }
+
+    /// What it answers; the request names a path of it.
+    pub(super) async fn ask(&self, mut request: Request<Bytes>, limits: Limits) -> anyhow::Result<Response<Bytes>> {
+        let address = format!("{self}{}", request.uri());
+        *request.uri_mut() = address.parse().with_context(|| format!("{self} is no address of a Rollcast"))?;
+        if let Some(bearer) = &self.bearer {
+            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+        }
+        Ok(Fetcher::new(true, limits)?.ask(request).await?)
+    }
+}
+
+impl Display for Server {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)
+    }
+}

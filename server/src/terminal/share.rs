@@ -1,0 +1,86 @@
+//! `rollcast share`: links for people without an account, made, listed and taken away on a running Rollcast.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::{Method, Request, Uri, header};
+use serde_json::Value;
+
+use super::plain;
+use super::server::Server;
+use crate::cli::{ShareCommand, ShareOf};
+use crate::clock::stamp;
+use crate::fetch::Limits;
+
+/// An answer must be there within this time, and is no larger.
+const LIMITS: Limits = Limits { answer: Duration::from_secs(20), largest: 4 << 20 };
+
+/// Does what is asked, and prints what became of it.
+///
+/// # Errors
+/// When the server does not do it; the text says why.
+pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
+    let address = arguments.server.context("name the running Rollcast with --server")?;
+    let server = Server::new(&address, arguments.token_file.as_deref())?;
+    match arguments.what {
+        ShareCommand::Make { address, lasts } => {
+            let to = path_of(&address)?;
+            let made = ask(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts)]).await?;
+            println!("{}", text(&made, "link"));
+            eprintln!("It opens {} until {}.", text(&made, "opens"), until(&made));
+        }
+        ShareCommand::Ls => {
+            let told = ask(&server, Method::GET, "", &[]).await?;
+            for share in told.get("shares").and_then(Value::as_array).into_iter().flatten() {
+                println!(
+                    "{}  until {}  by {}  {}",
+                    text(share, "id"),
+                    until(share),
+                    text(share, "maker"),
+                    text(share, "opens")
+                );
+            }
+        }
+        ShareCommand::Revoke { id } => {
+            ask(&server, Method::POST, "/revoke", &[("id", &id)]).await?;
+            println!("{} opens nothing any more.", plain(&id));
+        }
+    }
+    Ok(())
+}
+
+/// The path of an address, whole or without what the server is called.
+fn path_of(address: &str) -> anyhow::Result<String> {
+    let uri: Uri = address.parse().with_context(|| format!("{address:?} is no address of a page"))?;
+    Ok(uri.path_and_query().map(ToString::to_string).unwrap_or_default())
+}
+
+fn text(of: &Value, name: &str) -> String {
+    plain(of.get(name).and_then(Value::as_str).unwrap_or_default())
+}
+
+fn until(share: &Value) -> String {
+    stamp(share.get("untilMillis").and_then(Value::as_i64).unwrap_or_default())
+}
+
+async fn ask(server: &Server, method: Method, path: &str, form: &[(&str, &str)]) -> anyhow::Result<Value> {
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("/api/v1/shares{path}"))
+        .header(header::ORIGIN, &server.address)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Bytes::from(body))
+        .with_context(|| format!("{server} is no address of a Rollcast"))?;
+    let answer = server.ask(request, LIMITS).await.with_context(|| format!("cannot ask {server}"))?;
+    let told: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+    if answer.status().is_success() {
+        return Ok(told);
+    }
+    let why = match told.get("error").and_then(Value::as_str) {
+        Some(why) => plain(why),
+        None => plain(String::from_utf8_lossy(answer.body()).lines().next().unwrap_or_default()),
+    };
+    anyhow::bail!("{server} answers {}: {why}", answer.status())
+}

@@ -1,0 +1,111 @@
+//! TLS: the certificate and the key of two files, read again when they change.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch as signal;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{self, ServerConfig};
+
+/// The files are looked at this often.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// Times in a row that they cannot be read before that is told.
+const BEFORE_TOLD: u32 = 6;
+
+/// Where the certificate and its key are, in PEM.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// The certificate, and those that lead to one which browsers know.
+    pub cert: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// Files that make no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("cannot read {0}: {1}")]
+    File(PathBuf, io::Error),
+    /// There is no certificate in the one, or no key in the other.
+    #[error("{0} holds no {1} in PEM")]
+    Pem(PathBuf, &'static str),
+    /// They do not belong together, or are of a kind that is not known.
+    #[error("the certificate and the key cannot be used: {0}")]
+    Pair(#[from] rustls::Error),
+}
+
+/// What speaks TLS, as the files are now.
+pub type Acceptor = signal::Receiver<TlsAcceptor>;
+
+impl Files {
+    /// Speaks TLS with what is in the files, and with what is in them later; what cannot be used then is told, and the one before is kept.
+    ///
+    /// # Errors
+    /// When what is in them now cannot be used.
+    pub fn open(self) -> Result<Acceptor, TlsError> {
+        let mut read = self.read()?;
+        let (told, acceptor) = signal::channel(accept(&read)?);
+        tokio::spawn(async move {
+            let mut failures: u32 = 0;
+            while !told.is_closed() {
+                tokio::time::sleep(LOOK_EVERY).await;
+                let files = self.clone();
+                let Ok(found) = tokio::task::spawn_blocking(move || files.read()).await else { continue };
+                failures = if found.is_ok() { 0 } else { failures.saturating_add(1) };
+                match found {
+                    Ok(now) if now == read => continue,
+                    Ok(now) => {
+                        match accept(&now) {
+                            Ok(acceptor) => {
+                                tracing::info!("the certificate was changed and is used from now on");
+                                told.send_replace(acceptor);
+                            }
+                            Err(why) => tracing::error!("{why}: the one before is used"),
+                        }
+                        read = now; // what is wrong is told once
+                    }
+                    // It may be written at this moment: only what stays so is told, once.
+                    Err(why) if failures == BEFORE_TOLD => tracing::error!("{why}: the one before is used"),
+                    Err(_) => {}
+                }
+            }
+        });
+        Ok(acceptor)
+    }
+
+    /// What is in both files.
+    fn read(&self) -> Result<Pair, TlsError> {
+        let read = |path: &PathBuf| std::fs::read(path).map_err(|why| TlsError::File(path.clone(), why));
+        let (cert, key) = (read(&self.cert)?, read(&self.key)?);
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&cert)
+            .collect::<Result<_, _>>()
+            .map_err(|_| TlsError::Pem(self.cert.clone(), "certificate"))?;
+        if chain.is_empty() {
+            return Err(TlsError::Pem(self.cert.clone(), "certificate"));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|_| TlsError::Pem(self.key.clone(), "key"))?;
+        Ok(Pair { chain, key })
+    }
+}
+
+/// A certificate, with those above it, and its key.
+#[derive(PartialEq, Eq)]
+struct Pair {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+fn accept(pair: &Pair) -> Result<TlsAcceptor, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let mut config = builder.with_no_client_auth().with_single_cert(pair.chain.clone(), pair.key.clone_key())?;
+    // Streams are websockets, which need HTTP/1.1; pages load half a dozen files.
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

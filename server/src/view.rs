@@ -1,0 +1,221 @@
+//! This Rollcast as one viewer may see it. Handlers get nothing else: whoever has a [`View`] has asked for no more than the rights of
+//! its viewer give.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use timeline::list::Query;
+use timeline::wire::Connection;
+use timeline::{Uid, Workload};
+use tokio::sync::watch as signal;
+
+use crate::auth::Viewer;
+use crate::auth::rights::TooMany;
+use crate::history::Archive;
+use crate::history::sql::Reader;
+use crate::history::store::StoreError;
+use crate::hub::{Handle, ListedDeployment};
+use crate::listing::Chosen;
+use crate::sight::{Seen, Sight};
+use crate::state::Rollcast;
+
+/// What one viewer may see.
+#[derive(Clone)]
+pub struct View {
+    rollcast: Arc<Rollcast>,
+    viewer: Viewer,
+    sight: Arc<Sight>,
+}
+
+impl View {
+    /// What a viewer may see now.
+    ///
+    /// # Errors
+    /// When there are too many viewers.
+    pub async fn of(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooMany> {
+        let sight = viewer.within(rollcast.rights().of(&viewer).await?.borrow().clone());
+        Ok(Self { rollcast: rollcast.clone(), viewer, sight })
+    }
+
+    /// The same, who named a namespace: whether they may see it is asked even if nothing is known to be in it.
+    pub async fn naming(mut self, cluster: &str, namespace: &str) -> Self {
+        if self.viewer.link.as_ref().is_some_and(|link| !link.scope.has_some_of(cluster, namespace)) {
+            return self;
+        }
+        let is_seen = self.sight.of(cluster).is_some_and(|seen| seen.has_some_of(namespace));
+        if self.rollcast.rights().may_see(&self.viewer, cluster, namespace).await && !is_seen {
+            self.sight = self.viewer.within(Arc::new(self.sight.and(cluster, namespace)));
+        }
+        self
+    }
+
+    /// What they may see from now on.
+    ///
+    /// # Errors
+    /// When there are too many viewers.
+    pub async fn changes(&self) -> Result<signal::Receiver<Arc<Sight>>, TooMany> {
+        self.rollcast.rights().of(&self.viewer).await
+    }
+
+    /// The same viewer, who may see that.
+    #[must_use]
+    pub fn with(self, sight: Arc<Sight>) -> Self {
+        Self { sight: self.viewer.within(sight), ..self }
+    }
+
+    /// Who looks.
+    #[must_use]
+    pub const fn viewer(&self) -> &Viewer {
+        &self.viewer
+    }
+
+    /// What of this Rollcast is of no cluster.
+    #[must_use]
+    pub const fn rollcast(&self) -> &Arc<Rollcast> {
+        &self.rollcast
+    }
+
+    /// What is seen.
+    #[must_use]
+    pub const fn sight(&self) -> &Arc<Sight> {
+        &self.sight
+    }
+
+    /// The clusters that are seen.
+    pub fn hubs(&self) -> impl Iterator<Item = &Handle> {
+        self.rollcast.all_hubs().filter(|hub| self.sight.of(hub.name()).is_some())
+    }
+
+    /// All of a cluster is seen.
+    #[must_use]
+    pub fn sees_all_of(&self, cluster: &str) -> bool {
+        self.sight.of(cluster) == Some(&Seen::All)
+    }
+
+    /// All of every cluster is seen, and with it what tells of all of them together.
+    #[must_use]
+    pub fn sees_all(&self) -> bool {
+        self.viewer.link.is_none() && self.rollcast.all_hubs().all(|hub| self.sees_all_of(hub.name()))
+    }
+
+    /// A cluster that is seen.
+    #[must_use]
+    pub fn has_cluster(&self, name: &str) -> bool {
+        self.hubs().any(|hub| hub.name() == name)
+    }
+
+    /// The Deployments of a cluster that are seen.
+    #[must_use]
+    pub fn list(&self, hub: &Handle) -> Vec<Arc<ListedDeployment>> {
+        let list = hub.list().borrow().clone();
+        match self.sight.of(hub.name()) {
+            Some(Seen::All) => list.to_vec(),
+            Some(seen) => {
+                let is_seen =
+                    |listed: &&Arc<ListedDeployment>| seen.has(&listed.summary.namespace, &listed.summary.name);
+                list.iter().filter(is_seen).cloned().collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// How the server gets on with a cluster, as far as that tells of what is seen.
+    #[must_use]
+    pub fn connection(&self, hub: &Handle) -> Connection {
+        let connection = hub.connection().borrow().clone();
+        match self.sight.of(hub.name()) {
+            Some(seen) => seen.of_connection(connection),
+            None => Connection { forbidden: Vec::new(), ..connection },
+        }
+    }
+
+    /// A workload of that name is seen, if there is one.
+    #[must_use]
+    pub fn has(&self, cluster: &str, namespace: &str, name: &str) -> bool {
+        self.sight.has(cluster, namespace, name)
+    }
+
+    /// The same of a workload.
+    #[must_use]
+    pub fn shows(&self, workload: &Workload) -> bool {
+        self.has(&workload.cluster, &workload.namespace, &workload.name)
+    }
+
+    /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself. Of what is not
+    /// seen: a hub that knows nothing.
+    pub async fn hub(&self, workload: &Workload) -> Option<Handle> {
+        if !self.shows(workload) {
+            self.sight.of(&workload.cluster)?;
+            return self.rollcast.blind_hub(workload);
+        }
+        if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
+            // A UID of another workload leads to nothing, as one that is nobody's.
+            self.kept(workload, uid, |_| Ok(())).await.ok()??;
+        }
+        self.rollcast.hub(workload).await
+    }
+
+    /// The cluster's hub, whichever rollout the workload names.
+    pub async fn live(&self, workload: &Workload) -> Option<Handle> {
+        self.hub(&Workload { rollout: None, ..workload.clone() }).await
+    }
+
+    /// Lines of a list as they are now.
+    #[must_use]
+    pub fn listed(&self, query: &Query) -> Chosen {
+        self.rollcast.listings().now(query, &self.sight)
+    }
+
+    /// Follows a list.
+    #[must_use]
+    pub fn follow(&self, query: &Query) -> signal::Receiver<Arc<Chosen>> {
+        self.rollcast.listings().follow(query, &self.sight)
+    }
+
+    /// Something is kept beyond the life of the program.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.archive().is_some()
+    }
+
+    /// The archive, for what asks it with [`Self::sight`].
+    #[must_use]
+    pub fn archive(&self) -> Option<&Archive> {
+        self.rollcast.archive()
+    }
+
+    /// Reads what is kept of a workload that is seen and of that UID; `None` where there is nothing, or nothing to see.
+    ///
+    /// # Errors
+    /// When what is kept cannot be read.
+    pub async fn kept<T: Send + 'static>(
+        &self,
+        workload: &Workload,
+        uid: Uid,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(archive) = self.archive().filter(|_| self.shows(workload)) else {
+            return Ok(None);
+        };
+        let Workload { cluster, namespace, name, .. } = workload.clone();
+        archive
+            .read(move |reader| {
+                // A UID names a workload, whatever the address says besides.
+                let known = reader.of_workload(&cluster, uid, 1)?;
+                let is_it = known.first().is_some_and(|known| known.namespace == namespace && known.name == name);
+                if is_it { read(reader).map(Some) } else { Ok(None) }
+            })
+            .await
+    }
+}
+
+/// What the guard found out of the viewer of a request.
+impl<S: Send + Sync> FromRequestParts<S> for View {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        parts.extensions.get::<Self>().cloned().ok_or(StatusCode::UNAUTHORIZED)
+    }
+}

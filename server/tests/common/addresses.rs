@@ -1,0 +1,12 @@
+//! Addresses of the pages and answers that there are, for every test that asks all of them.
+
+/// An address of that pattern: of the Deployment `web` there, its first revision and a pod.
+pub fn named(pattern: &str, cluster: &str, namespace: &str) -> String {
+    pattern
+        .replace("{cluster}", cluster)
+        .replace("{namespace}", namespace)
+        .replace("{resource}", "deployments")
+        .replace("{name}", "web")
+        .replace("{revision}", "1")
+        .replace("{uid}", "00000000-0000-0000-0000-000000000001")
+}

@@ -1,0 +1,179 @@
+//! Secrets are planted wherever credentials come from, and looked for in everything that leaves the program.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+
+use crate::program::get;
+use crate::support::{FakeApi, deployment, shop};
+use crate::until::until;
+
+/// Each secret has this in it.
+const PLANTED: &str = "PLANTED0SECRET";
+/// The one that the cluster takes.
+const GOOD: &str = "good-PLANTED0SECRET";
+
+/// Where it stands in a text, plain, as base64 at any offset, or percent-encoded or not: it has letters and digits only.
+fn found(text: &str) -> Option<String> {
+    let encoded = (0..3).map(|shift| {
+        let text = BASE64_STANDARD.encode(format!("{}{PLANTED}", "x".repeat(shift)));
+        text.get(4 * usize::from(shift > 0)..16).unwrap_or_default().to_owned()
+    });
+    let at = encoded.chain([PLANTED.to_owned()]).find_map(|form| text.find(&form))?;
+    Some(text.chars().skip(text[..at].chars().count().saturating_sub(200)).take(400).collect())
+}
+
+fn command(script: &str) -> Value {
+    json!({ "exec": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script, format!("argument-{PLANTED}")],
+        "env": [{ "name": "FETCH_WITH", "value": format!("environment-{PLANTED}") }], "interactiveMode": "Never",
+    } })
+}
+
+/// Users of all kinds: one that is taken, and others that are wrong in every way that there is.
+fn users(folder: &Path) -> Vec<(&'static str, Value)> {
+    let file = folder.join("token");
+    std::fs::write(&file, format!("file-{PLANTED}")).unwrap();
+    let garbage = BASE64_STANDARD.encode(format!("garbage-{PLANTED}"));
+    vec![
+        ("good", json!({ "token": GOOD })),
+        ("refused", json!({ "token": format!("refused-{PLANTED}") })),
+        ("file", json!({ "tokenFile": file })),
+        ("password", json!({ "username": "ann", "password": format!("password-{PLANTED}") })),
+        ("fails", command("echo \"out $FETCH_WITH $0\"; echo \"error $FETCH_WITH $0\" >&2; exit 3")),
+        ("babbles", command("echo \"{\\\"status\\\": {\\\"token\\\": \\\"$FETCH_WITH\\\", nonsense\"")),
+        ("empty", command("echo \"{\\\"kind\\\": \\\"$FETCH_WITH\\\"}\"")),
+        ("strange", command("echo \"{\\\"status\\\": {\\\"token\\\": \\\"two\\\\nlines $FETCH_WITH\\\"}}\"")),
+        ("hangs", command("echo \"$FETCH_WITH\" >&2; sleep 600")),
+        ("certificate", json!({ "client-certificate-data": garbage, "client-key-data": garbage })),
+        (
+            "broken",
+            json!({ "client-certificate-data": format!("%{PLANTED}"), "client-key-data": format!("%{PLANTED}") }),
+        ),
+        (
+            "provider",
+            json!({ "auth-provider": { "name": "oidc", "config": { "id-token": PLANTED, "refresh-token": PLANTED } } }),
+        ),
+    ]
+}
+
+fn kubeconfig(api: &FakeApi, users: &[(&str, Value)]) -> Value {
+    let server = format!("http://{}", api.address);
+    let named = |kind: &str| -> Vec<Value> {
+        let of = |(name, user): &(&str, Value)| match kind {
+            "context" => json!({ "name": name, "context": { "cluster": "c", "user": name } }),
+            _ => json!({ "name": name, "user": user }),
+        };
+        users.iter().map(of).collect()
+    };
+    json!({ "apiVersion": "v1", "kind": "Config", "current-context": "good", "contexts": named("context"),
+        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": named("user") })
+}
+
+/// What a command says, all of it.
+fn said(arguments: &[&str]) -> String {
+    let ended =
+        Command::new(env!("CARGO_BIN_EXE_rollcast")).args(arguments).env("ROLLCAST_LOG", "trace").output().unwrap();
+    String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_leaves_the_program() {
+    let api = shop().await;
+    api.take_only(GOOD);
+    // A rollout that goes on, so that there is history of it.
+    let mut deployment = deployment(1, 2);
+    deployment["status"] =
+        json!({ "observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 1 });
+    api.put(deployment);
+    let folder = tempfile::tempdir().unwrap();
+    let users = users(folder.path());
+    let config = folder.path().join("kubeconfig");
+    std::fs::write(&config, kubeconfig(&api, &users).to_string()).unwrap();
+    let (history, config) = (folder.path().join("history"), config.display().to_string());
+    let mut serving = Command::new(env!("CARGO_BIN_EXE_rollcast"))
+        .args(["serve", "--all-contexts", "--kubeconfig", &config, "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(&history)
+        .env("ROLLCAST_LOG", "trace")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = serving.stderr.take().unwrap();
+    let log = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        log.read_to_end(&mut text).unwrap();
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let mut line = String::new();
+    BufReader::new(serving.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned();
+    let mut pages = get(&address, "/api/v1/deployments").await;
+    // Each cluster says how it gets on: one is live, and of each other one a page says what is wrong.
+    until("every cluster says how it gets on", async || {
+        let metrics = get(&address, "/metrics").await;
+        let tells = |name: &str| {
+            metrics.contains(&format!("rollcast_cluster_stale{{cluster=\"{name}\"}} {}", u8::from(name != "good")))
+        };
+        users.iter().all(|(name, _)| tells(name)) && get(&address, "/api/v1/deployments").await.contains("web")
+    })
+    .await;
+    for path in ["/", "/wall", "/history", "/metrics", "/readyz", "/api/v1/rollouts"] {
+        pages.push_str(&get(&address, path).await);
+    }
+    for (name, _) in &users {
+        for rest in
+            ["", "/namespaces/shop", "/namespaces/shop/deployments/web", "/namespaces/shop/deployments/web/timeline"]
+        {
+            pages.push_str(&get(&address, &format!("/clusters/{name}{rest}")).await);
+        }
+    }
+    assert!(pages.contains("run it by hand to see why") && pages.contains("web"), "what is wrong is said");
+    assert_eq!(found(&pages), None, "pages");
+    let _ = serving.kill();
+    let _ = serving.wait();
+    let log = log.join().unwrap();
+    assert!(log.contains("TRACE hyper") && log.contains("run it by hand to see why"), "the log says all that it can");
+    assert_eq!(found(&log), None, "log");
+    // What is kept is compressed: it is handed on as it was written.
+    let kept = said(&["history", "export", "deployment/web", "--data-dir", &history.display().to_string()]);
+    assert!(kept.contains("shop"), "{kept}");
+    assert_eq!(found(&kept), None, "history");
+    // Other commands, and a file that is no kubeconfig at the very place where a secret stands.
+    for (name, _) in &users {
+        for arguments in [
+            &["check", "--no-history", "--kubeconfig", &config, "--context", name][..],
+            &["wait", "web", "--namespace", "shop", "--timeout", "1s", "--kubeconfig", &config, "--context", name],
+        ] {
+            let said = said(arguments);
+            assert!(!said.is_empty());
+            assert_eq!(found(&said), None, "{arguments:?}");
+        }
+    }
+    let text = std::fs::read_to_string(&config).unwrap();
+    for damaged in [
+        text.replace(&format!("\"refused-{PLANTED}\""), &format!("\"refused-{PLANTED}\" {PLANTED}: : [")),
+        text.replace(&format!("{{\"token\":\"refused-{PLANTED}\"}}"), &format!("[\"{PLANTED}\"]")),
+        text.replace("\"v1\"", &format!("{{\"{PLANTED}\": 1}}")),
+        format!("users: {PLANTED}"),
+        format!("\tusers:\n- {PLANTED}: &a *a"),
+    ] {
+        std::fs::write(&config, damaged).unwrap();
+        let said = said(&["check", "--no-history", "--kubeconfig", &config]);
+        assert!(said.contains("cannot read the kubeconfig"), "{said}");
+        assert_eq!(found(&said), None);
+    }
+}
+
+#[test]
+fn a_secret_is_found_in_every_form() {
+    for before in ["", "a", "bc", "def"] {
+        let token = format!("{before}{PLANTED}after");
+        assert!(found(&token).is_some() && found(&BASE64_STANDARD.encode(&token)).is_some(), "{before}");
+    }
+    assert_eq!(found("nothing"), None);
+}

@@ -1,0 +1,120 @@
+//! Requests that never end, and connections that are one too many.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use server::connections::{Connections, serve};
+use server::http::router;
+use server::state::Rollcast;
+use server::viewers::Viewers;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+async fn site() -> (std::net::SocketAddr, Arc<Connections>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
+    let connections = rollcast.connections.clone();
+    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
+    (address, connections)
+}
+
+async fn answer(stream: &mut TcpStream) -> String {
+    let mut all = Vec::new();
+    let _ = stream.read_to_end(&mut all).await; // cut off is an answer as well
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+async fn begin(address: std::net::SocketAddr, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn headers_that_never_end_are_cut_off_and_keep_nobody_waiting() {
+    let (address, connections) = site().await;
+    let began = Instant::now();
+    let slow = join_all((0..100).map(|_| begin(address, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "))).await;
+    let mut quick = begin(address, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").await;
+    assert!(answer(&mut quick).await.ends_with("ok\n"));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let ended = join_all(slow.into_iter().map(|mut stream| async move {
+        tokio::time::timeout(Duration::from_secs(20), answer(&mut stream)).await.is_ok()
+    }));
+    assert!(ended.await.into_iter().all(|is_ended| is_ended));
+    let took = began.elapsed();
+    assert!(took > Duration::from_secs(8) && took < Duration::from_secs(16), "{took:?}");
+    crate::until::until("all are gone", async || connections.count() == 0).await;
+}
+
+#[tokio::test]
+async fn headers_without_end_are_refused() {
+    let (address, _) = site().await;
+    let mut stream = begin(address, "GET / HTTP/1.1\r\nHost: localhost\r\n").await;
+    for index in 0..200 {
+        // It may have hung up by now.
+        let _ = stream.write_all(format!("X-{index}: {}\r\n", "x".repeat(400)).as_bytes()).await;
+    }
+    let text = answer(&mut stream).await;
+    assert!(text.is_empty() || text.starts_with("HTTP/1.1 431") || text.starts_with("HTTP/1.1 400"), "{text}");
+    let mut after = begin(address, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").await;
+    assert!(answer(&mut after).await.ends_with("ok\n"));
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_to_come_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
+    let connections = Arc::new(Connections::at_most(1));
+    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
+    let first = begin(address, "GET /").await;
+    crate::until::until("it is there", async || connections.count() == 1).await;
+    let mut stream = begin(address, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").await;
+    let text = answer(&mut stream).await;
+    drop(first);
+    assert!(text.starts_with("HTTP/1.1 503") && text.contains("Retry-After: 5"), "{text}");
+    assert_eq!(connections.refused.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_stream_counts_for_as_long_as_it_is_open() {
+    let (address, connections) = site().await;
+    let upgrade = "GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    let mut streams = Vec::new();
+    for _ in 0..5 {
+        let mut stream = begin(address, upgrade).await;
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 101");
+        streams.push(stream);
+    }
+    // Whoever asks now is one more, and is gone when it is answered: those five stay.
+    let mut quick = begin(address, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").await;
+    assert!(answer(&mut quick).await.ends_with("ok\n"));
+    crate::until::until("the five are there", async || connections.count() == 5).await;
+    drop(streams);
+    crate::until::until("all are gone", async || connections.count() == 0).await;
+}
+
+#[tokio::test]
+async fn what_is_sent_has_to_come_and_is_not_long() {
+    let (address, connections) = site().await;
+    let post = |length: usize| {
+        format!(
+            "POST /sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nConnection: close\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\ntoken="
+        )
+    };
+    let mut long = begin(address, &post(17 << 10)).await;
+    let _ = long.write_all(&vec![b'x'; 17 << 10]).await; // it may have hung up by now
+    assert!(answer(&mut long).await.starts_with("HTTP/1.1 413"));
+    let mut slow = begin(address, &post(1_000)).await;
+    let ended = tokio::time::timeout(Duration::from_secs(40), answer(&mut slow)).await;
+    assert!(ended.is_ok(), "it is not waited for");
+    crate::until::until("all are gone", async || connections.count() == 0).await;
+}

@@ -1,0 +1,21 @@
+//! People sign in by OpenID Connect: at Dex, which is a real provider, and at one of our own that can be wrong in every way.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+#[path = "../common/addresses.rs"]
+mod addresses;
+#[path = "../common/mod.rs"]
+mod common;
+
+mod browser;
+mod dex;
+mod faults;
+mod own;
+mod real;
+mod renewal;
+mod site;
