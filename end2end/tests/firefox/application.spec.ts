@@ -33,8 +33,13 @@ test("what the content security policy forbids is a complaint", async ({ tab, se
   await tab.goto(server.page(...rollover));
   await isLive(tab);
   expect(complaints).toEqual([]);
-  await tab.evaluate(() => document.body.append(Object.assign(document.createElement("script"), { textContent: "document.title = 'taken over'" })));
-  await expect.poll(() => complaints).toEqual([expect.stringMatching(/Content-Security-Policy: .* blocked an inline script/)]);
+  // As text of an element. A browser that has Trusted Types names them, another one the missing nonce.
+  await tab.evaluate(() => {
+    const script = document.createElement("script");
+    script.append("document.title = 'taken over'");
+    document.body.append(script);
+  });
+  await expect.poll(() => complaints).toEqual([expect.stringMatching(/Content-Security-Policy: .* blocked (assigning to an injection sink|an inline script)/)]);
   expect(await tab.title()).not.toBe("taken over");
   complaints.length = 0;
 });

@@ -95,7 +95,10 @@ test("what the server sends and nobody can read is said, after the page was load
     const beyond = socket.connectToServer();
     beyond.onMessage(() => socket.send(Buffer.from([255, 255, 255])));
   });
+  let loads = 0;
+  page.on("load", () => loads++);
   await page.goto(server.page(...rollover));
+  await expect.poll(() => loads).toBe(2);
   await expect(page.getByTestId("page-trouble")).toContainText("cannot read what it sends");
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
 });

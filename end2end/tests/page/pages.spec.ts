@@ -110,6 +110,24 @@ test("the pods are a table for those who want one, and on paper", async ({ page,
   expect(await height()).toBeGreaterThan(100);
 });
 
+test("what was chosen before the program was there stays chosen", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
+  let release = () => {};
+  const chosen = new Promise<void>((done) => (release = done));
+  await page.route("**/*.wasm", async (route) => {
+    await chosen;
+    await route.continue();
+  });
+  await page.goto(server.page("rollover", "rollover", "web"), { waitUntil: "commit" });
+  await page.getByLabel("Pods as a table").check();
+  release();
+  await isLive(page, /Recording/);
+  await expect(page.getByLabel("Pods as a table")).toBeChecked();
+  await page.getByLabel("Pods as a table").blur();
+  await page.keyboard.press("t");
+  await expect(page.getByLabel("Pods as a table")).not.toBeChecked();
+});
+
 test("an address that does not exist helps", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "5"));
   for (const [path, words] of [

@@ -59,8 +59,8 @@ pub struct Keyboard {
     pub picture: Picture,
     /// The list of keys.
     pub help: NodeRef<html::Details>,
-    /// Whether the pods are shown as a table.
-    pub as_table: RwSignal<bool>,
+    /// The box that shows the pods as a table.
+    pub as_table: NodeRef<html::Input>,
     /// The page's zone.
     pub zone: crate::zone::Zone,
     /// The page is a file, behind which there is no server.
@@ -125,7 +125,11 @@ impl Keyboard {
             "l" | "L" => controls.act(|screen| screen.live()),
             "c" | "C" if !self.is_file => controls.copy_link(),
             "z" | "Z" => self.zone.toggle(),
-            "t" | "T" => self.as_table.update(|shown| *shown = !*shown),
+            "t" | "T" => {
+                if let Some(as_table) = self.as_table.get_untracked() {
+                    as_table.set_checked(!as_table.checked());
+                }
+            }
             "?" => {
                 if let Some(help) = self.help.get_untracked() {
                     help.set_open(!help.open());

@@ -1,6 +1,6 @@
 //! The legend: what every mark means, also where there is no room for all of it at once.
 
-use leptos::prelude::*;
+use leptos::{html, prelude::*};
 use timeline::phase::PodState;
 
 use crate::components::state_marks::{LIFE, StateMarks, usual};
@@ -11,8 +11,9 @@ use crate::score::ink::Look;
 /// The legend: the states in one line where there is room, and all marks when it is opened.
 #[component]
 pub fn Legend(
-    /// Whether the pods are shown as a table; without a program the style sheet looks at the box.
-    as_table: RwSignal<bool>,
+    /// The box that shows the pods as a table. The style sheet looks at it, and nothing else keeps it: what somebody chose
+    /// before the program was there stays chosen.
+    as_table: NodeRef<html::Input>,
 ) -> impl IntoView {
     let state = |state: PodState| {
         view! { <li><svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>{state.label()}</li> }
@@ -25,7 +26,7 @@ pub fn Legend(
                 <Marks/>
             </details>
             <label class="as-table">
-                <input type="checkbox" id="as-table" prop:checked=as_table on:change=move |event| as_table.set(event_target_checked(&event))/>
+                <input type="checkbox" id="as-table" node_ref=as_table/>
                 "Pods as a table"
             </label>
         </div>
