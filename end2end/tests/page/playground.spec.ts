@@ -29,7 +29,7 @@ test("the first story is told by itself, and the page shows what it tells", asyn
   await expect(page.getByTestId("deployment").filter({ hasText: "checkout" })).toBeVisible();
   await expect(page.getByTestId("playground").getByRole("button")).toHaveCount(0);
   await page.getByRole("link", { name: "Take part" }).click();
-  await expect(page).toHaveURL(page_(server));
+  await expect(page).toHaveURL(`${page_(server)}#play-more`);
   // Who takes part wants the buttons.
   await expect(page.getByRole("button", { name: "Kill pod" })).toBeVisible();
 });
@@ -226,7 +226,8 @@ test("where nothing may be stored the strip works all the same", async ({ page, 
   await expect(page.locator("#play-version")).toHaveAttribute("title", "kubectl set image deployment/web web=web:v3");
   await page.goto(server.address);
   await page.getByRole("link", { name: "Take part" }).click();
-  await expect(page).toHaveURL(page_(server));
+  await expect(page).toHaveURL(`${page_(server)}#play-more`);
+  await expect(more(page)).toHaveJSProperty("open", true);
 });
 
 for (const theme of ["light", "dark"]) {

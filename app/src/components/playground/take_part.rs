@@ -12,6 +12,6 @@ pub fn TakePart(
     state: PlaygroundState,
 ) -> impl IntoView {
     view! {
-        <a class="choice take-part" href=move || state.now.read().page.clone() on:click=move |_| controls::remember(true)>"Take part"</a>
+        <a class="choice take-part" href=move || format!("{}#{}", state.now.read().page, controls::ID)>"Take part"</a>
     }
 }
