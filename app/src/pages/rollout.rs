@@ -90,7 +90,8 @@ pub fn Rollout(
     let drawn = rendered.as_ref().map(|rendered| drawn(rendered.copy.deployment, rendered.shown()));
     let drawn = drawn.unwrap_or_else(Drawn::nothing);
     let Drawn { picture, moving, sheet } = drawn;
-    let (controls, as_table, help) = (Controls::provide(), NodeRef::<html::Input>::new(), NodeRef::<html::Details>::new());
+    let (controls, as_table, help) =
+        (Controls::provide(), NodeRef::<html::Input>::new(), NodeRef::<html::Details>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
     let is_file = Exported::of_app().is_some();
