@@ -9,6 +9,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use server::recording::Recording;
 use timeline::model::Pod;
 use timeline::view::{self, Now};
@@ -70,9 +72,11 @@ fn a_moment_is_afterwards_what_it_was() {
             }
             now += EVERY;
         }
+        let alone = |uid: &Uid| (*uid, history.only(timeline.model(), *uid));
+        let alone: BTreeMap<Uid, History> = timeline.model().deployments.keys().map(alone).collect();
         for (clock, uid, view, told, shown) in then {
             let at = clock.millis;
-            let past = history.at(timeline.model(), uid, at).unwrap();
+            let past = alone[&uid].at(at).unwrap();
             assert_eq!(view::view(&past, uid, clock), view, "{name}: what was said at {}", at - from);
             assert_eq!(story::story(&past, uid), told, "{name}: the story at {}", at - from);
             assert_eq!(picture(&past, uid), shown, "{name}: the picture at {}", at - from);
@@ -96,10 +100,11 @@ fn moments_before_what_is_kept_are_not_guessed() {
         history.note(observed.at_millis, &changes);
     }
     let uid = *timeline.model().deployments.keys().next().unwrap();
-    assert!(history.at(timeline.model(), uid, from).is_some());
+    let at = |history: &History, millis| history.only(timeline.model(), uid).at(millis);
+    assert!(at(&history, from).is_some());
     let middle = from + (to - from) / 2;
-    let exact = history.at(timeline.model(), uid, middle + 1_000);
+    let exact = at(&history, middle + 1_000);
     history.forget(middle);
-    assert!(history.at(timeline.model(), uid, from).is_none());
-    assert_eq!(history.at(timeline.model(), uid, middle + 1_000), exact);
+    assert!(at(&history, from).is_none());
+    assert_eq!(at(&history, middle + 1_000), exact);
 }

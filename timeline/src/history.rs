@@ -51,32 +51,21 @@ impl History {
         self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
     }
 
-    /// A Deployment with all that belonged to it at that time; `None` when that cannot be told any more. `now` is the model
-    /// as it is: it tells what belongs to the Deployment.
+    /// How everything was at that time; `None` when that cannot be told any more.
     #[must_use]
-    pub fn at(&self, now: &Model, deployment: Uid, at_millis: Millis) -> Option<Model> {
-        if self.base_millis.is_some_and(|base| at_millis < base) {
-            return None;
-        }
-        let mut walk = self.walk(now, deployment);
+    pub fn at(&self, at_millis: Millis) -> Option<Model> {
+        let mut walk = self.base_millis.is_none_or(|base| base <= at_millis).then(|| self.walk())?;
         walk.to(at_millis);
         Some(walk.then)
     }
 
-    /// The past of a Deployment, to be gone through from its first moment that can be told.
+    /// The past, to be gone through from its first moment that can be told.
     #[must_use]
-    pub fn walk(&self, now: &Model, deployment: Uid) -> Walk<'_> {
-        let mine = belonging(now, deployment);
-        Walk { then: self.base.only_of(&mine), mine: Some(mine), log: self.log.iter().peekable() }
+    pub fn walk(&self) -> Walk<'_> {
+        Walk { then: self.base.clone(), log: self.log.iter().peekable() }
     }
 
-    /// All of it, to be gone through.
-    #[must_use]
-    pub fn walk_all(&self) -> Walk<'_> {
-        Walk { then: self.base.clone(), mine: None, log: self.log.iter().peekable() }
-    }
-
-    /// The past of a Deployment by itself, for whoever goes through it elsewhere.
+    /// The past of a Deployment with all that belongs to it, by itself. `now` is the model as it is: it tells what that is.
     #[must_use]
     pub fn only(&self, now: &Model, deployment: Uid) -> Self {
         let mine = belonging(now, deployment);
@@ -105,12 +94,10 @@ impl History {
     }
 }
 
-/// The past, or that of one Deployment, gone through forwards.
+/// The past, gone through forwards.
 #[derive(Debug)]
 pub struct Walk<'h> {
     then: Model,
-    /// What is followed; `None` for everything.
-    mine: Option<BTreeSet<Subject>>,
     log: Peekable<Iter<'h, (Millis, Change)>>,
 }
 
@@ -118,9 +105,7 @@ impl Walk<'_> {
     /// How everything was at that time, which is not before the one that was asked for last.
     pub fn to(&mut self, at_millis: Millis) -> &Model {
         while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {
-            if self.mine.as_ref().is_none_or(|mine| mine.contains(&change.subject())) {
-                self.then.apply_change(change);
-            }
+            self.then.apply_change(change);
         }
         &self.then
     }

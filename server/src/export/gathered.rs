@@ -92,7 +92,7 @@ impl Gathered {
     /// How everything was at the end.
     #[must_use]
     pub fn end(&self) -> Model {
-        let mut walk = self.past.walk_all();
+        let mut walk = self.past.walk();
         walk.to(self.to_millis).clone()
     }
 
@@ -162,7 +162,7 @@ impl Gathered {
 
     /// What was said, and what was told of pods and revisions, from when on.
     fn told(&self, pods: &BTreeSet<Uid>) -> (Vec<(Millis, timeline::wire::SaidDelta)>, Told) {
-        let (mut walk, mut changes) = (self.past.walk_all(), self.past.changes().peekable());
+        let (mut walk, mut changes) = (self.past.walk(), self.past.changes().peekable());
         let (mut said, mut deltas, mut details) = (Said::default(), Vec::new(), Told::default());
         let mut pasts: BTreeMap<Uid, Vec<(Millis, Change)>> = BTreeMap::new();
         for at_millis in self.moments() {

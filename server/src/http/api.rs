@@ -63,9 +63,8 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
     };
     let kind = kind.name();
     let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
-    let document = hub.read(move |reader| serde_json::to_vec(&reader.document(&workload)?).ok()).await;
-    match document {
-        Ok(Some(bytes)) => ([(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
+    match hub.document(&workload).await {
+        Ok(Some(document)) => Json(document).into_response(),
         Ok(None) => error(StatusCode::NOT_FOUND, missing),
         Err(ended) => error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
     }

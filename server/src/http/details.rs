@@ -9,42 +9,14 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use timeline::change::Subject;
-use timeline::view::Now;
 use timeline::words::safe;
-use timeline::{Change, Millis, Model, Uid, Workload, wire};
+use timeline::{Change, Uid, Workload, wire};
 
-use super::extract::{Malformed, Parameters, origin};
+use super::extract::{Parameters, origin};
 use super::pages;
 use crate::earlier;
-use crate::hub::Reader;
+use crate::hub::Then;
 use crate::view::View;
-
-/// Which detail is asked for.
-struct Asked {
-    workload: Workload,
-    /// As it was then.
-    at_millis: Option<Millis>,
-}
-
-impl Asked {
-    fn read(workload: Workload, parameters: &Parameters) -> Result<Self, Malformed> {
-        Ok(Self { workload: parameters.of(workload)?, at_millis: parameters.moment()? })
-    }
-
-    /// The moment asked for, where that is not the present.
-    fn past_millis(&self, reader: &Reader<'_>) -> Option<Millis> {
-        self.at_millis.filter(|at| *at < reader.now_millis)
-    }
-
-    /// The Deployment with what belonged to it at the moment asked for, and that moment.
-    fn then(&self, reader: &Reader<'_>) -> Option<(Model, Uid, Millis)> {
-        let model = reader.timeline.model();
-        let deployment = self.workload.find(model)?.uid;
-        let at_millis = self.past_millis(reader);
-        let then = at_millis.and_then(|at| Some((reader.history.at(model, deployment, at)?, deployment, at)));
-        Some(then.unwrap_or_else(|| (model.only(deployment), deployment, reader.now_millis)))
-    }
-}
 
 pub(super) async fn pod(
     view: &View,
@@ -54,16 +26,14 @@ pub(super) async fn pod(
     request: Request,
 ) -> Response {
     let why = format!("{} has no pod with the UID {:?}, or none that is kept.", safe(&workload.name), safe(&uid));
-    let look = move |asked: &Asked, reader: &Reader<'_>| {
+    let look = move |workload: &Workload, then: &Then<'_>| {
         let uid: Uid = uid.parse().ok()?;
-        let (model, deployment, now_millis) = asked.then(reader)?;
-        let pod = model.pods_of_deployment(deployment).into_iter().find(|pod| pod.uid == uid)?;
-        let past = reader.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= now_millis);
+        let pod = then.model.pods_of_deployment(then.deployment).into_iter().find(|pod| pod.uid == uid)?;
+        let past = then.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= then.now.millis);
         let past: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
-        let now = Now { millis: now_millis, skew_millis: reader.timeline.skew_millis() };
-        Some(Detail::Pod(Box::new(PodDetail::of(&asked.workload, deployment, &model, pod, &past, now))))
+        Some(Detail::Pod(Box::new(PodDetail::of(workload, then.deployment, then.model, pod, &past, then.now))))
     };
-    answer(view, workload, parameters, look, why, request).await
+    answer(view, workload, parameters, When::Asked, look, why, request).await
 }
 
 pub(super) async fn revision(
@@ -74,24 +44,23 @@ pub(super) async fn revision(
     request: Request,
 ) -> Response {
     let why = format!("{} never had a revision {:?}, or none that is kept.", safe(&workload.name), safe(&revision));
-    let look = move |asked: &Asked, reader: &Reader<'_>| {
-        let (model, deployment, _) = asked.then(reader)?;
-        let deployment = model.deployments.get(&deployment)?;
-        let detail = RevisionDetail::of(&asked.workload, &model, deployment, revision.parse().ok()?)?;
+    let look = move |workload: &Workload, then: &Then<'_>| {
+        let deployment = then.model.deployments.get(&then.deployment)?;
+        let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(view, workload, parameters, look, why, request).await
+    answer(view, workload, parameters, When::Asked, look, why, request).await
 }
 
 pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let standing = standing(view, &workload, parameters).await.unwrap_or_default();
-    let look = move |asked: &Asked, reader: &Reader<'_>| {
-        // All of them, whichever moment is shown.
-        let deployment = asked.workload.find(reader.timeline.model())?;
-        Some(Detail::Rollouts(RolloutsDetail::of(deployment, standing)))
+    let look = move |_: &Workload, then: &Then<'_>| {
+        let deployment = then.model.deployments.get(&then.deployment)?;
+        Some(Detail::Rollouts(RolloutsDetail::of(deployment, standing.clone())))
     };
-    answer(view, workload, parameters, look, why, request).await
+    // All of them, whichever moment is shown.
+    answer(view, workload, parameters, When::Now, look, why, request).await
 }
 
 /// Where the last rollout of a Deployment stands among those before it.
@@ -110,35 +79,46 @@ async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> 
 pub(super) async fn share(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let origin = origin(&request).to_string();
-    let look = move |asked: &Asked, reader: &Reader<'_>| {
-        let (model, uid, _) = asked.then(reader)?;
-        let revision = timeline::rollout::current_revision(&model, model.deployments.get(&uid)?);
-        let past = asked.past_millis(reader);
-        Some(Detail::Share(ShareDetail::of(origin, uid, revision, past, reader.now_millis)))
+    let look = move |_: &Workload, then: &Then<'_>| {
+        let uid = then.deployment;
+        let revision = timeline::rollout::current_revision(then.model, then.model.deployments.get(&uid)?);
+        let past = then.is_past.then_some(then.now.millis);
+        Some(Detail::Share(ShareDetail::of(origin.clone(), uid, revision, past, then.now.millis)))
     };
-    answer(view, workload, parameters, look, why, request).await
+    answer(view, workload, parameters, When::Asked, look, why, request).await
+}
+
+/// Which time a detail is of.
+enum When {
+    /// The one that is asked for.
+    Asked,
+    /// The present, whatever is asked for.
+    Now,
 }
 
 async fn answer(
     view: &View,
     workload: Workload,
     parameters: &Parameters,
-    look: impl FnOnce(&Asked, &Reader<'_>) -> Option<Detail> + Send + 'static,
+    when: When,
+    look: impl Fn(&Workload, &Then<'_>) -> Option<Detail> + Send + Sync + 'static,
     why: String,
     request: Request,
 ) -> Response {
     let is_part = parameters.has("part");
-    let asked = match Asked::read(workload, parameters) {
-        Ok(asked) => asked,
+    let asked = parameters.of(workload).and_then(|workload| Ok((workload, parameters.moment()?)));
+    let (workload, at_millis) = match asked {
+        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(when, When::Asked))),
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.why()),
         Err(wrong) => {
             let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
             return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
-    let workload = asked.workload.clone();
+    let of = workload.clone();
+    let look = move |then: &Then<'_>| look(&of, then);
     let found = match view.hub(&workload).await {
-        Some(hub) => hub.read(move |reader| look(&asked, reader)).await.ok().flatten(),
+        Some(hub) => hub.look(&workload, at_millis, look).await.ok().flatten().flatten(),
         None => None,
     };
     match found {

@@ -30,6 +30,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
 use self::moments::Pasts;
+pub use self::moments::Then;
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
 use crate::clock::{Clock, OwnClock};
@@ -131,17 +132,6 @@ pub struct Reader<'h> {
     pub now_millis: Millis,
     /// Which life of the timeline it is.
     pub epoch: u64,
-}
-
-impl Reader<'_> {
-    /// The timeline document of a Deployment; `None` when there is none of that name.
-    #[must_use]
-    pub fn document(&self, workload: &Workload) -> Option<Document> {
-        let model = self.timeline.model();
-        let uid = workload.find(model)?.uid;
-        let (from, to) = self.observed.unzip();
-        Some(document::document(&model.only(uid), from, to))
-    }
 }
 
 /// The way to a hub.
@@ -313,6 +303,21 @@ impl Handle {
             }))
         })
         .await
+    }
+
+    /// The timeline document of a Deployment; `None` when there is none of that name. Copied in the hub's task, written elsewhere.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn document(&self, workload: &Workload) -> Result<Option<Document>, HubEnded> {
+        let workload = workload.clone();
+        let copy = self.read(move |reader| {
+            let model = reader.timeline.model();
+            Some((model.only(workload.find(model)?.uid), reader.observed.unzip()))
+        });
+        let Some((model, (from, to))) = copy.await? else { return Ok(None) };
+        let written = tokio::task::spawn_blocking(move || document::document(&model, from, to));
+        written.await.map(Some).map_err(|_| HubEnded)
     }
 
     /// Puts in one observation of a replay.

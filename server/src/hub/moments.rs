@@ -1,4 +1,4 @@
-//! Moments of the past, made outside of the hub's task: the hub hands out the past of one Deployment, which is gone through here and
+//! Moments of the past, looked at outside of the hub's task: the hub hands out the past of one Deployment, which is gone through here and
 //! kept for a while for whoever goes on asking.
 
 use std::collections::VecDeque;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use timeline::view::Now;
-use timeline::wire::{Moment, Said};
-use timeline::{History, Millis, Uid, Workload};
+use timeline::wire::Moment;
+use timeline::{History, Millis, Model, Uid, Workload};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -38,10 +38,24 @@ struct Found {
     past: Option<Arc<Past>>,
 }
 
+/// A Deployment with all that belongs to it, as it is or as it was.
+pub struct Then<'t> {
+    /// The Deployment.
+    pub deployment: Uid,
+    /// It and what belonged to it; other objects may be there, too.
+    pub model: &'t Model,
+    /// What became of them, also later than this.
+    pub history: &'t History,
+    /// The time.
+    pub now: Now,
+    /// Whether that is a moment of the past.
+    pub is_past: bool,
+}
+
 impl Past {
-    fn said(&self, at_millis: Millis, skew_millis: Millis) -> Said {
-        let mut walk = self.history.walk_all();
-        told(walk.to(at_millis), self.deployment, Now { millis: at_millis, skew_millis })
+    fn look<T>(&self, now: Now, look: impl FnOnce(&Then<'_>) -> T) -> T {
+        let (deployment, history) = (self.deployment, &self.history);
+        look(&Then { deployment, model: history.walk().to(now.millis), history, now, is_past: true })
     }
 }
 
@@ -72,11 +86,51 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
+        let said = |then: &Then<'_>| told(then.model, then.deployment, then.now);
+        let (at_millis, said) = self.look_back(workload, at_millis, said).await?;
+        Ok(Moment { at_millis, said })
+    }
+
+    /// Looks at a Deployment as it was at a time; as it is where no time is named, or a moment that is not over or not kept.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        workload: &Workload,
+        at_millis: Option<Millis>,
+        look: impl Fn(&Then<'_>) -> T + Send + Sync + 'static,
+    ) -> Result<Option<T>, HubEnded> {
+        let look = Arc::new(look);
+        if let Some(at_millis) = at_millis.filter(|at| *at < self.now_millis()) {
+            let look = look.clone();
+            let (_, found) = self.look_back(workload, at_millis, move |then| look(then)).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        let workload = workload.clone();
+        self.read(move |reader| {
+            let model = reader.timeline.model();
+            let deployment = workload.find(model)?.uid;
+            let now = Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() };
+            Some(look(&Then { deployment, model, history: reader.history, now, is_past: false }))
+        })
+        .await
+    }
+
+    /// Looks at a Deployment as it was, outside of the hub's task; with the time that is meant, which is never in the future.
+    async fn look_back<T: Send + 'static>(
+        &self,
+        workload: &Workload,
+        at_millis: Millis,
+        look: impl FnOnce(&Then<'_>) -> T + Send + 'static,
+    ) -> Result<(Millis, Option<T>), HubEnded> {
         let mut pasts = self.pasts.lock().await;
         let (workload, known) = (workload.clone(), pasts.iter().map(|(_, past)| past.clone()).collect::<Vec<_>>());
         let found = self.read(move |reader| find(reader, &workload, at_millis, &known)).await?;
         let Found { at_millis, skew_millis, past } = found;
-        let Some(past) = past else { return Ok(Moment { at_millis, said: None }) };
+        let Some(past) = past else { return Ok((at_millis, None)) };
         if pasts.is_empty() {
             tokio::spawn(let_go(self.pasts.clone())); // else one is at it
         }
@@ -84,8 +138,9 @@ impl Handle {
         pasts.truncate(MOST - 1);
         pasts.push_front((Instant::now(), past.clone()));
         // Who waits for their turn waits for this, too; the hub does not.
-        let said = tokio::task::spawn_blocking(move || past.said(at_millis, skew_millis));
-        Ok(Moment { at_millis, said: Some(said.await.map_err(|_| HubEnded)?) })
+        let now = Now { millis: at_millis, skew_millis };
+        let seen = tokio::task::spawn_blocking(move || past.look(now, look));
+        Ok((at_millis, Some(seen.await.map_err(|_| HubEnded)?)))
     }
 }
 

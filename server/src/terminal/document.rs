@@ -19,10 +19,10 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
     match origin {
         Origin::Cluster { hub, namespace } => {
             let workload = Workload::deployment(hub.name(), namespace, name);
-            let document = hub.read(move |reader| serde_json::to_string_pretty(&reader.document(&workload)?).ok());
-            let document = tokio::time::timeout(LIMITS.answer, document).await;
+            let document = tokio::time::timeout(LIMITS.answer, hub.document(&workload)).await;
             let document = document.with_context(|| format!("it did not come within {} s", LIMITS.answer.as_secs()))?;
-            document?.ok_or_else(|| anyhow::anyhow!("there is no such Deployment"))
+            let document = document?.context("there is no such Deployment")?;
+            Ok(serde_json::to_string_pretty(&document)?)
         }
         Origin::Server { server, cluster, namespace, .. } => {
             let path = app::address::timeline(&Workload::deployment(cluster, namespace, name));

@@ -160,10 +160,7 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Vec::new(), Some(playground));
     let rolled_out = async |revision: u64| {
         let is_over = async || {
-            let document = hub
-                .read(|reader| reader.document(&timeline::Workload::deployment("", "default", "web")))
-                .await
-                .unwrap();
+            let document = hub.document(&timeline::Workload::deployment("", "default", "web")).await.unwrap();
             let document = serde_json::to_value(document).unwrap();
             let last = document.pointer("/deployments/0/rollouts").and_then(|all| all.as_array()?.last());
             last.is_some_and(|last| last["revision"] == revision && last["outcome"] == "complete")

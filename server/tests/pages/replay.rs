@@ -25,8 +25,7 @@ async fn a_recording_may_begin_with_its_first_viewer() {
     let _viewer = viewers.enter();
     until("it plays", async || hub.connection().borrow().speed_percent == 1000).await;
     let revisions = async || {
-        let document =
-            hub.read(|reader| reader.document(&timeline::Workload::deployment("", "rollout", "nginx"))).await.unwrap();
+        let document = hub.document(&timeline::Workload::deployment("", "rollout", "nginx")).await.unwrap();
         serde_json::to_value(document).unwrap()["deployments"][0]["rollouts"].as_array().map_or(0, Vec::len)
     };
     until("the third revision", async || revisions().await == 3).await;
