@@ -11,15 +11,15 @@ pub const HIGH: i64 = 30;
 /// A tiny score.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tiny {
-    /// Available, and how many are wanted: "3/4".
+    /// Available, and how many are desired: "3/4".
     pub counted: String,
-    /// Fewer are available than wanted.
+    /// Fewer are available than desired.
     pub is_short: bool,
     /// Outlines of the layers from below, in the order of [`Tiny::classes`].
     pub layers: [String; 4],
     /// The pods that are not available fail, or hold the rollout up.
     pub is_bad: bool,
-    /// Line at the number that is wanted.
+    /// Line at the desired number.
     pub desired: String,
 }
 
@@ -72,8 +72,8 @@ mod tests {
     use crate::list::made;
     use timeline::view::Lately;
 
-    fn summary(tone: Tone, wanted: u32, pods: [u32; 4], steps: Vec<(u32, [u32; 4])>) -> Summary {
-        Summary { desired: wanted, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
+    fn summary(tone: Tone, desired: u32, pods: [u32; 4], steps: Vec<(u32, [u32; 4])>) -> Summary {
+        Summary { desired, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
     }
 
     #[test]
