@@ -34,7 +34,7 @@ const fn class(rollout: &PastRollout) -> &'static str {
 /// Workloads, each with its last rollouts.
 #[component]
 pub fn PastWorkloads(
-    /// They.
+    /// The workloads, each with its last rollouts.
     workloads: Vec<PastWorkload>,
 ) -> impl IntoView {
     let workload = |PastWorkload { name, place, rollouts }: PastWorkload| {

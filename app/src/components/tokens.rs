@@ -4,7 +4,6 @@
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
-use crate::components::state_marks::LIFE;
 use crate::score::ink::{DOT, Pattern};
 
 /// The drawings, once per document. Style sheets and pages refer to them by id.
@@ -13,7 +12,7 @@ pub fn Drawings() -> impl IntoView {
     view! {
         <svg class="drawings" aria-hidden="true">
             <defs>
-                {LIFE.map(|state| view! { <g id=format!("token-{}", state.name())>{shape(state)}</g> }).into_iter().collect_view()}
+                {PodState::ALL.map(|state| view! { <g id=format!("token-{}", state.name())>{shape(state)}</g> }).into_iter().collect_view()}
                 {Pattern::ALL.map(|pattern| view! { <Tile pattern/> }).into_iter().collect_view()}
             </defs>
         </svg>

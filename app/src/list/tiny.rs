@@ -14,13 +14,13 @@ pub const CLASSES: [&str; LAYERS] = ["available", "old", "not-yet", "failing", "
 /// A tiny score.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tiny {
-    /// Available, and how many are wanted: "3/4".
+    /// Available, and how many are desired: "3/4".
     pub counted: String,
-    /// Fewer are available than wanted.
+    /// Fewer are available than desired.
     pub is_short: bool,
     /// Outlines of the layers from below, in the order of [`CLASSES`].
     pub layers: [String; LAYERS],
-    /// Line at the number that is wanted.
+    /// Line at the desired number.
     pub desired: String,
 }
 
@@ -72,8 +72,8 @@ mod tests {
     use crate::list::made;
     use timeline::view::{Lately, Tone};
 
-    fn summary(tone: Tone, wanted: u32, pods: [u32; LAYERS], steps: Vec<(u32, [u32; LAYERS])>) -> Summary {
-        Summary { desired: wanted, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
+    fn summary(tone: Tone, desired: u32, pods: [u32; LAYERS], steps: Vec<(u32, [u32; LAYERS])>) -> Summary {
+        Summary { desired, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
     }
 
     #[test]

@@ -174,7 +174,7 @@ mod tests {
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
         assert!(words.starts_with("Nothing here that matches.") && is_part);
-        let head = Head { of: Common::Group(Group::Calm), lines: 1 };
+        let head = Head { of: Common::Group(Group::Stable), lines: 1 };
         assert_eq!(said(&Overall { heads: vec![head], all: 1, ..Overall::default() }, &other), (String::new(), false));
     }
 

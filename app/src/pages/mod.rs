@@ -4,6 +4,7 @@
 pub mod compare;
 pub mod deployments;
 pub mod detail;
+pub mod exported;
 #[cfg(feature = "ssr")]
 pub mod history;
 #[cfg(feature = "ssr")]
@@ -48,7 +49,7 @@ mod tests {
             clusters: vec![ClusterState { accent: 3, now_millis: 62_000, ..cluster }],
             counts: [0, 1, 0, 0],
             all: 90,
-            heads: vec![Head { of: Common::Group(Group::Moving), lines: 1 }],
+            heads: vec![Head { of: Common::Group(Group::InProgress), lines: 1 }],
             trouble: String::new(),
         };
         let delta = ListDelta {

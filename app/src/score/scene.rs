@@ -307,7 +307,7 @@ impl Scene {
             }
         }
         let is_elsewhere = pod.is_out_of_rotation() == is_inside;
-        let moved = [pod.released_millis, pod.adopted_millis].into_iter().flatten().max();
+        let moved = [pod.released_millis(), pod.adopted_millis()].into_iter().flatten().max();
         let travels = !is_elsewhere && moved.is_some_and(|at| (0..TRAVEL_MILLIS).contains(&(frame.now_millis - at)));
         let before = known.insert(pod.uid, y);
         self.heads.push((key, head(one, pod, is_elsewhere, frame.now_millis)));

@@ -52,7 +52,7 @@ pub fn is_calm(overall: &Overall) -> bool {
 /// What is done or waits, a few at a time: "nginx: Revision 3 is live, 4 min ago".
 #[must_use]
 pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
-    let active = [Group::Stuck, Group::Moving].into_iter().flat_map(|group| of_group(copy, group));
+    let active = [Group::Stuck, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
     let done = of_group(copy, Group::Finished).filter(|row| !on_stage.contains(&row.key()));
     let all: Vec<String> = waiting.map(told).chain(done.map(|row| done_words(row, ages))).collect();

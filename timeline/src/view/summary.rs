@@ -1,4 +1,4 @@
-//! A Deployment as a line of a list.
+//! What the list knows of a Deployment.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::view::counts::failing;
 use crate::words::images;
 use crate::{Millis, Model, Uid, Workload, rollout, steps};
 
-/// A Deployment as a line of a list.
+/// What the list knows of a Deployment: a row of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// `metadata.uid`.
@@ -32,7 +32,7 @@ pub struct Summary {
     pub pods: [u32; LAYERS],
     /// `spec.replicas`.
     pub desired: u32,
-    /// How these were lately; empty while nothing changed.
+    /// How `pods` was over the last minute; empty while nothing changed.
     pub lately: Lately,
     /// Since when the kubectl verdict is what it is; of a complete rollout: when it was completed, as far as that is known.
     pub since_millis: Millis,
@@ -61,10 +61,12 @@ const LATELY_APART: Millis = 500;
 const LATELY_MOST: usize = 24;
 
 impl Lately {
-    fn of(model: &Model, deployment: &Deployment, current: Option<Uid>, now_millis: Millis) -> Self {
+    fn of(model: &Model, deployment: &Deployment, now_millis: Millis) -> Self {
         let from_millis = (now_millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
+        let is_awaited = rollout::awaits_revision(model, deployment);
+        let current = rollout::current_set(model, deployment).filter(|_| !is_awaited).map(|set| set.uid);
         let layer = |pod: &Pod, state: PodState| match state {
-            PodState::Available if pod.owner == current => Some(0),
+            PodState::Available if current.is_some() && pod.owner == current => Some(0),
             PodState::Available => Some(1),
             PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready => Some(2),
             PodState::Failing => Some(3),
@@ -109,7 +111,7 @@ impl Summary {
     }
 }
 
-/// A Deployment's line in a list.
+/// The summary of a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     let deployment = model.deployments.get(&uid)?;
@@ -140,7 +142,7 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
             ]
         },
         desired: view.desired,
-        lately: Lately::of(model, deployment, rollout::current_set(model, deployment).map(|set| set.uid), now.millis),
+        lately: Lately::of(model, deployment, now.millis),
         since_millis: match finished_millis.filter(|_| is_complete) {
             Some(at) => at,
             None => deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),

@@ -17,7 +17,7 @@ fn cluster(now_millis: Millis) -> ClusterState {
 }
 
 fn overall(lines: u32, now_millis: Millis) -> Overall {
-    let heads = vec![Head { of: Common::Group(Group::Calm), lines }];
+    let heads = vec![Head { of: Common::Group(Group::Stable), lines }];
     Overall { clusters: vec![cluster(now_millis)], counts: [0, 0, 0, lines], all: lines, heads, trouble: String::new() }
 }
 
@@ -150,11 +150,11 @@ fn a_deployment_is_in_the_group_that_its_verdict_and_its_age_say() {
         Group::of(&line, now)
     };
     assert_eq!(group(Tone::Bad, Some(0), 1), Group::Stuck);
-    assert_eq!(group(Tone::Busy, Some(0), 1), Group::Moving);
+    assert_eq!(group(Tone::Busy, Some(0), 1), Group::InProgress);
     assert_eq!(group(Tone::Ok, Some(1_000), 3_600_999), Group::Finished);
-    assert_eq!(group(Tone::Ok, Some(1_000), 3_601_000), Group::Calm);
-    assert_eq!(group(Tone::Ok, None, 1), Group::Calm);
-    assert_eq!(group(Tone::Quiet, Some(0), 1), Group::Calm);
+    assert_eq!(group(Tone::Ok, Some(1_000), 3_601_000), Group::Stable);
+    assert_eq!(group(Tone::Ok, None, 1), Group::Stable);
+    assert_eq!(group(Tone::Quiet, Some(0), 1), Group::Stable);
     assert_eq!(Group::ALL.map(Group::words), ["Stuck", "In progress", "Finished in the last hour", "Stable"]);
 }
 

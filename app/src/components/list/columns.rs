@@ -16,7 +16,7 @@ pub fn Columns() -> impl IntoView {
     };
     view! {
         <ul class="key" aria-label="Colours">{CLASSES.into_iter().zip(KEY).map(entry).collect_view()}
-            <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><path class="wanted" d="M0 5H10"></path></svg>"desired replicas"</li></ul>
+            <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><path class="desired" d="M0 5H10"></path></svg>"desired replicas"</li></ul>
         <div class="columns" aria-hidden="true">
             <span>"Deployment"</span>
             <span>"Pods, last minute"</span>

@@ -17,7 +17,7 @@ pub fn TinyScore(
     view! {
         <svg class="tiny" viewBox=format!("0 0 {WIDE} {HIGH}") preserveAspectRatio="none" aria-hidden="true">
             {CLASSES.into_iter().enumerate().map(layer).collect_view()}
-            <path class="wanted" d=move || tiny.read().desired.clone()></path>
+            <path class="desired" d=move || tiny.read().desired.clone()></path>
         </svg>
         <span class=move || if tiny.read().is_short { "counted short" } else { "counted" }>
             {move || tiny.read().counted.clone()}
