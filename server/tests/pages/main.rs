@@ -11,8 +11,12 @@
 #[path = "../common/addresses.rs"]
 mod addresses;
 mod api;
+mod clients;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/damage.rs"]
+mod damage;
+mod damaged;
 mod export;
 mod files;
 mod guarded;
@@ -28,5 +32,7 @@ mod shared;
 mod simulated;
 mod site;
 mod strange;
+#[path = "../common/strangers.rs"]
+mod strangers;
 #[path = "../common/until.rs"]
 mod until;
