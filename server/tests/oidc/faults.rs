@@ -255,7 +255,7 @@ async fn no_cookie_but_ones_own_shows_anything_at_any_address() {
     let replayed = session(&left);
     left.sign_out().await;
     // Of somebody whose time is up, without a way to go on.
-    own.with(|doings| (doings.valid_for, doings.can_refresh) = (1, false));
+    own.with(|doings| (doings.valid_for, doings.can_refresh) = (4, false));
     let mut late = Browser::new(&rollcast);
     own.sign_in(&mut late).await;
     let expired = session(&late);

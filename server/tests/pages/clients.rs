@@ -5,20 +5,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::audit::Audit;
 use server::auth::Auth;
 use server::auth::cookie::Keys;
+use server::auth::share::Shares;
 use server::auth::token::Tokens;
 use server::connections::Peer;
 use server::http::router;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
+use timeline::wire::{self, ViewerFrame};
 use tower::ServiceExt;
 
-use crate::rights::{PROD, cluster, proxy, rules};
+use crate::rights::{PROD, cluster, proxy, rules, snapshot, stream};
 use crate::until::until;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
@@ -67,6 +70,53 @@ async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_si
             .collect();
         assert_eq!(from, cases.map(|(.., is)| is), "{:?}", rollcast.auth);
     }
+}
+
+#[tokio::test]
+async fn moments_and_links_that_are_taken_away_are_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit");
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    let (shares, audit) = (Shares::open(Keys::own(), None).ok(), Audit::open(&file).ok());
+    let site = Site { auth: proxy(), shares, audit, ..Site::default() };
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
+    snapshot(&mut heard).await;
+    let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
+    said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
+    let post = async |path: &str, body: String| {
+        let request = Request::post(path)
+            .header(header::HOST, "localhost:7440")
+            .header(header::ORIGIN, "http://localhost:7440")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header("x-forwarded-user", "partly");
+        let mut request = request.body(Body::from(body)).unwrap();
+        request.extensions_mut().insert(Peer(SocketAddr::from(([10, 0, 0, 7], 4_000))));
+        let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
+        assert!(answer.status().is_success() || answer.status().is_redirection(), "{path}: {}", answer.status());
+        String::from_utf8_lossy(&answer.into_body().collect().await.unwrap().to_bytes()).into_owned()
+    };
+    let mut ids = Vec::new();
+    for revoke in ["/api/v1/shares/revoke", "/shares/revoke"] {
+        let made = post("/api/v1/shares", format!("to={PAGE}")).await;
+        let id = serde_json::from_str::<Value>(&made).unwrap()["id"].as_str().unwrap().to_owned();
+        post(revoke, format!("id={id}")).await;
+        ids.push(id);
+    }
+    let lines = || -> Vec<(String, String)> {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let read = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+        let told = |line: Value| {
+            assert_eq!(line["who"], "partly");
+            (line["did"].as_str().unwrap().to_owned(), line["at"].as_str().unwrap().to_owned())
+        };
+        text.lines().map(read).map(told).collect()
+    };
+    until("all is written down", async || lines().len() == 6).await;
+    let did = |what: &str| lines().into_iter().filter(|(did, _)| did == what).map(|(_, at)| at).collect::<Vec<_>>();
+    assert_eq!((did("followed"), did("looked at a moment")), (vec![PAGE.to_owned()], vec![PAGE.to_owned()]));
+    assert_eq!(did("revoked a link"), [format!("/shares#{}", ids[0]), format!("/shares#{}", ids[1])]);
+    assert_eq!(did("made a link").len(), 2);
 }
 
 #[tokio::test]

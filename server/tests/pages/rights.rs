@@ -436,7 +436,7 @@ async fn a_namespace_in_which_nothing_is_yet_is_seen_by_who_may_see_it() {
 }
 
 /// A stream of somebody who follows `web` in a namespace of `prod`: what they say, and what they hear.
-async fn stream(
+pub(crate) async fn stream(
     rollcast: &Arc<Rollcast>,
     user: &'static str,
     namespace: &str,
@@ -457,7 +457,7 @@ async fn stream(
 }
 
 /// Waits for a snapshot.
-async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) {
+pub(crate) async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) {
     loop {
         if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
             && let ServerFrame::Snapshot(_) = wire::decode(&bytes).unwrap()
