@@ -144,7 +144,8 @@ async fn answer(
     if is_open(request.uri().path()) {
         return (Arc::default(), next.run(request).await);
     }
-    let viewer = match is_public_picture(rollcast, &request) {
+    let is_public = is_public_picture(rollcast, &request);
+    let viewer = match is_public {
         true => Ok(Viewer::anybody()), // whoever asks, with a session or without one, gets the same
         false => rollcast.viewer(request.headers(), peer).await,
     };
@@ -152,6 +153,7 @@ async fn answer(
         Ok(viewer) => {
             let name = viewer.who();
             let renewed = match (&viewer.link, &rollcast.shares) {
+                _ if is_public => None, // others may be handed the same answer by a cache
                 (Some(_), Some(shares)) => shares.resealed(request.headers()),
                 _ => rollcast.auth.renewed(request.headers()),
             };

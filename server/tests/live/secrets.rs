@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
@@ -269,4 +270,50 @@ fn a_secret_is_found_in_every_form() {
         assert!(found(&token).is_some() && found(&BASE64_STANDARD.encode(&token)).is_some(), "{before}");
     }
     assert_eq!(found("nothing"), None);
+}
+
+/// A file whose one context does not check who the server is.
+fn careless(api: &FakeApi, token: &str, is_careless: bool) -> String {
+    json!({ "apiVersion": "v1", "kind": "Config", "current-context": "shop",
+        "contexts": [{ "name": "shop", "context": { "cluster": "c", "user": "u" } }],
+        "clusters": [{ "name": "c", "cluster": {
+            "server": format!("http://{}", api.address), "insecure-skip-tls-verify": is_careless } }],
+        "users": [{ "name": "u", "user": { "token": token } }] })
+    .to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_less_safe_is_said_again_when_credentials_are_renewed_and_in_terminals() {
+    const WARNING: &str = "is not checked (insecure-skip-tls-verify)";
+    let api = shop().await;
+    api.take_only("good");
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("kubeconfig");
+    std::fs::write(&config, careless(&api, "old", false)).unwrap();
+    let mut serving = Command::new(env!("CARGO_BIN_EXE_rollcast"))
+        .args(["serve", "--no-history", "--listen", "127.0.0.1:0", "--kubeconfig"])
+        .arg(&config)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (log, told) = (serving.stderr.take().unwrap(), Arc::new(Mutex::new(String::new())));
+    let heard = told.clone();
+    std::thread::spawn(move || {
+        BufReader::new(log)
+            .lines()
+            .map_while(Result::ok)
+            .for_each(|line| heard.lock().unwrap().push_str(&(line + "\n")));
+    });
+    until("its token is refused", async || api.refusals() > 0).await;
+    assert!(!told.lock().unwrap().contains(WARNING), "not at the start");
+    std::fs::write(&config, careless(&api, "good", true)).unwrap();
+    until("it is said", async || told.lock().unwrap().contains(WARNING)).await;
+    let _ = serving.kill();
+    let _ = serving.wait();
+    let config = config.display().to_string();
+    let waited = tokio::task::spawn_blocking(move || {
+        said(&["wait", "web", "--namespace", "shop", "--timeout", "1s", "--kubeconfig", &config])
+    });
+    assert!(waited.await.unwrap().contains(WARNING), "in a terminal too");
 }

@@ -140,7 +140,7 @@ async fn damaged_links_open_nothing_and_damaged_files_of_links_are_refused() {
 }
 
 /// A cluster that answers that, whatever it is asked.
-fn reviewer(answer: Vec<u8>) -> Reviewer {
+pub(crate) fn reviewer(answer: Vec<u8>) -> Reviewer {
     let answer = service_fn(move |_: Request<kube::client::Body>| {
         let answer = answer.clone();
         async move { Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer))) }

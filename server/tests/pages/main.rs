@@ -21,6 +21,7 @@ mod export;
 mod files;
 mod guarded;
 mod history;
+mod keys;
 mod links;
 mod lists;
 mod metrics;
