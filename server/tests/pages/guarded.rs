@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use server::addressed::Addressed;
 use server::auth::Auth;
@@ -64,8 +65,12 @@ async fn with(site: Site) -> Arc<Rollcast> {
 }
 
 /// What is answered: status, headers, text. Of an answer without end, the head.
-async fn answer(rollcast: &Arc<Rollcast>, request: Request<Body>) -> (StatusCode, axum::http::HeaderMap, String) {
-    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+async fn answer(rollcast: &Arc<Rollcast>, request: Request<Body>) -> (StatusCode, HeaderMap, String) {
+    answer_of(router(rollcast.clone()), request).await
+}
+
+async fn answer_of(router: Router, request: Request<Body>) -> (StatusCode, HeaderMap, String) {
+    let response = router.oneshot(request).await.unwrap();
     let (head, body) = response.into_parts();
     let is_stream = head.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
     let bytes = if is_stream { bytes::Bytes::new() } else { body.collect().await.unwrap().to_bytes() };
@@ -110,10 +115,11 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
 
 #[tokio::test]
 async fn no_request_of_another_site_or_by_another_name_is_answered() {
-    let named_host =
-        with(Site { addressed: Addressed::by(vec!["rollcast.example.com".to_owned()]), ..Site::default() }).await;
+    let hosts = vec!["rollcast.example.com".to_owned()];
+    let named_host = router(with(Site { addressed: Addressed::by(hosts), ..Site::default() }).await);
     let public = "https://rollouts.example.com".parse().ok();
-    let secure = with(Site { addressed: Addressed { public, ..Addressed::default() }, ..Site::default() }).await;
+    let secure =
+        router(with(Site { addressed: Addressed { public, ..Addressed::default() }, ..Site::default() }).await);
     let all: Vec<String> =
         addresses().iter().map(|pattern| named(pattern, "prod", "rollover")).chain(FILES.map(str::to_owned)).collect();
     let request = |method: &str, path: &str| {
@@ -137,13 +143,13 @@ async fn no_request_of_another_site_or_by_another_name_is_answered() {
                     continue;
                 };
                 let request = request(method, path).header(header::HOST, &host).body(Body::empty()).unwrap();
-                let (status, _, text) = answer(&named_host, request).await;
+                let (status, _, text) = answer_of(named_host.clone(), request).await;
                 assert_eq!(status, StatusCode::MISDIRECTED_REQUEST, "{method} {path} {host:?}: {text}");
                 sent += 1;
             }
             for (origin, host) in STRANGE_ORIGINS {
                 let request = request(method, path).header(header::HOST, host).header(header::ORIGIN, origin);
-                let (status, _, text) = answer(&secure, request.body(Body::empty()).unwrap()).await;
+                let (status, _, text) = answer_of(secure.clone(), request.body(Body::empty()).unwrap()).await;
                 assert_eq!(status, StatusCode::FORBIDDEN, "{method} {path} {origin:?} {host}: {text}");
                 sent += 1;
             }
