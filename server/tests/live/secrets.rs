@@ -219,6 +219,7 @@ async fn no_secret_leaves_the_program() {
         }
         pages.push_str(&streamed(&address, name).await);
     }
+    assert_eq!(found(&pages), None, "pages");
     for said in
         ["run it by hand to see why", "web", "run that by hand", "of its auth-provider", "proxy-url has a scheme"]
     {
@@ -227,7 +228,6 @@ async fn no_secret_leaves_the_program() {
     let audited = || std::fs::read_to_string(&audit).unwrap_or_default();
     until("who looked is written down", async || audited().contains("\"followed\"")).await;
     assert_eq!(found(&audited()), None, "audit log");
-    assert_eq!(found(&pages), None, "pages");
     let _ = serving.kill();
     let _ = serving.wait();
     let log = log.join().unwrap();
