@@ -12,7 +12,7 @@ pub mod sent;
 
 use serde::{Deserialize, Serialize};
 
-use crate::view::{Lately, Summary, Tone, Verdict};
+use crate::view::{LAYERS, Lately, Summary, Tone, Verdict};
 use crate::wire::Connection;
 use crate::{Millis, Uid};
 
@@ -228,7 +228,7 @@ pub enum RowDelta {
         /// What comes next.
         next: Option<String>,
         /// The pods.
-        pods: Option<[u32; 4]>,
+        pods: Option<[u32; LAYERS]>,
         /// How they were lately.
         lately: Option<Lately>,
         /// Since when.

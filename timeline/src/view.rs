@@ -21,7 +21,7 @@ pub use counts::{Counts, SetCounts};
 use counts::{counts, owed, reported, set_counts};
 pub use remedy::Way;
 pub use standing::Standing;
-pub use summary::{LATELY_MILLIS, Lately, Summary, summary};
+pub use summary::{LATELY_MILLIS, LAYERS, Lately, Summary, summary};
 
 /// The time, and how our clock and the API server's differ.
 #[derive(Debug, Clone, Copy)]

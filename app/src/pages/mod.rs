@@ -39,7 +39,7 @@ mod tests {
                 ..plain.verdict
             },
             next: "The next pod is created.".into(),
-            pods: [1, 2, 1, 0],
+            pods: [1, 2, 1, 0, 0],
             desired: 4,
             since_millis: 50_000,
             ..plain

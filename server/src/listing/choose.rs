@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use timeline::Uid;
     use timeline::verdict::KubectlVerdict;
-    use timeline::view::{Tone, Verdict};
+    use timeline::view::{LAYERS, Tone, Verdict};
     use timeline::wire::Connection;
 
     const NOW: Millis = 10_000_000;
@@ -157,7 +157,7 @@ mod tests {
                 kubectl: KubectlVerdict::Complete,
             },
             next: String::new(),
-            pods: [0; 4],
+            pods: [0; LAYERS],
             desired: 0,
             lately: timeline::view::Lately::default(),
             since_millis: NOW - finished_ago,

@@ -61,6 +61,13 @@ pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&Replic
     counts
 }
 
+/// Of the pods that are not available yet those that fail, as far as pods are seen.
+pub(super) fn failing(model: &Model, deployment: &Deployment) -> u32 {
+    let is_failing = |pod: &Pod, uid| pod.owner == Some(uid) && pod.state() == PodState::Failing && !pod.is_leftover();
+    let of = |set: &ReplicaSet| model.pods_of(set.uid).filter(|pod| is_failing(pod, set.uid)).count() as u32;
+    model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
+}
+
 /// What ReplicaSets report of pods that are not seen.
 pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
