@@ -90,13 +90,13 @@ pub struct Wanted {
 pub fn export(options: &Options, wanted: &Wanted, out: &mut impl Write) -> Result<(), HistoryError> {
     let reader = reader(options)?;
     let search = Search {
-        text: wanted.name.clone(),
+        name: wanted.name.clone(),
         cluster: wanted.cluster.clone().unwrap_or_default(),
         namespace: wanted.namespace.clone().unwrap_or_default(),
         ..Search::default()
     };
     let found = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
-    let of_name: Vec<PastRollout> = found.into_iter().filter(|rollout| rollout.name == wanted.name).collect();
+    let of_name: Vec<PastRollout> = found;
     let is_meant = |rollout: &&PastRollout| wanted.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
         let known = of_name.iter().take(10).map(|rollout| {
@@ -110,7 +110,7 @@ pub fn export(options: &Options, wanted: &Wanted, out: &mut impl Write) -> Resul
     if of_name.iter().any(is_another) {
         return Err(unknown());
     }
-    let cut = reader.cut(&meant.cluster, meant.uid, meant.number)?.ok_or_else(unknown)?;
+    let cut = reader.cut(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
     let text = if wanted.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
     out.write_all(text.as_bytes())?;
     Ok(())
