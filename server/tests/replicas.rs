@@ -375,8 +375,10 @@ mod in_postgres {
         let server = format!("postgres://postgres@127.0.0.1:{port}/{}", shared().database()).parse().unwrap();
         told_while(&server, async |archive| {
             is_cut.store(true, Ordering::Relaxed);
-            let why = until_failing(archive).await;
-            assert!(why.ends_with(": it does not answer"), "{why}");
+            assert_eq!(until_failing(archive).await, "the place where it is kept does not answer");
+            // After its own deadline the connection says which server that is.
+            let is_named = |keeping: &Keeping| matches!(keeping, Keeping::Failing { why, .. } if why.ends_with(": it does not answer"));
+            archive.keeping().wait_for(is_named).await.unwrap();
             is_cut.store(false, Ordering::Relaxed);
         })
         .await;
