@@ -2,7 +2,7 @@
 
 use timeline::Millis;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
-use timeline::words::safe;
+use timeline::words::{safe, sentence_end};
 
 use crate::zone::Zone;
 
@@ -21,6 +21,34 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
         ConnectionState::Replay { .. } => at_speed("Recording"),
         ConnectionState::Unknown => "Not watched".to_owned(),
     }
+}
+
+/// That the page has no word from the server: since when, where that is told, and when the next try is.
+#[must_use]
+pub fn lost(since: Option<&str>, retry_seconds: Option<u32>) -> String {
+    let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
+    let next = retry_seconds.map_or_else(|| "trying again".to_owned(), |seconds| format!("next try in {seconds} s"));
+    format!("Rollcast unreachable{since}. Showing last known data; {next}.")
+}
+
+/// That a cluster gives no word: since when, why, and when it is asked again. Times of day are told by `stamp`.
+#[must_use]
+pub fn unreachable(
+    cluster: &str,
+    since_millis: Millis,
+    why: &str,
+    retry_at_millis: Option<Millis>,
+    stamp: impl Fn(Millis) -> String,
+) -> String {
+    let next = retry_at_millis.map_or_else(|| "trying again".to_owned(), |at| format!("next try at {}", stamp(at)));
+    let why = safe(&sentence_end(why));
+    format!("{}: {why} Showing last known data; {next}.", unreachable_since(cluster, &stamp(since_millis)))
+}
+
+/// "Cluster “prod-eu” unreachable since 14:02:05 UTC".
+#[must_use]
+pub fn unreachable_since(cluster: &str, stamp: &str) -> String {
+    format!("Cluster “{}” unreachable since {stamp}", safe(cluster))
 }
 
 /// What Rollcast may not read, and what to ask for; empty when it may read everything.
@@ -47,4 +75,25 @@ fn may_not(missing: &Forbidden) -> String {
         "Rollcast may not {} {} in {place}. Ask for: get, list, watch on {}.{hint}",
         missing.verb, missing.resource, missing.resource
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timeline::words::clock;
+
+    #[test]
+    fn what_is_lost_says_since_when_and_when_it_is_tried_again() {
+        assert_eq!(
+            lost(Some("14:02:05"), Some(3)),
+            "Rollcast unreachable since 14:02:05. Showing last known data; next try in 3 s."
+        );
+        assert_eq!(lost(None, None), "Rollcast unreachable. Showing last known data; trying again.");
+        let told = |retry| unreachable("prod", 0, "connection refused", retry, clock);
+        assert_eq!(
+            told(Some(5_000)),
+            "Cluster “prod” unreachable since 00:00:00: connection refused. Showing last known data; next try at 00:00:05."
+        );
+        assert!(told(None).ends_with("Showing last known data; trying again."));
+    }
 }

@@ -1,5 +1,5 @@
 //! A rollout in a file of its own: everything that its page shows, with what was said and told at each moment. There is no server
-//! behind such a page; what other pages ask a server, this answers.
+//! behind such a page; what other pages ask a server, this answers. The page itself is [`crate::pages::exported`].
 //!
 //! What was said is kept as what changed ([`SaidDelta`]), with a whole word at every [`WHOLE_EVERY`]th place, so that any moment is
 //! found without going through all of them.
@@ -7,18 +7,12 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use leptos_meta::provide_meta_context;
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
 use timeline::wire::{Moment, Said, SaidDelta, ServerFrame, ViewerFrame};
 
-use crate::components::notices::Notices;
 use crate::detail::Detail;
-use crate::live::client::Live;
-use crate::pages::rollout::Rollout;
 use crate::payload::DeploymentPayload;
-use crate::rollout::opened::Opened;
-use crate::zone::Zone;
 
 /// So many changes of what is said follow a whole word.
 pub const WHOLE_EVERY: usize = 64;
@@ -118,23 +112,10 @@ impl Exported {
     }
 }
 
-/// The page of a rollout in a file of its own.
-#[component]
-pub fn ExportedPage(
-    /// The content of the file.
-    export: Export,
-) -> impl IntoView {
-    provide_meta_context();
-    let Export { deployment: payload, record } = export;
-    provide_context(Exported { record: Arc::new(record), shown_millis: StoredValue::new(None) });
-    Live::provide(String::new());
-    Zone::provide();
-    Opened::provide();
-    // Links lead to pages of a server, which is not there.
-    Effect::new(move |_| crate::browser::stay());
-    view! {
-        <Notices/>
-        <Rollout workload=payload.workload.clone() revision=payload.revision payload=Some(payload)/>
+impl Exported {
+    /// Lets every component around here know that the page is a file.
+    pub(crate) fn provide(record: Record) {
+        provide_context(Self { record: Arc::new(record), shown_millis: StoredValue::new(None) });
     }
 }
 

@@ -62,7 +62,9 @@ pub fn hydrate_exported(content: &[u8]) {
     say_when_stopped();
     match timeline::wire::decode(content) {
         Ok(export) => {
-            leptos::mount::hydrate_body(move || exported::ExportedPage(exported::ExportedPageProps { export }));
+            leptos::mount::hydrate_body(move || {
+                pages::exported::ExportedPage(pages::exported::ExportedPageProps { export })
+            });
         }
         Err(_) => app::stopped(),
     }

@@ -145,7 +145,7 @@ fn let_go(timeline: &mut Timeline, now: i64, rng: &mut Rng) -> Result<Vec<timeli
     };
     let on_screen = |pod: &timeline::model::Pod| pod.gone_millis().is_none_or(|at| at >= now - retention.screen_millis);
     let before: BTreeSet<_> = timeline.model().pods.values().filter(|pod| on_screen(pod)).map(|pod| pod.uid).collect();
-    let changes = timeline.forget(now, &retention, &BTreeSet::new());
+    let changes = timeline.prune(now, &retention, &BTreeSet::new());
     match before.iter().find(|uid| !timeline.model().pods.contains_key(uid)) {
         Some(uid) => Err(format!("a pod on screen was forgotten: {uid}")),
         None => Ok(changes),

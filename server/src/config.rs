@@ -61,7 +61,7 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Certificate with which TLS is spoken.
     pub tls_cert: Option<PathBuf>,
-    /// Its key.
+    /// Private key of that certificate.
     pub tls_key: Option<PathBuf>,
     /// Kubeconfig file of every cluster that names none itself.
     pub kubeconfig: Option<PathBuf>,
@@ -97,9 +97,9 @@ pub struct Config {
     /// Serve to other machines although nobody has to sign in.
     #[serde(default)]
     pub insecure_no_auth: bool,
-    /// Who is let in.
+    /// Who may sign in, and how; nobody has to where it is absent.
     pub auth: Option<Auth>,
-    /// The clusters.
+    /// The clusters to watch; the current context where none is named.
     #[serde(default, rename = "cluster")]
     pub clusters: Vec<Cluster>,
 }
@@ -108,18 +108,18 @@ pub struct Config {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Auth {
-    /// How they are known.
+    /// How people sign in: "none", "proxy", "token" or "oidc".
     pub mode: Option<AuthMode>,
     /// Addresses and networks of the proxy that signs them in.
     #[serde(default)]
     pub proxy_from: Vec<IpNet>,
-    /// The header with the user.
+    /// Header of the proxy that holds the user.
     pub user_header: Option<String>,
-    /// The header with the groups.
+    /// Header of the proxy that holds the groups.
     pub groups_header: Option<String>,
-    /// What the API servers put before users.
+    /// Prefix that the API servers put before users.
     pub user_prefix: Option<String>,
-    /// What they put before groups.
+    /// Prefix that the API servers put before groups.
     pub groups_prefix: Option<String>,
     /// File with the keys of sessions.
     pub session_keys: Option<PathBuf>,
@@ -129,15 +129,15 @@ pub struct Auth {
     pub audit_log: Option<PathBuf>,
     /// Address of the provider at which people sign in.
     pub oidc_issuer: Option<String>,
-    /// What it calls this Rollcast.
+    /// Client ID that the provider gave this Rollcast.
     pub oidc_client_id: Option<String>,
-    /// File with the secret that it gave.
+    /// File with the client secret that the provider gave.
     pub oidc_client_secret_file: Option<PathBuf>,
-    /// What it is asked for.
+    /// Scopes that are requested at the provider.
     pub oidc_scopes: Option<Vec<String>>,
-    /// The claim with the user.
+    /// Claim of the ID token that holds the user.
     pub oidc_user_claim: Option<String>,
-    /// The claim with the groups.
+    /// Claim of the ID token that holds the groups.
     pub oidc_groups_claim: Option<String>,
 }
 
@@ -149,10 +149,10 @@ pub struct Cluster {
     pub context: Option<String>,
     /// Name in pages and addresses.
     pub name: Option<String>,
-    /// Its accent.
+    /// Accent of its name on pages.
     #[serde(default)]
     pub colour: Colour,
-    /// Kubeconfig file.
+    /// Kubeconfig file of this cluster.
     pub kubeconfig: Option<PathBuf>,
     /// Namespaces to watch.
     #[serde(default)]
@@ -166,41 +166,41 @@ pub enum Colour {
     /// No accent.
     #[default]
     None,
-    /// 1.
+    /// Accent 1 of the style sheet.
     Blue,
-    /// 2.
+    /// Accent 2 of the style sheet.
     Amber,
-    /// 3.
+    /// Accent 3 of the style sheet.
     Pink,
-    /// 4.
+    /// Accent 4 of the style sheet.
     Green,
-    /// 5.
+    /// Accent 5 of the style sheet.
     Violet,
-    /// 6.
+    /// Accent 6 of the style sheet.
     Red,
-    /// 7.
+    /// Accent 7 of the style sheet.
     Teal,
-    /// 8.
+    /// Accent 8 of the style sheet.
     Grey,
 }
 
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}: {why}", path.display())]
     File {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// What the operating system says.
         why: std::io::Error,
     },
-    /// It is not what it should be.
+    /// The file is no TOML, or has keys or values that are not known.
     #[error("{} cannot be used: {why}", path.display())]
     Wrong {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// Where and why.
+        /// Line, key and what is wrong there.
         why: String,
     },
 }

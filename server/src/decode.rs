@@ -34,7 +34,7 @@ macro_rules! object {
     )*};
 }
 
-/// Left out of recordings when it says nothing.
+/// Whether a field says nothing: it is left out of recordings then.
 fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -46,34 +46,34 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize")
 )]
 pub struct Meta<L = Kept<Labels>> {
-    /// UID.
+    /// `metadata.uid`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub uid: Option<String>,
-    /// Name.
+    /// `name`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub name: String,
-    /// Namespace.
+    /// `namespace`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub namespace: String,
-    /// Where this object stands in its resource's history.
+    /// `metadata.resourceVersion`: where this object stands in the history of its resource.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub resource_version: Option<String>,
-    /// Counts changes of the spec.
+    /// `metadata.generation`: counts changes of the spec.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub generation: Option<i64>,
-    /// RFC 3339, whole seconds.
+    /// `metadata.creationTimestamp`, RFC 3339 in whole seconds.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub creation_timestamp: Option<String>,
-    /// RFC 3339, end of the grace period.
+    /// `metadata.deletionTimestamp`, RFC 3339: when the grace period ends.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub deletion_timestamp: Option<String>,
-    /// Labels; unless said otherwise only the ones of [`LABELS`].
+    /// `metadata.labels`; of other kinds than Deployments only the ones of [`LABELS`].
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub labels: L,
-    /// Annotations, only the ones of [`ANNOTATIONS`].
+    /// `metadata.annotations`, only the ones of [`ANNOTATIONS`].
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub annotations: Kept<Annotations>,
-    /// Owners.
+    /// `metadata.ownerReferences`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub owner_references: Vec<OwnerReference>,
 }
@@ -87,245 +87,245 @@ object! {
         kind: String,
         /// Name of the owner.
         name: String,
-        /// The one that manages this object.
+        /// `controller`: true of the one owner that manages this object.
         controller: Option<bool>,
     }
     /// A condition of a status.
     Condition {
-        /// Type.
+        /// `type`: "Progressing", "Ready" and the like.
         r#type: String,
-        /// "True", "False" or "Unknown".
+        /// `status`: "True", "False" or "Unknown".
         status: String,
-        /// Machine-readable reason.
+        /// `reason`, for programs: one word in CamelCase.
         reason: String,
-        /// Human-readable message.
+        /// `message`, for people.
         message: String,
-        /// RFC 3339.
+        /// `lastTransitionTime`, RFC 3339: when `status` changed last.
         last_transition_time: Option<String>,
-        /// RFC 3339 (Deployments).
+        /// `lastUpdateTime`, RFC 3339, of Deployments only: moves with every progress.
         last_update_time: Option<String>,
     }
     /// A Deployment.
     Deployment {
-        /// Metadata.
+        /// `metadata`.
         metadata: Meta<BTreeMap<String, String>>,
-        /// What is asked for.
+        /// `spec`.
         spec: DeploymentSpec,
-        /// What the controller reports.
+        /// `status`: what the Deployment controller reports.
         status: DeploymentStatus,
     }
     /// `spec` of a Deployment.
     DeploymentSpec {
-        /// Replicas.
+        /// `spec.replicas`; 1 where it is absent.
         replicas: Option<i64>,
-        /// Strategy.
+        /// `spec.strategy`.
         strategy: Strategy,
-        /// Seconds that a pod must be ready to count.
+        /// `spec.minReadySeconds`: how long a pod must be ready to be available.
         min_ready_seconds: Option<i64>,
-        /// Paused.
+        /// `spec.paused`.
         paused: Option<bool>,
-        /// Seconds without progress after which it is reported.
+        /// `spec.progressDeadlineSeconds`: time without progress after which a failure is reported.
         progress_deadline_seconds: Option<i64>,
-        /// Old ReplicaSets that are kept.
+        /// `spec.revisionHistoryLimit`: how many old ReplicaSets are kept.
         revision_history_limit: Option<i64>,
-        /// Pod template.
+        /// `spec.template`: what pods are made from.
         template: Template,
     }
     /// `spec.strategy`.
     Strategy {
         /// "RollingUpdate" or "Recreate".
         r#type: String,
-        /// Its budget.
+        /// `rollingUpdate`: the surge and how many pods may be unavailable; absent for Recreate.
         rolling_update: Option<RollingUpdate>,
     }
     /// `spec.strategy.rollingUpdate`.
     RollingUpdate {
-        /// Pods above replicas.
+        /// `maxSurge`: pods above `spec.replicas`.
         max_surge: Option<IntOrString>,
-        /// Pods below replicas.
+        /// `maxUnavailable`: pods below `spec.replicas`.
         max_unavailable: Option<IntOrString>,
     }
     /// A pod template.
     Template {
-        /// Metadata.
+        /// `metadata`.
         metadata: TemplateMeta,
-        /// Containers.
+        /// `spec`: the containers.
         spec: TemplateSpec,
     }
     /// `template.metadata`.
     TemplateMeta {
-        /// Only the ones of [`ANNOTATIONS`].
+        /// `template.metadata.annotations`, only the ones of [`ANNOTATIONS`].
         annotations: Kept<Annotations>,
     }
     /// `template.spec`.
     TemplateSpec {
-        /// Containers.
+        /// `template.spec.containers`.
         containers: Vec<ContainerSpec>,
     }
     /// A container of a spec: its name and image, nothing that is inside.
     ContainerSpec {
-        /// Name.
+        /// `name`.
         name: String,
-        /// Image.
+        /// `image`: the reference of its image.
         image: String,
-        /// "Always" makes an init container a sidecar.
+        /// `restartPolicy`: "Always" makes an init container a sidecar.
         restart_policy: String,
     }
     /// `status` of a Deployment.
     DeploymentStatus {
-        /// Generation that the controller has seen.
+        /// `status.observedGeneration`: the generation that the controller has seen.
         observed_generation: Option<i64>,
-        /// All pods of all its ReplicaSets.
+        /// `status.replicas`: the pods of all its ReplicaSets.
         replicas: Option<i64>,
-        /// Of the new template.
+        /// `status.updatedReplicas`: the pods of the template in force.
         updated_replicas: Option<i64>,
-        /// Ready.
+        /// `status.readyReplicas`; nothing is derived from it, recordings keep it.
         ready_replicas: Option<i64>,
-        /// Available.
+        /// `status.availableReplicas`.
         available_replicas: Option<i64>,
-        /// Progressing, Available, ReplicaFailure.
+        /// `status.conditions`: Progressing, Available, ReplicaFailure.
         conditions: Vec<Condition>,
     }
     /// A ReplicaSet.
     ReplicaSet {
-        /// Metadata.
+        /// `metadata`.
         metadata: Meta,
-        /// What is asked for.
+        /// `spec`.
         spec: ReplicaSetSpec,
-        /// What the controller reports.
+        /// `status`: what the ReplicaSet controller reports.
         status: ReplicaSetStatus,
     }
     /// `spec` of a ReplicaSet.
     ReplicaSetSpec {
-        /// Replicas.
+        /// `spec.replicas`; 1 where it is absent.
         replicas: Option<i64>,
-        /// Seconds that a pod must be ready to count.
+        /// `spec.minReadySeconds`: how long a pod must be ready to be available.
         min_ready_seconds: Option<i64>,
-        /// Pod template.
+        /// `spec.template`: what pods are made from.
         template: Template,
     }
     /// `status` of a ReplicaSet.
     ReplicaSetStatus {
-        /// Pods.
+        /// `status.replicas`: the pods that it has.
         replicas: Option<i64>,
-        /// Ready.
+        /// `status.readyReplicas`; nothing is derived from it, recordings keep it.
         ready_replicas: Option<i64>,
-        /// Available.
+        /// `status.availableReplicas`.
         available_replicas: Option<i64>,
     }
     /// A Pod.
     Pod {
-        /// Metadata.
+        /// `metadata`.
         metadata: Meta,
-        /// What is asked for.
+        /// `spec`.
         spec: PodSpec,
-        /// What the kubelet reports.
+        /// `status`: what the kubelet reports.
         status: PodStatus,
     }
     /// `spec` of a Pod.
     PodSpec {
-        /// Node.
+        /// `spec.nodeName`; empty until it is scheduled.
         node_name: String,
-        /// 0 for one that is gone at once.
+        /// `spec.terminationGracePeriodSeconds`: 0 for one that is gone at once when it is deleted.
         termination_grace_period_seconds: Option<i64>,
-        /// App containers.
+        /// `spec.containers`.
         containers: Vec<ContainerSpec>,
-        /// Init containers and sidecars.
+        /// `spec.initContainers`: init containers and sidecars.
         init_containers: Vec<ContainerSpec>,
     }
     /// `status` of a Pod.
     PodStatus {
-        /// Phase.
+        /// `status.phase`: "Pending", "Running" and so on.
         phase: String,
-        /// Evicted, NodeLost, ….
+        /// `status.reason`: "Evicted", "NodeLost" and the like.
         reason: String,
-        /// Words behind the reason.
+        /// `status.message`: the sentence behind the reason.
         message: String,
-        /// Ready, PodScheduled, DisruptionTarget, ….
+        /// `status.conditions`: Ready, PodScheduled, DisruptionTarget and so on.
         conditions: Vec<Condition>,
-        /// App containers.
+        /// `status.containerStatuses`.
         container_statuses: Vec<ContainerStatus>,
-        /// Init containers and sidecars.
+        /// `status.initContainerStatuses`: of init containers and sidecars.
         init_container_statuses: Vec<ContainerStatus>,
     }
     /// `status.containerStatuses[]`.
     ContainerStatus {
-        /// Name.
+        /// `name`.
         name: String,
-        /// Restarts.
+        /// `restartCount`: how often the container was started again.
         restart_count: Option<i64>,
-        /// State.
+        /// `state`: what it does now.
         state: ContainerState,
-        /// How it ended last.
+        /// `lastState`: how it ended before it was started again.
         last_state: ContainerState,
     }
     /// `state` of a container: one of them is set.
     ContainerState {
-        /// Not running.
+        /// `waiting`: it does not run yet, or not again.
         waiting: Option<Waiting>,
-        /// Running.
+        /// `running`.
         running: Option<Running>,
-        /// Ended.
+        /// `terminated`: it ended.
         terminated: Option<Terminated>,
     }
     /// Why a container waits.
     Waiting {
-        /// Reason.
+        /// `reason`: one word in CamelCase.
         reason: String,
-        /// Message.
+        /// `message`, for people.
         message: String,
     }
     /// A running container.
     Running {
-        /// RFC 3339.
+        /// `startedAt`, RFC 3339.
         started_at: Option<String>,
     }
     /// How a container ended.
     Terminated {
-        /// Exit code.
+        /// `exitCode` of its first process.
         exit_code: Option<i64>,
-        /// Reason.
+        /// `reason`: one word in CamelCase.
         reason: String,
-        /// Message.
+        /// `message`, for people.
         message: String,
     }
     /// An Event (`v1`).
     Event {
-        /// Metadata.
+        /// `metadata`.
         metadata: Meta,
-        /// What it is about.
+        /// `involvedObject`: the object that it is about.
         involved_object: ObjectReference,
-        /// Reason.
+        /// `reason`: one word in CamelCase.
         reason: String,
-        /// Text.
+        /// `message`, for people.
         message: String,
-        /// "Normal" or "Warning".
+        /// `type`: "Normal" or "Warning".
         r#type: String,
-        /// How often.
+        /// `count`: how often it happened.
         count: Option<i64>,
-        /// How often, as newer clients write it.
+        /// `series`: how often it happened, as clients of events.k8s.io write it.
         series: Option<EventSeries>,
-        /// RFC 3339.
+        /// `lastTimestamp`, RFC 3339: when it last happened.
         last_timestamp: Option<String>,
-        /// RFC 3339 with microseconds.
+        /// `eventTime`, RFC 3339 with microseconds: when it first happened, by clients of events.k8s.io.
         event_time: Option<String>,
     }
     /// `series` of an Event.
     EventSeries {
-        /// How often.
+        /// `count`: how often it happened.
         count: Option<i64>,
-        /// RFC 3339 with microseconds.
+        /// `series.lastObservedTime`, RFC 3339 with microseconds.
         last_observed_time: Option<String>,
     }
     /// What an Event is about.
     ObjectReference {
-        /// Kind.
+        /// `kind`, as Kubernetes spells it.
         kind: String,
-        /// Namespace.
+        /// `namespace`.
         namespace: String,
-        /// Name.
+        /// `name`.
         name: String,
-        /// UID.
+        /// `metadata.uid`.
         uid: Option<String>,
     }
 }

@@ -13,6 +13,7 @@ pub mod auth;
 pub mod cli;
 pub mod clock;
 pub mod clusters;
+pub mod commands;
 pub mod config;
 pub mod connections;
 pub mod decode;

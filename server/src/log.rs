@@ -28,21 +28,21 @@ struct Lines {
     is_coloured: bool,
 }
 
-/// A line of the log.
-struct Line {
+/// One entry of the log: one line of stderr.
+struct Entry {
     out: Stderr,
     is_coloured: bool,
 }
 
 impl<'w> MakeWriter<'w> for Lines {
-    type Writer = Line;
+    type Writer = Entry;
 
-    fn make_writer(&'w self) -> Line {
-        Line { out: io::stderr(), is_coloured: self.is_coloured }
+    fn make_writer(&'w self) -> Entry {
+        Entry { out: io::stderr(), is_coloured: self.is_coloured }
     }
 }
 
-impl Write for Line {
+impl Write for Entry {
     /// An event comes whole, with the end of its line.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         self.out.write_all(one_line(&String::from_utf8_lossy(event), self.is_coloured).as_bytes())?;

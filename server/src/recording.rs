@@ -200,7 +200,7 @@ struct Listing {
     /// The last word of each kind that was listed before, bookmarks included.
     last_word: BTreeMap<Kind, Millis>,
     /// Since when nobody looked, for a list after the first.
-    blind_since: BTreeMap<Kind, Millis>,
+    gap_since: BTreeMap<Kind, Millis>,
 }
 
 impl Listing {
@@ -208,7 +208,7 @@ impl Listing {
     fn hear(&mut self, kind: Kind, r#type: LineType, at_millis: Millis) {
         match (r#type, self.last_word.get(&kind).copied()) {
             (LineType::Listed | LineType::ListDone, Some(last)) => {
-                self.blind_since.entry(kind).or_insert(last);
+                self.gap_since.entry(kind).or_insert(last);
             }
             (LineType::Listed, None) => return, // the first list is not complete yet
             _ => {}
@@ -228,9 +228,9 @@ fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
         LineType::Bookmark => return Ok(Observed { at_millis, fact: None }),
         LineType::ListDone => {
             let listed = listing.present.remove(&kind).unwrap_or_default();
-            let blind_since = listing.blind_since.remove(&kind);
+            let gap_since = listing.gap_since.remove(&kind);
             // Where lists are of one namespace each, the first of another one follows no gap.
-            let gap_since_millis = line.gap_since_millis.or(blind_since.filter(|_| line.namespace.is_none()));
+            let gap_since_millis = line.gap_since_millis.or(gap_since.filter(|_| line.namespace.is_none()));
             let namespace = line.namespace.map(std::borrow::Cow::into_owned);
             let fact = Fact::Listed { kind, namespace, present: line.present.unwrap_or(listed), gap_since_millis };
             return Ok(Observed { at_millis, fact: Some(fact) });

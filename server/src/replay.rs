@@ -31,15 +31,15 @@ pub enum ReplayError {
     /// It cannot be read.
     #[error("cannot read the recording {}: {error}", path.display())]
     File {
-        /// Its path.
+        /// Path of the recording.
         path: PathBuf,
-        /// Why.
+        /// What the operating system says.
         error: std::io::Error,
     },
     /// No line of it can be used.
     #[error("{} holds no line that can be played{first}", path.display())]
     Empty {
-        /// Its path.
+        /// Path of the recording.
         path: PathBuf,
         /// The first thing wrong with it.
         first: String,

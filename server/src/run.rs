@@ -26,7 +26,7 @@ use crate::source::{self, Counters, Health, Pace, SourceEvent, Texts};
 use crate::state::{Rollcast, Site};
 use crate::tls::Files;
 use crate::viewers::Viewers;
-use crate::{assets, clusters, export, history, http, replay, signals, terminal};
+use crate::{assets, clusters, commands, http, replay, signals, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -45,7 +45,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Record(arguments) => record(arguments).await,
         Command::Report(arguments) => report(&arguments),
         Command::Share(arguments) => terminal::share(arguments).await,
-        Command::Export(arguments) => export::command::export(arguments).await,
+        Command::Export(arguments) => commands::export::export(arguments).await,
         Command::Check(arguments) => check(arguments).await,
         Command::History(arguments) => tokio::task::spawn_blocking(|| history_of(arguments)).await?,
     }?;
@@ -185,7 +185,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     let mut bad = Vec::new();
     let kept = arguments.history.kept(&file)?;
-    let history = tokio::task::spawn_blocking(move || kept.map(|options| history::check(&options))).await?;
+    let history = tokio::task::spawn_blocking(move || kept.map(|options| crate::history::check(&options))).await?;
     match history {
         None => println!("history: none is kept beyond the life of the program"),
         Some(Ok(line)) => println!("history: {line}"),
@@ -209,12 +209,12 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
 fn history_of(arguments: HistoryOf) -> anyhow::Result<()> {
     let options = arguments.options()?;
     match arguments.what {
-        HistoryCommand::Check => println!("{}", history::command::check(&options)?),
-        HistoryCommand::Compact { .. } => println!("{}", history::command::compact(&options)?),
+        HistoryCommand::Check => println!("{}", commands::history::check(&options)?),
+        HistoryCommand::Compact { .. } => println!("{}", commands::history::compact(&options)?),
         HistoryCommand::Export { deployment, revision, namespace, cluster, redact } => {
             let (name, is_redacted) = (deployment.0, redact);
-            let wanted = history::command::Wanted { name, namespace, cluster, revision, is_redacted };
-            history::command::export(&options, &wanted, &mut std::io::stdout().lock())?;
+            let selector = commands::history::RolloutSelector { name, namespace, cluster, revision, is_redacted };
+            commands::history::export(&options, &selector, &mut std::io::stdout().lock())?;
         }
     }
     Ok(())

@@ -12,7 +12,8 @@ use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::list::{Query, Sent, Window};
 use timeline::wire::{
-    self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, STRANGER, Scope, ServerFrame, ViewerFrame,
+    self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, REFUSED, STRANGER, Scope, ServerFrame,
+    ViewerFrame,
 };
 use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
@@ -78,6 +79,8 @@ enum End {
     Left,
     /// They are not known any more.
     Stranger,
+    /// They speak another protocol, or send what is no frame. They are told this sentence.
+    Refused(String),
     Broken,
 }
 
@@ -89,6 +92,7 @@ pub async fn serve(socket: WebSocket, view: View, shown: Shown) {
     match reason {
         Err(End::Broken) => tracing::debug!("a viewer's connection broke"),
         Err(End::Stranger) => return say_stranger(&mut out).await,
+        Err(End::Refused(why)) => return close_with(&mut out, REFUSED, why).await,
         Err(End::Left) | Ok(()) => {}
     }
     close(&mut out).await;
@@ -100,7 +104,12 @@ pub async fn turn_away(mut socket: WebSocket) {
 }
 
 async fn say_stranger(out: &mut (impl Sink<Message> + Unpin)) {
-    let frame = CloseFrame { code: STRANGER, reason: "sign in".into() };
+    close_with(out, STRANGER, "sign in".to_owned()).await;
+}
+
+/// Says why before it closes. A reason may have 123 bytes.
+async fn close_with(out: &mut (impl Sink<Message> + Unpin), code: u16, reason: String) {
+    let frame = CloseFrame { code, reason: reason.into() };
     let _ = tokio::time::timeout(SEND_LIMIT, out.send(Message::Close(Some(frame)))).await; // who does not listen is gone
     close(out).await;
 }
@@ -231,7 +240,12 @@ fn request(message: Message) -> Result<Option<Request>, End> {
         Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
         Ok(ViewerFrame::Subscribe { scope, since }) => Ok(Some(Request::Follow(scope, since))),
         Ok(ViewerFrame::Moment { at_millis }) => Ok(Some(Request::Moment(at_millis))),
-        Ok(ViewerFrame::Hello { .. }) | Err(_) => Err(End::Broken),
+        Ok(ViewerFrame::Hello { protocol, .. }) => Err(End::Refused(format!(
+            "this server speaks protocol {PROTOCOL}, not {protocol}; use the same version of Rollcast"
+        ))),
+        Err(_) => {
+            Err(End::Refused(format!("this is no frame of protocol {PROTOCOL}; use the same version of Rollcast")))
+        }
     }
 }
 

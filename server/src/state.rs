@@ -50,8 +50,8 @@ pub struct Site {
 pub struct Rollcast {
     /// A hub per cluster, by the cluster's name.
     clusters: BTreeMap<String, Handle>,
-    /// Hubs that know nothing, for those who may not see what they ask for.
-    blind: BTreeMap<String, Handle>,
+    /// A hub per cluster that holds no objects, for those who may not see what they ask for.
+    empty: BTreeMap<String, Handle>,
     /// Build of the page that is served.
     pub build: &'static str,
     /// How many viewers are connected.
@@ -103,12 +103,12 @@ impl Rollcast {
         let Site { addressed, auth, shares, audit, playground, archive } = site;
         let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         // As old as the others, so that they say the same of how long they have looked.
-        let blind = hubs.iter().filter(|_| auth.asks()).map(|hub| (hub.name().to_owned(), hub.blind())).collect();
+        let empty = hubs.iter().filter(|_| auth.asks()).map(|hub| (hub.name().to_owned(), hub.empty())).collect();
         let rights = Rights::new(hubs.clone(), archive.clone());
         let listings = Listings::new(Clusters::new(hubs));
         Arc::new(Self {
             clusters,
-            blind,
+            empty,
             build,
             viewers,
             resyncs: AtomicU64::new(0),
@@ -168,11 +168,11 @@ impl Rollcast {
     }
 
     /// Where a workload is that may not be seen: like one that was never there.
-    pub(crate) fn blind_hub(&self, workload: &Workload) -> Option<Handle> {
+    pub(crate) fn empty_hub(&self, workload: &Workload) -> Option<Handle> {
         if workload.rollout.is_some() && self.archive.is_some() {
             return None; // as a rollout that is not kept
         }
-        self.blind.get(&workload.cluster).cloned()
+        self.empty.get(&workload.cluster).cloned()
     }
 
     /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself.

@@ -185,7 +185,6 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
             observed_generation: status.observed_generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
             replicas: status.replicas.map_or(0, number),
             updated: status.updated_replicas.map_or(0, number),
-            ready: status.ready_replicas.map_or(0, number),
             available: status.available_replicas.map_or(0, number),
             progressing: condition(&status.conditions, "Progressing"),
             replica_failure: condition(&status.conditions, "ReplicaFailure"),
@@ -210,7 +209,6 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         counts: ReplicaSetCounts {
             desired: object.spec.replicas.map_or(1, number),
             replicas: object.status.replicas.map_or(0, number),
-            ready: object.status.ready_replicas.map_or(0, number),
             available: object.status.available_replicas.map_or(0, number),
         },
         meta: meta(object.metadata, "Deployment")?,
@@ -329,7 +327,7 @@ fn int_or_percent(value: &decode::IntOrString) -> IntOrPercent {
 
 fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition> {
     conditions.iter().find(|condition| condition.r#type == wanted).map(|condition| Condition {
-        status: truth(&condition.status),
+        status: condition_status(&condition.status),
         reason: condition.reason.clone(),
         message: condition.message.clone(),
         last_transition_millis: condition.last_transition_time.as_deref().and_then(millis),
@@ -348,7 +346,7 @@ fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
         condition.status != "True" || !OWN_CONDITIONS.contains(&condition.r#type.as_str())
     };
     let convert = |condition: decode::Condition| PodCondition {
-        status: truth(&condition.status),
+        status: condition_status(&condition.status),
         kind: condition.r#type,
         reason: condition.reason,
         message: cut(&condition.message),
@@ -356,7 +354,7 @@ fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
     conditions.into_iter().filter(worth).take(MOST_CONDITIONS).map(convert).collect()
 }
 
-fn truth(status: &str) -> ConditionStatus {
+fn condition_status(status: &str) -> ConditionStatus {
     match status {
         "True" => ConditionStatus::True,
         "False" => ConditionStatus::False,

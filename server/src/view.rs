@@ -153,7 +153,7 @@ impl View {
     pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Option<Handle> {
         if !self.shows(workload) {
             self.sight.of(&workload.cluster)?;
-            return self.rollcast.blind_hub(workload);
+            return self.rollcast.empty_hub(workload);
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
             // A UID of another workload leads to nothing, as one that is nobody's.

@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use app::history::{PastRollout, Search};
 use serde_json::value::RawValue;
+use server::commands::history::{self as command, RolloutSelector};
 use server::history::batch::{Batch, FORMAT, pack};
-use server::history::command::{self, Wanted};
 use server::history::options::{Limits, Location, Options};
 use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
 use server::history::sql::Reader;
@@ -337,7 +337,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         );
         drop(store);
         assert!(command::compact(&options).unwrap().contains(" before, "));
-        let wanted = |name: &str, revision| Wanted {
+        let wanted = |name: &str, revision| RolloutSelector {
             name: name.into(),
             namespace: None,
             cluster: None,

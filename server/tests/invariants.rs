@@ -1,5 +1,5 @@
 //! What holds at every instant of everything that is played: no sentence contradicts the arithmetic, the document or the sentence
-//! beside it, whatever happens and whatever history is let go of ([`truth`] has the rules).
+//! beside it, whatever happens and whatever history is let go of ([`invariants`] has the rules).
 
 #![allow(
     clippy::unwrap_used,
@@ -11,19 +11,19 @@
 #[path = "common/chaos.rs"]
 mod chaos;
 mod common;
+#[path = "common/invariants/mod.rs"]
+mod invariants;
 #[path = "common/simulated.rs"]
 mod simulated;
-#[path = "common/truth.rs"]
-mod truth;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use invariants::Invariants;
 use server::recording::{Observed, Recording};
 use timeline::fact::Kind;
 use timeline::{Millis, Retention, Timeline};
-use truth::Truth;
 
 /// Random clusters of every test run; the whole set has a command of its own.
 const SEEDS: std::ops::Range<u64> = 0..60;
@@ -40,17 +40,17 @@ const SHORT: Retention =
     Retention { age_millis: 12_000, gone_pods: 4, rollouts: 2, steps: 6, deleted: 1, screen_millis: 4_000 };
 
 /// Plays it, looks at every instant, and returns what is wrong.
-fn look(observed: Vec<Observed>, retention: Option<&Retention>) -> Truth {
-    let (mut timeline, mut truth) = (Timeline::new(), Truth::default());
+fn look(observed: Vec<Observed>, retention: Option<&Retention>) -> Invariants {
+    let (mut timeline, mut invariants) = (Timeline::new(), Invariants::default());
     let mut now = observed.first().map_or(0, |first| first.at_millis);
     for Observed { at_millis, fact } in observed {
         while now + LOOK_MILLIS < at_millis {
             now += LOOK_MILLIS;
             timeline.tick(now);
-            truth.passed(&timeline, now);
+            invariants.passed(&timeline, now);
             if let Some(retention) = retention {
-                timeline.forget(now, retention, &BTreeSet::new());
-                truth.passed(&timeline, now);
+                timeline.prune(now, retention, &BTreeSet::new());
+                invariants.passed(&timeline, now);
             }
         }
         now = at_millis;
@@ -58,9 +58,9 @@ fn look(observed: Vec<Observed>, retention: Option<&Retention>) -> Truth {
             Some(fact) => timeline.apply(now, fact),
             None => timeline.tick(now),
         };
-        truth.applied(&timeline, fact.as_ref(), &changes, now);
+        invariants.applied(&timeline, fact.as_ref(), &changes, now);
     }
-    truth
+    invariants
 }
 
 /// What is wrong, and what was looked at.
@@ -74,10 +74,10 @@ impl Found {
     /// Plays it twice: with all of its history, and with history that is cut again and again.
     fn look(&mut self, name: &str, observed: &[Observed]) {
         for retention in [None, Some(&SHORT)] {
-            let truth = look(observed.to_vec(), retention);
+            let invariants = look(observed.to_vec(), retention);
             let cut = if retention.is_some() { ", history cut" } else { "" };
-            self.wrong.extend(truth.wrong.into_iter().map(|what| format!("{name}{cut} {what}")));
-            self.looked_at.iter_mut().zip(truth.looked_at).for_each(|(all, more)| *all += more);
+            self.wrong.extend(invariants.wrong.into_iter().map(|what| format!("{name}{cut} {what}")));
+            self.looked_at.iter_mut().zip(invariants.looked_at).for_each(|(all, more)| *all += more);
         }
     }
 }

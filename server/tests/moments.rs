@@ -23,7 +23,7 @@ const EVERY: Millis = 100;
 fn picture(model: &Model, uid: Uid) -> Vec<String> {
     let pod = |pod: &Pod| {
         let out = pod.is_out_of_rotation();
-        format!("pod {} {:?} {:?} {out} {:?}", pod.name, pod.states, pod.released_millis, pod.replica_set())
+        format!("pod {} {:?} {:?} {out} {:?}", pod.name, pod.states, pod.released_millis(), pod.replica_set())
     };
     let sets = model.sets_of(uid).map(|set| {
         let wanted = if set.removed_millis.is_some() { 0 } else { set.now.counts.desired };
@@ -104,7 +104,7 @@ fn moments_before_what_is_kept_are_not_guessed() {
     assert!(at(&history, from).is_some());
     let middle = from + (to - from) / 2;
     let exact = at(&history, middle + 1_000);
-    history.forget(middle);
+    history.prune(middle);
     assert!(at(&history, from).is_none());
     assert_eq!(at(&history, middle + 1_000), exact);
 }

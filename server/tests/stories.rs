@@ -114,7 +114,9 @@ fn what_was_said_under_other_limits_stands_and_more_than_the_new_ones_allow_says
     assert_eq!(after.lines(&[LineKind::Step]), steps);
     let said = after.view().budget;
     assert!(
-        said.starts_with("15 asked for, above the ceiling of 11 since it was lowered (ceiling 11 = 10 + maxSurge 1)"),
+        said.starts_with(
+            "15 pods desired, above the ceiling of 11 since it was lowered (ceiling 11 = 10 + maxSurge 1)"
+        ),
         "{said}"
     );
     // Scaled down in the middle: the step before keeps its ceiling too.
@@ -135,7 +137,7 @@ fn lines_that_retention_keeps_keep_their_words_in_the_middle_of_a_rollout() {
     let mut played = Played::of(&recorder);
     let all = story::story(played.timeline.model(), played.web);
     let short = Retention { age_millis: 15_000, screen_millis: 1_000, ..Retention::default() };
-    played.timeline.forget(played.now, &short, &BTreeSet::new());
+    played.timeline.prune(played.now, &short, &BTreeSet::new());
     let kept = story::story(played.timeline.model(), played.web);
     assert_eq!(kept[0].text, "Older history is not kept.");
     assert!(kept.len() > 2 && kept.len() < all.len(), "{} of {}", kept.len(), all.len());

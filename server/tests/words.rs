@@ -1,5 +1,5 @@
 //! What is said of every recording, sentence by sentence: the verdict whenever it changes, and the story at the end. What
-//! contradicts the arithmetic or itself ([`truth`]) is no snapshot to accept, however it was reviewed.
+//! contradicts the arithmetic or itself ([`invariants`]) is no snapshot to accept, however it was reviewed.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,8 +9,8 @@
 )]
 
 mod common;
-#[path = "common/truth.rs"]
-mod truth;
+#[path = "common/invariants/mod.rs"]
+mod invariants;
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ const LOOK_EVERY: Millis = 250;
 fn said(text: &str) -> String {
     let recording = Recording::read(text);
     let (from, to) = recording.span().unwrap();
-    let (mut timeline, mut truth) = (Timeline::new(), truth::Truth::default());
+    let (mut timeline, mut invariants) = (Timeline::new(), invariants::Invariants::default());
     let mut observed = recording.observed.into_iter().peekable();
     let mut out = String::new();
     let mut last: Vec<(Uid, String)> = Vec::new();
@@ -36,10 +36,10 @@ fn said(text: &str) -> String {
                 Some(fact) => timeline.apply(next.at_millis, fact),
                 None => timeline.tick(next.at_millis),
             };
-            truth.applied(&timeline, next.fact.as_ref(), &changes, next.at_millis);
+            invariants.applied(&timeline, next.fact.as_ref(), &changes, next.at_millis);
         }
         timeline.tick(now);
-        truth.passed(&timeline, now);
+        invariants.passed(&timeline, now);
         for deployment in timeline.model().deployments.values() {
             let clock = Now { millis: now, skew_millis: timeline.skew_millis() };
             let view = view::view(timeline.model(), deployment.uid, clock).unwrap();
@@ -71,7 +71,7 @@ fn said(text: &str) -> String {
         }
         now += LOOK_EVERY;
     }
-    assert!(truth.wrong.is_empty(), "not so:\n{}", truth.wrong.join("\n"));
+    assert!(invariants.wrong.is_empty(), "not so:\n{}", invariants.wrong.join("\n"));
     for deployment in timeline.model().deployments.values() {
         writeln!(out, "\nThe story of {}:", deployment.name).unwrap();
         for line in story::story(timeline.model(), deployment.uid) {

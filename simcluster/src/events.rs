@@ -106,7 +106,7 @@ pub struct Recorder {
     count: u64,
 }
 
-/// What becomes of a note.
+/// What becomes of an Event.
 pub enum Outcome {
     /// A new Event.
     New(Box<Object>),
@@ -117,26 +117,26 @@ pub enum Outcome {
 }
 
 impl Recorder {
-    /// Decides what becomes of a note.
-    pub fn record(&mut self, mut note: NewEvent, now_millis: i64) -> Outcome {
+    /// Decides what becomes of an Event.
+    pub fn record(&mut self, mut new: NewEvent, now_millis: i64) -> Outcome {
         // Nodes and Namespaces have no namespace; their Events are in "default".
-        let namespace = if note.key.namespace.is_empty() { "default".to_owned() } else { note.key.namespace.clone() };
-        let group = (note.component, note.uid.clone(), note.field_path.clone(), note.reason);
+        let namespace = if new.key.namespace.is_empty() { "default".to_owned() } else { new.key.namespace.clone() };
+        let group = (new.component, new.uid.clone(), new.field_path.clone(), new.reason);
         let alike = self.alike.entry(group).or_default();
         if now_millis - alike.last_millis > ALIKE_MILLIS {
             alike.messages.clear();
         }
         alike.last_millis = now_millis;
-        alike.messages.insert(note.message.clone());
-        let mut identity = note.clone();
+        alike.messages.insert(new.message.clone());
+        let mut identity = new.clone();
         if alike.messages.len() >= ALIKE {
             alike.messages.pop_first();
-            note.message = format!("(combined from similar events): {}", note.message);
+            new.message = format!("(combined from similar events): {}", new.message);
             identity.message = String::new();
         }
         let tokens = self
             .tokens
-            .entry((note.component, note.uid.clone()))
+            .entry((new.component, new.uid.clone()))
             .or_insert(Tokens { left: BURST, since_millis: now_millis });
         let refilled = (now_millis - tokens.since_millis) as f64 / REFILL_MILLIS;
         tokens.left = (tokens.left + refilled).min(BURST);
@@ -146,15 +146,14 @@ impl Recorder {
         }
         tokens.left -= 1.0;
         if let Some(key) = self.known.get(&identity) {
-            return Outcome::Again(key.clone(), note.message);
+            return Outcome::Again(key.clone(), new.message);
         }
         self.count += 1;
-        let name =
-            format!("{}.{:x}", note.key.name, now_millis.wrapping_mul(1_000_000).wrapping_add(self.count as i64));
+        let name = format!("{}.{:x}", new.key.name, now_millis.wrapping_mul(1_000_000).wrapping_add(self.count as i64));
         let key = Key { namespace, name };
         self.known.insert(identity, key.clone());
         self.ends.push_back((now_millis + LIFE_MILLIS, key.clone()));
-        Outcome::New(Box::new(event(&note, &key, now_millis).into_object()))
+        Outcome::New(Box::new(event(&new, &key, now_millis).into_object()))
     }
 
     /// Events whose time may be over.
@@ -174,19 +173,19 @@ impl Recorder {
     }
 }
 
-fn event(note: &NewEvent, key: &Key, now_millis: i64) -> Event {
-    let is_scheduler = note.component == "default-scheduler";
+fn event(new: &NewEvent, key: &Key, now_millis: i64) -> Event {
+    let is_scheduler = new.component == "default-scheduler";
     let mut event = Event {
         metadata: ObjectMeta {
             name: Some(key.name.clone()),
             namespace: Some(key.namespace.clone()),
             ..ObjectMeta::default()
         },
-        involved_object: note.reference(),
-        reason: Some(note.reason.to_owned()),
-        message: Some(note.message.clone()),
-        type_: Some(note.r#type.to_owned()),
-        reporting_component: Some(note.component.to_owned()),
+        involved_object: new.reference(),
+        reason: Some(new.reason.to_owned()),
+        message: Some(new.message.clone()),
+        type_: Some(new.r#type.to_owned()),
+        reporting_component: Some(new.component.to_owned()),
         reporting_instance: Some(String::new()),
         source: Some(EventSource::default()),
         ..Event::default()
@@ -194,10 +193,10 @@ fn event(note: &NewEvent, key: &Key, now_millis: i64) -> Event {
     if is_scheduler {
         // The scheduler speaks the newer API, which has a time of its own and no counts.
         event.event_time = Some(time::micro(now_millis));
-        event.action = Some(if note.reason == "Scheduled" { "Binding" } else { "Scheduling" }.to_owned());
+        event.action = Some(if new.reason == "Scheduled" { "Binding" } else { "Scheduling" }.to_owned());
         event.reporting_instance = Some("default-scheduler-simcluster".to_owned());
     } else {
-        event.source = Some(EventSource { component: Some(note.component.to_owned()), host: None });
+        event.source = Some(EventSource { component: Some(new.component.to_owned()), host: None });
         event.first_timestamp = Some(time::second(now_millis));
         event.last_timestamp = Some(time::second(now_millis));
         event.count = Some(1);
@@ -209,7 +208,7 @@ fn event(note: &NewEvent, key: &Key, now_millis: i64) -> Event {
 mod tests {
     use super::*;
 
-    fn note(message: String) -> NewEvent {
+    fn about(message: String) -> NewEvent {
         let meta = ObjectMeta { uid: Some("u".to_owned()), name: Some("web".to_owned()), ..ObjectMeta::default() };
         NewEvent::about::<k8s_openapi::api::apps::v1::ReplicaSet>(
             &meta,
@@ -224,7 +223,7 @@ mod tests {
         let mut recorder = Recorder::default();
         let (mut new, mut again, mut silent) = (Vec::new(), 0, 0);
         for number in 0..40 {
-            match recorder.record(note(format!("no {number}")), number * 1000) {
+            match recorder.record(about(format!("no {number}")), number * 1000) {
                 Outcome::New(event) => {
                     new.push(Event::of(&event).and_then(|event| event.message.clone()).unwrap_or_default());
                 }

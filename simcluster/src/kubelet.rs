@@ -432,39 +432,39 @@ fn say(world: &mut World, pod: &Pod, step: Step) {
     let about =
         |reason, message: String| NewEvent::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
     match step {
-        Step::Create => world.note(about("Pulling", format!("Pulling image \"{image}\""))),
+        Step::Create => world.record_event(about("Pulling", format!("Pulling image \"{image}\""))),
         Step::Run if waiting(pod) == "ContainerCreating" => {
             let message = format!(
                 "Successfully pulled image \"{image}\" in 812ms (812ms including waiting). Image size: 27194366 bytes."
             );
-            world.note(about("Pulled", message));
-            world.note(about("Created", "Container created".to_owned()));
-            world.note(about("Started", "Container started".to_owned()));
+            world.record_event(about("Pulled", message));
+            world.record_event(about("Created", "Container created".to_owned()));
+            world.record_event(about("Started", "Container started".to_owned()));
         }
         Step::Run => {
-            world.note(about(
+            world.record_event(about(
                 "Pulled",
                 format!("Container image \"{image}\" already present on machine and can be accessed by the pod"),
             ));
-            world.note(about("Started", "Container started".to_owned()));
+            world.record_event(about("Started", "Container started".to_owned()));
         }
         Step::FailPull => {
-            world.note(about("Failed", format!("Failed to pull image \"{image}\": not found")).warning());
-            world.note(about("Failed", "Error: ErrImagePull".to_owned()).warning());
+            world.record_event(about("Failed", format!("Failed to pull image \"{image}\": not found")).warning());
+            world.record_event(about("Failed", "Error: ErrImagePull".to_owned()).warning());
         }
         Step::BackOffPull => {
-            world.note(about("BackOff", format!("Back-off pulling image \"{image}\"")));
-            world.note(about("Failed", "Error: ImagePullBackOff".to_owned()).warning());
+            world.record_event(about("BackOff", format!("Back-off pulling image \"{image}\"")));
+            world.record_event(about("Failed", "Error: ImagePullBackOff".to_owned()).warning());
         }
         Step::RefuseConfig => {
-            world.note(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
+            world.record_event(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
         }
         Step::End if meta::restarts(pod) > 0 => {
             let message = format!("Back-off restarting failed container {name} in pod {}", long_name(pod));
-            world.note(about("BackOff", message).warning());
+            world.record_event(about("BackOff", message).warning());
         }
         Step::Flap if meta::is_ready(pod) => {
-            world.note(
+            world.record_event(
                 about("Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned())
                     .warning(),
             );
@@ -479,9 +479,9 @@ pub fn killing(world: &mut World, pod: &Pod) {
         let names: Vec<String> =
             pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
         for name in names {
-            let note =
+            let event =
                 NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
-            world.note(note.of_container(&name));
+            world.record_event(event.of_container(&name));
         }
     }
 }

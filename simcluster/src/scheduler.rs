@@ -42,7 +42,7 @@ fn bind(world: &mut World, key: &Key, pod: &Pod, node: &str) {
         meta::set_condition(pod.status.get_or_insert_default(), condition);
     });
     let message = format!("Successfully assigned {}/{} to {node}", key.namespace, key.name);
-    world.note(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Scheduled", message));
+    world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Scheduled", message));
 }
 
 fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
@@ -59,7 +59,7 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
         };
         meta::set_condition(pod.status.get_or_insert_default(), condition);
     });
-    world.note(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
+    world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
     // Kubernetes tries again after five minutes even when nothing changes.
     world.agenda.add(world.now_millis + 300_000, Task::Schedule(key.clone()));
 }

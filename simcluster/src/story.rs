@@ -81,7 +81,7 @@ enum Until {
     /// Nothing but that it could be read.
     Read,
     /// The rollout is complete, and nothing is terminating.
-    Calm,
+    Stable,
     /// Every pod of the newest ReplicaSet was started; nothing more can happen.
     Halted,
     /// Half of the pods are of the newest revision.
@@ -299,7 +299,7 @@ fn is_there(world: &World, of: &Key, until: Until) -> bool {
         Until::Read => true,
         Until::Half => is_seen && number(status.updated_replicas) * 2 >= n,
         Until::Deadline => reason("Progressing").as_deref() == Some("ProgressDeadlineExceeded"),
-        Until::Calm => {
+        Until::Stable => {
             let is_complete = if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
                 number(status.available_replicas) == n
             } else {

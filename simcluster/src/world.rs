@@ -172,7 +172,7 @@ impl World {
             Task::Quota(namespace) => controller::quota::count(self, &namespace),
             Task::Namespace(name) => controller::namespace::empty(self, &name),
             Task::TaintEviction(key, uid) => controller::node::evict(self, &key, &uid),
-            Task::Event(note) => self.write_event(*note),
+            Task::Event(event) => self.write_event(*event),
         }
     }
 
@@ -208,11 +208,11 @@ impl World {
     }
 
     /// Something to be written as an Event, a little later as components do.
-    pub(crate) fn note(&mut self, note: NewEvent) {
-        self.later(2, 12, Task::Event(Box::new(note)));
+    pub(crate) fn record_event(&mut self, event: NewEvent) {
+        self.later(2, 12, Task::Event(Box::new(event)));
     }
 
-    fn write_event(&mut self, note: NewEvent) {
+    fn write_event(&mut self, event: NewEvent) {
         while let Some(key) = self.recorder.ended(self.now_millis) {
             let last = self
                 .store
@@ -223,7 +223,7 @@ impl World {
                 _ => self.remove(Resource::Event, &key),
             }
         }
-        match self.recorder.record(note, self.now_millis) {
+        match self.recorder.record(event, self.now_millis) {
             Outcome::New(event) => self.put(*event),
             Outcome::Again(key, message) => {
                 let now = time::second(self.now_millis);

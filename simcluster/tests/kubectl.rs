@@ -99,6 +99,19 @@ impl Kubectl {
         Watching { child, lines }
     }
 
+    /// Waits until a line, which must succeed, prints what it should.
+    fn until_told(&self, line: &str, is: impl Fn(&str) -> bool) {
+        let begun = Instant::now();
+        loop {
+            let text = self.run(line);
+            if is(&text) {
+                return;
+            }
+            assert!(begun.elapsed() < LONGEST, "kubectl {line} never told it: {text}");
+            std::thread::sleep(Duration::from_millis(20)); // between two looks
+        }
+    }
+
     /// Waits until what can be chosen is so; what that is.
     fn until(&self, what: &str, is: impl Fn(&Choice) -> bool) -> Choice {
         let begun = Instant::now();
@@ -236,24 +249,40 @@ async fn people_change_it() {
     assert!(is_good, "{text}");
     assert_eq!(kubectl.get(REPLICAS), "4");
     kubectl.run("annotate deployment/web kubernetes.io/change-cause=because");
+    // The controller copies it to the ReplicaSet.
+    kubectl.until_told("rollout history deployment/web", |told| told.contains("because"));
     kubectl.settle();
     let pod = kubectl.choice().pods[0].clone(); // not one that is terminating
     kubectl.run(&format!("label pod {pod} app-"));
+    kubectl.until("it is released and replaced", |now| now.out_of_rotation == [pod.clone()] && now.pods.len() == 4);
     kubectl.run(&format!("label pod {pod} app=web"));
+    kubectl
+        .until("it is adopted again, and one is too many", |now| now.out_of_rotation.is_empty() && now.pods.len() == 4);
+    kubectl.settle();
+    let pod = kubectl.choice().pods[0].clone();
     kubectl.run(&format!("delete pod {pod} --timeout=60s"));
     kubectl.settle();
+    assert!(!kubectl.get("pods -o name").contains(&pod), "it is gone, and another one is there");
     kubectl.run("taint node node-1 a=b:NoSchedule");
+    let taints = "node node-1 -o jsonpath={.spec.taints[*].key}={.spec.taints[*].value}:{.spec.taints[*].effect}";
+    assert_eq!(kubectl.get(taints), "a=b:NoSchedule");
     let pod = kubectl.choice().pods[0].clone();
     let node = kubectl.get(&format!("pod {pod} -o jsonpath={{.spec.nodeName}}"));
     let drained = kubectl.run(&format!("drain {node} --timeout=60s"));
     assert!(drained.contains("evicting pod default/web-") && drained.contains("drained"), "{drained}");
     kubectl.settle();
     assert!(!kubectl.get("pods -l app=web -o wide").contains(&format!(" {node} ")), "its pods are elsewhere");
+    let unschedulable = |node: &str| kubectl.get(&format!("node {node} -o jsonpath={{.spec.unschedulable}}"));
+    assert_eq!(unschedulable(&node), "true");
     kubectl.run(&format!("uncordon {node}"));
+    assert_eq!(unschedulable(&node), "");
     kubectl.run("cordon node-2");
+    assert_eq!(unschedulable("node-2"), "true");
     kubectl.run("delete deployment web --cascade=orphan --timeout=60s");
     assert_ne!(kubectl.get("pods -o name"), "");
     kubectl.run("delete replicaset --all --cascade=background --timeout=60s");
+    assert_eq!(kubectl.get("replicasets -o name"), "");
+    kubectl.until_told("get pods -l app=web -o name", str::is_empty);
     assert!(kubectl.apply(&manifest(1, "web:v9")).0);
     kubectl.settle();
     kubectl.run("delete deployment web --cascade=foreground --timeout=60s");

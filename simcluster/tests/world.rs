@@ -10,6 +10,7 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Event, Pod};
 use serde_json::{Value, json};
+use simcluster::action::Action;
 use simcluster::object::Kind;
 use simcluster::{DeleteOptions, Key, Object, Propagation, Resource, Settings, World, Write};
 
@@ -127,6 +128,22 @@ fn the_same_seed_gives_the_same_history() {
     };
     assert_eq!(tell(7), tell(7));
     assert_ne!(tell(7), tell(8));
+}
+
+#[test]
+fn a_restart_with_the_same_seed_gives_the_same_history() {
+    let tell = |seed| {
+        let mut world = deployed(seed, 3, json!({}));
+        Action::Restart.perform(&mut world, &web()).unwrap();
+        settle(&mut world);
+        let all = |resource| world.store().list(resource, None, None).map(|known| known.object.to_value()).collect();
+        let objects: [Vec<Value>; 3] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod].map(all);
+        (world.store().revision(), world.now_millis(), objects)
+    };
+    let (first, second) = (tell(7), tell(7));
+    assert_eq!(first, second, "also when somebody restarted it: by the world's clock");
+    let restarted = &first.2[0][0]["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"];
+    assert!(restarted.as_str().is_some_and(|at| at.starts_with("2027-01-15T")), "{restarted}");
 }
 
 #[test]

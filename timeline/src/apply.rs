@@ -2,21 +2,21 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `event` derive, `orders` says what came first in the cluster, `tell` tells the story of it, `forget` lets go; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `event` derive, `orders` says what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
 
 mod deployment;
 mod event;
-mod forget;
 mod orders;
 mod pod;
 mod replica_set;
+mod retention;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use forget::Retention;
+pub use retention::Retention;
 
 use crate::clock::Skew;
 use crate::fact::{Fact, Kind, Meta, Seen};

@@ -14,9 +14,9 @@ use crate::{order, rollout};
 /// What a Deployment's strategy allows, in pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Pods above `spec.replicas` that may be asked for.
+    /// Pods above `spec.replicas` that the ReplicaSets may desire together (`maxSurge`, resolved).
     pub max_surge: u32,
-    /// Pods below `spec.replicas` that may be missing.
+    /// Pods below `spec.replicas` that may be unavailable (`maxUnavailable`, resolved).
     pub max_unavailable: u32,
     /// `replicas + max_surge`.
     pub ceiling: u32,
@@ -30,7 +30,7 @@ pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
     DeploymentSpec { replicas, ..spec.clone() }
 }
 
-/// Resolves the strategy for the replicas that the Deployment asks for. Surge percentages are rounded up, unavailable
+/// Resolves the strategy for the Deployment's `spec.replicas`. Surge percentages are rounded up, unavailable
 /// ones down; both zero would allow nothing, so one may then be unavailable. Recreate: no surge, everything may be missing.
 #[must_use]
 pub fn limits(spec: &DeploymentSpec) -> Limits {
@@ -120,7 +120,7 @@ impl Sums {
         })
     }
 
-    /// Replicas that the old ReplicaSets still ask for.
+    /// Sum of `spec.replicas` of the old ReplicaSets.
     #[must_use]
     pub fn old_desired(&self) -> u32 {
         self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.desired))
@@ -138,9 +138,9 @@ pub enum Next {
     Spread,
     /// There is no ReplicaSet for the template yet.
     CreateSet,
-    /// Ask for this many more new pods.
+    /// Scale the new ReplicaSet up by this many pods.
     AddNew(u32),
-    /// The new ReplicaSet has more than the Deployment asks for.
+    /// Scale the new ReplicaSet down by this many pods: it has more than the Deployment's `spec.replicas`.
     RemoveNew(u32),
     /// Take down old pods: first those that are not available, then others as far as the floor allows.
     RemoveOld {
@@ -151,7 +151,7 @@ pub enum Next {
     },
     /// Wait until more new pods are available: until then no old one may go.
     WaitForNew {
-        /// New pods that were asked for and are not available.
+        /// Pods of the new ReplicaSet that are desired and not available.
         missing: u32,
         /// How many of them must become available before the next old one may go.
         needed: u32,

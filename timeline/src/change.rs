@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
 use crate::model::{
-    Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, RemovedBecause, ReplicaSet,
+    Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, Release, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
 };
 use crate::phase::PodState;
@@ -21,7 +21,7 @@ pub enum Change {
     Deployment(Box<Deployment>),
     /// Its spec or status changed.
     DeploymentNow(Uid, Box<DeploymentNow>),
-    /// The rollout at this index started or changed; forgotten ones count.
+    /// The rollout at this index started or changed; pruned ones count.
     Rollout(Uid, u32, Box<Rollout>),
     /// Nobody looked for a while. Joined with the last gap when they touch.
     Gap(Uid, Gap),
@@ -52,7 +52,7 @@ pub enum Change {
     /// Why it goes or went. May be said again, better, within a moment.
     PodEnds(Uid, EndReason),
     /// Old history is let go of; of the named Deployment, or of what belongs to none.
-    Forget(Option<Uid>, Box<Forgotten>),
+    Pruned(Option<Uid>, Box<Pruned>),
     /// What its strategy allows is something else from now on.
     Limits(Uid, Millis, Limits),
     /// A mark was made.
@@ -69,7 +69,7 @@ pub enum Change {
 
 /// What is let go of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forgotten {
+pub struct Pruned {
     /// What a Deployment's lists say of the time before; `None` takes the Deployment out whole.
     pub before_millis: Option<Millis>,
     /// Pods taken out.
@@ -106,7 +106,7 @@ impl Change {
             | Self::Verdict(uid, ..)
             | Self::Gap(uid, _)
             | Self::Event(uid, _)
-            | Self::Forget(Some(uid), _)
+            | Self::Pruned(Some(uid), _)
             | Self::DeploymentDeleted(uid, _) => Subject::Deployment(*uid),
             Self::ReplicaSet(set) => Subject::ReplicaSet(set.uid),
             Self::ReplicaSetNow(uid, _)
@@ -120,7 +120,7 @@ impl Change {
             | Self::PodReleased(uid, _)
             | Self::PodAdopted(uid, ..)
             | Self::PodEnds(uid, _) => Subject::Pod(*uid),
-            Self::Forget(None, _) => Subject::Nothing,
+            Self::Pruned(None, _) => Subject::Nothing,
         }
     }
 }
@@ -172,21 +172,20 @@ impl Model {
             Change::PodNow(uid, now) => self.pod(uid, |known| known.now = (**now).clone()),
             Change::PodReleased(uid, at) => self.pod(uid, |known| {
                 known.owner = None;
-                known.released_millis = known.released_millis.or(Some(*at));
-                known.last_released_millis = Some(*at);
+                known.releases.push(Release { at_millis: *at, adopted: None });
             }),
             Change::PodAdopted(uid, owner, at) => {
                 self.pod(uid, |known| {
                     known.owner = Some(*owner);
                     known.owners.extend(Some(*owner).filter(|owner| !known.owners.contains(owner)));
-                    known.adopted_millis = Some(*at);
+                    adopt(&mut known.releases, *owner, *at);
                 });
                 if self.pods.contains_key(uid) {
                     self.note_pod(*owner, *uid);
                 }
             }
             Change::PodEnds(uid, reason) => self.pod(uid, |known| known.end_reason = Some(*reason)),
-            Change::Forget(deployment, what) => self.forget(*deployment, what),
+            Change::Pruned(deployment, what) => self.prune(*deployment, what),
         }
     }
 
@@ -208,7 +207,7 @@ impl Model {
         }
     }
 
-    fn forget(&mut self, deployment: Option<Uid>, what: &Forgotten) {
+    fn prune(&mut self, deployment: Option<Uid>, what: &Pruned) {
         what.pods.iter().for_each(|uid| self.remove_pod(*uid));
         what.sets.iter().for_each(|uid| self.remove_set(*uid));
         let Some(uid) = deployment else { return };
@@ -220,7 +219,8 @@ impl Model {
         for set in sets {
             for pod in self.pods_of(set).map(|pod| pod.uid).collect::<Vec<_>>() {
                 if let Some(pod) = self.pods.get_mut(&pod) {
-                    forget_states(pod, before);
+                    prune_states(pod, before);
+                    pod.releases.drain(..prunable_releases(pod, before));
                 }
             }
             if let Some(set) = self.replica_sets.get_mut(&set) {
@@ -228,17 +228,17 @@ impl Model {
             }
         }
         if let Some(deployment) = self.deployments.get_mut(&uid) {
-            forget_lists(deployment, before);
+            prune_lists(deployment, before);
         }
     }
 }
 
 /// A rollout reigns until the next one starts; the state at `before` stays known.
-fn forget_lists(deployment: &mut Deployment, before: Millis) {
+fn prune_lists(deployment: &mut Deployment, before: Millis) {
     let is_over = |next: &Rollout| next.started_millis.is_some_and(|at| at <= before);
     let over = deployment.rollouts.iter().skip(1).take_while(|next| is_over(next)).count();
     deployment.rollouts.drain(..over);
-    deployment.rollouts_forgotten += over as u32;
+    deployment.rollouts_pruned += over as u32;
     let old = deployment.verdicts.iter().skip(1).take_while(|(at, _)| *at < before).count();
     deployment.verdicts.drain(..old);
     deployment.marks.retain(|mark| mark.at_millis >= before);
@@ -250,23 +250,37 @@ fn forget_lists(deployment: &mut Deployment, before: Millis) {
     deployment.kept_since_millis = Some(deployment.kept_since_millis.map_or(before, |known| known.max(before)));
 }
 
+/// A ReplicaSet that takes a pod over from another one released it in the same moment.
+fn adopt(releases: &mut Vec<Release>, owner: Uid, at_millis: Millis) {
+    match releases.last_mut() {
+        Some(open) if open.adopted.is_none() => open.adopted = Some((at_millis, owner)),
+        _ => releases.push(Release { at_millis, adopted: Some((at_millis, owner)) }),
+    }
+}
+
 /// Lets go of states. The first stays (it is when the pod was first seen), and the one that it was in at `before`.
-fn forget_states(pod: &mut Pod, before: Millis) {
-    let old = forgettable_states(pod, before);
+fn prune_states(pod: &mut Pod, before: Millis) {
+    let old = prunable_states(pod, before);
     if old > 0 {
         pod.states.drain(1..=old);
     }
 }
 
 /// How many states after the first can go; neighbours stay different.
-pub(crate) fn forgettable_states(pod: &Pod, before: Millis) -> usize {
+pub(crate) fn prunable_states(pod: &Pod, before: Millis) -> usize {
     let old = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count();
     let state = |index: usize| pod.states.get(index).map(|(state, _)| *state);
     if old > 0 && state(0) == state(old + 1) { old - 1 } else { old }
 }
 
+/// How many releases can go: all but the last one before `before`, which tells who controlled the pod then.
+pub(crate) fn prunable_releases(pod: &Pod, before: Millis) -> usize {
+    let old = pod.releases.iter().take_while(|release| release.at_millis < before).count();
+    old.saturating_sub(1)
+}
+
 fn change_rollout(deployment: &mut Deployment, index: u32, rollout: &Rollout) {
-    let index = index.saturating_sub(deployment.rollouts_forgotten);
+    let index = index.saturating_sub(deployment.rollouts_pruned);
     match deployment.rollouts.get_mut(index as usize) {
         Some(known) => *known = rollout.clone(),
         None => deployment.rollouts.push(rollout.clone()),

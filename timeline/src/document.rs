@@ -248,8 +248,8 @@ fn of_pod(pod: &Pod) -> PodDocument {
         created_at_millis: pod.created_at_millis,
         states: pod.states.clone(),
         restarts: pod.now.restarts,
-        released_millis: pod.released_millis,
-        adopted_millis: pod.adopted_millis,
+        released_millis: pod.released_millis(),
+        adopted_millis: pod.adopted_millis(),
         end_reason: pod.end_reason,
     }
 }

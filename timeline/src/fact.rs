@@ -185,7 +185,7 @@ pub struct Image {
 pub struct DeploymentFact {
     /// Identity and times.
     pub meta: Meta,
-    /// `metadata.labels`.
+    /// `metadata.labels`, all of them: lists are searched by them.
     pub labels: BTreeMap<String, String>,
     /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
     pub revision: Option<u64>,
@@ -197,7 +197,7 @@ pub struct DeploymentFact {
     pub status: DeploymentStatus,
 }
 
-/// What a Deployment asks for.
+/// `spec` of a Deployment, reduced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeploymentSpec {
     /// `spec.replicas`.
@@ -216,7 +216,7 @@ pub struct DeploymentSpec {
     pub images: Vec<Image>,
 }
 
-/// What the Deployment controller reports.
+/// `status` of a Deployment, as its controller reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeploymentStatus {
     /// `status.observedGeneration`.
@@ -225,8 +225,6 @@ pub struct DeploymentStatus {
     pub replicas: u32,
     /// `status.updatedReplicas`.
     pub updated: u32,
-    /// `status.readyReplicas`.
-    pub ready: u32,
     /// `status.availableReplicas`.
     pub available: u32,
     /// Condition `Progressing`.
@@ -264,15 +262,13 @@ pub struct ReplicaSetFact {
     pub counts: ReplicaSetCounts,
 }
 
-/// Asked for and there.
+/// `spec.replicas` of a ReplicaSet, and what its `status` reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReplicaSetCounts {
     /// `spec.replicas`.
     pub desired: u32,
     /// `status.replicas`.
     pub replicas: u32,
-    /// `status.readyReplicas`.
-    pub ready: u32,
     /// `status.availableReplicas`.
     pub available: u32,
 }
@@ -326,9 +322,9 @@ pub enum Phase {
     Pending,
     /// At least one container started.
     Running,
-    /// All ended well.
+    /// All containers ended with exit code 0.
     Succeeded,
-    /// All ended, one badly.
+    /// All containers ended, at least one with another exit code than 0.
     Failed,
     /// `Unknown`, absent, or a word Kubernetes does not use.
     Unknown,
@@ -337,24 +333,24 @@ pub enum Phase {
 /// A container and what its status says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
-    /// Its name.
+    /// `name`.
     pub name: String,
-    /// Its part in the pod.
+    /// What part it has in the pod.
     pub role: Role,
-    /// Its state; `None` when the status does not mention it.
+    /// `state`; `None` when `containerStatuses` does not mention it.
     pub state: Option<ContainerState>,
-    /// `restartCount`.
+    /// `restartCount`: how often it was started again.
     pub restarts: u32,
-    /// How it ended last, when that was not well.
+    /// `lastState.terminated`, when its exit code is not 0.
     pub last_exit: Option<Exit>,
 }
 
 /// How a container ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
-    /// Exit code.
+    /// `exitCode`.
     pub code: i32,
-    /// Why (Error, OOMKilled, …); empty when absent.
+    /// `reason` (Error, OOMKilled, …); empty when absent.
     pub reason: String,
 }
 
@@ -374,20 +370,20 @@ pub enum Role {
 pub enum ContainerState {
     /// Not running yet or again.
     Waiting {
-        /// Why; empty when absent.
+        /// `waiting.reason`; empty when absent.
         reason: String,
-        /// More words; empty when absent.
+        /// `message`; empty when absent.
         message: String,
     },
-    /// Running.
+    /// Its first process runs.
     Running,
-    /// Ended.
+    /// It ended.
     Terminated {
-        /// Exit code.
+        /// `terminated.exitCode`.
         exit_code: i32,
-        /// Why (Completed, Error, OOMKilled, …); empty when absent.
+        /// `terminated.reason` (Completed, Error, OOMKilled, …); empty when absent.
         reason: String,
-        /// More words; empty when absent.
+        /// `message`; empty when absent.
         message: String,
     },
 }

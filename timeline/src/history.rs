@@ -33,7 +33,7 @@ impl History {
     }
 
     /// Lets go of moments before that time.
-    pub fn forget(&mut self, before_millis: Millis) {
+    pub fn prune(&mut self, before_millis: Millis) {
         while self.log.front().is_some_and(|(at, _)| *at < before_millis) {
             self.fold_first();
         }

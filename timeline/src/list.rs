@@ -12,7 +12,7 @@ pub mod sent;
 
 use serde::{Deserialize, Serialize};
 
-use crate::view::{Lately, Summary, Tone, Verdict};
+use crate::view::{LAYERS, Lately, Summary, Tone, Verdict};
 use crate::wire::Connection;
 use crate::{Millis, Uid};
 
@@ -57,25 +57,25 @@ pub enum Group {
     /// Somebody should look.
     Stuck,
     /// Something goes on.
-    Moving,
+    InProgress,
     /// Its last rollout was completed less than an hour ago.
     Finished,
     /// Nothing goes on.
-    Calm,
+    Stable,
 }
 
 impl Group {
     /// All, in the order of the list.
-    pub const ALL: [Self; 4] = [Self::Stuck, Self::Moving, Self::Finished, Self::Calm];
+    pub const ALL: [Self; 4] = [Self::Stuck, Self::InProgress, Self::Finished, Self::Stable];
 
     /// The group of a Deployment at a time of its cluster.
     #[must_use]
     pub fn of(summary: &Summary, now_millis: Millis) -> Self {
         match (summary.verdict.tone, summary.finished_millis) {
             (Tone::Bad, _) => Self::Stuck,
-            (Tone::Busy, _) => Self::Moving,
+            (Tone::Busy, _) => Self::InProgress,
             (Tone::Ok, Some(at)) if now_millis - at < FINISHED_MILLIS => Self::Finished,
-            (Tone::Ok | Tone::Quiet, _) => Self::Calm,
+            (Tone::Ok | Tone::Quiet, _) => Self::Stable,
         }
     }
 
@@ -84,9 +84,9 @@ impl Group {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stuck => "stuck",
-            Self::Moving => "moving",
+            Self::InProgress => "moving",
             Self::Finished => "finished",
-            Self::Calm => "stable",
+            Self::Stable => "stable",
         }
     }
 
@@ -102,9 +102,9 @@ impl Group {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Stuck => "Stuck",
-            Self::Moving => "In progress",
+            Self::InProgress => "In progress",
             Self::Finished => "Finished in the last hour",
-            Self::Calm => "Stable",
+            Self::Stable => "Stable",
         }
     }
 }
@@ -199,7 +199,7 @@ impl Overall {
     }
 }
 
-/// A line: a Deployment of a cluster.
+/// A row of the list: a Deployment of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// Number of the cluster.
@@ -228,7 +228,7 @@ pub enum RowDelta {
         /// What comes next.
         next: Option<String>,
         /// The pods.
-        pods: Option<[u32; 4]>,
+        pods: Option<[u32; LAYERS]>,
         /// How they were lately.
         lately: Option<Lately>,
         /// Since when.
@@ -271,7 +271,7 @@ mod tests {
         for group in Group::ALL {
             assert_eq!(Group::named(group.name()), Some(group));
         }
-        assert_eq!(Group::named("calm"), Some(Group::Calm), "links from before still work");
+        assert_eq!(Group::named("calm"), Some(Group::Stable), "links from before still work");
         assert_eq!(Group::named("bad"), None);
     }
 }

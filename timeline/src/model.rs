@@ -20,7 +20,7 @@ use crate::table::{Keyed, Links, Table};
 use crate::verdict::KubectlVerdict;
 use crate::{Millis, Uid};
 
-pub use pod::{EndReason, Pod, PodNow};
+pub use pod::{EndReason, Pod, PodNow, Release};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ pub struct Deployment {
     pub first_seen_millis: Millis,
     /// It came with the first list: what was before is not known.
     pub from_first_list: bool,
-    /// Arrival of the deletion.
+    /// When its deletion arrived; `None` while it exists.
     pub deleted_millis: Option<Millis>,
     /// Spec and status as last observed.
     pub now: DeploymentNow,
@@ -90,8 +90,8 @@ pub struct Deployment {
     pub events: Vec<Event>,
     /// History before this time is not kept; `None` while everything seen is still there.
     pub kept_since_millis: Option<Millis>,
-    /// How many rollouts were forgotten; they came before the first one that is kept.
-    pub rollouts_forgotten: u32,
+    /// How many rollouts retention pruned; they came before the first one that is kept.
+    pub rollouts_pruned: u32,
 }
 
 impl Deployment {
@@ -107,10 +107,10 @@ impl Deployment {
         self.kept_since_millis.unwrap_or(self.first_seen_millis)
     }
 
-    /// How many rollouts were seen, forgotten ones included.
+    /// How many rollouts were seen, pruned ones included.
     #[must_use]
     pub const fn rollouts_seen(&self) -> u32 {
-        self.rollouts_forgotten + self.rollouts.len() as u32
+        self.rollouts_pruned + self.rollouts.len() as u32
     }
 }
 
@@ -154,15 +154,15 @@ pub struct DeploymentNow {
     pub labels: BTreeMap<String, String>,
     /// `metadata.generation`.
     pub generation: u64,
-    /// A deletion timestamp is set.
+    /// `metadata.deletionTimestamp` is set.
     pub deleting: bool,
-    /// The revision annotation.
+    /// Annotation `deployment.kubernetes.io/revision`.
     pub revision: Option<u64>,
-    /// The template's `restartedAt` annotation.
+    /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
     pub restarted_at: Option<String>,
-    /// What is asked for.
+    /// `spec`, reduced.
     pub spec: DeploymentSpec,
-    /// What the controller reports.
+    /// `status`, as the Deployment controller reports it.
     pub status: DeploymentStatus,
 }
 
@@ -225,7 +225,7 @@ impl Rollout {
         self.passed_before.is_some() && self.passed_before == now.deadline_passed_millis()
     }
 
-    /// Neither complete nor overtaken.
+    /// Neither complete nor superseded.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.completed_millis.is_none() && self.superseded_millis.is_none()
@@ -235,7 +235,7 @@ impl Rollout {
 /// A moment in a Deployment's life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Arrival.
+    /// When it arrived, in milliseconds of the cluster's time.
     pub at_millis: Millis,
     /// What happened.
     pub kind: MarkKind,
@@ -250,12 +250,12 @@ pub enum MarkKind {
     Resumed,
     /// `spec.replicas` changed.
     Replicas {
-        /// Before.
+        /// `spec.replicas` before.
         from: u32,
-        /// After.
+        /// `spec.replicas` after.
         to: u32,
     },
-    /// A deletion timestamp appeared.
+    /// `metadata.deletionTimestamp` was set.
     Deleting,
 }
 
@@ -309,7 +309,7 @@ pub struct ReplicaSetNow {
     pub counts: ReplicaSetCounts,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: u32,
-    /// A deletion timestamp is set.
+    /// `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// Annotation `desired-replicas`.
     pub desired_replicas: Option<u32>,
@@ -338,15 +338,15 @@ pub enum RemovedBecause {
 /// A change of a ReplicaSet's `spec.replicas`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {
-    /// Arrival.
+    /// When it arrived, in milliseconds of the cluster's time.
     pub at_millis: Millis,
     /// Orders scale steps of one instant across ReplicaSets.
     pub order: u64,
     /// The Deployment that owned it then.
     pub deployment: Uid,
-    /// Before.
+    /// `spec.replicas` before.
     pub from: u32,
-    /// After.
+    /// `spec.replicas` after.
     pub to: u32,
     /// What it was part of.
     pub cause: ScaleCause,

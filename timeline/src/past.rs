@@ -57,14 +57,13 @@ fn set_at(known: &ReplicaSet, at: Millis) -> ReplicaSet {
 fn pod_at(known: &Pod, at: Millis) -> Pod {
     let mut then = known.clone();
     then.states.retain(|(_, since)| *since <= at);
-    then.released_millis = known.released_millis.filter(|released| *released <= at);
-    then.adopted_millis = known.adopted_millis.filter(|adopted| *adopted <= at);
-    then.last_released_millis = known.last_released_millis.filter(|released| *released <= at).or(then.released_millis);
-    then.owner = match (then.released_millis, then.adopted_millis) {
-        (None, _) => known.owners.first().copied(),
-        (Some(_), Some(adopted)) if then.last_released_millis.is_some_and(|released| released > adopted) => None,
-        (Some(_), None) => None,
-        (Some(_), Some(_)) => known.owner.or_else(|| known.owners.last().copied()),
+    then.releases.retain(|release| release.at_millis <= at);
+    if let Some(last) = then.releases.last_mut() {
+        last.adopted = last.adopted.filter(|(adopted, _)| *adopted <= at);
+    }
+    then.owner = match then.releases.last() {
+        Some(last) => last.adopted.map(|(_, owner)| owner),
+        None => known.owners.first().copied(),
     };
     if !then.state().is_ending() {
         then.end_reason = None;

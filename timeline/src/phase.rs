@@ -37,6 +37,19 @@ pub enum PodState {
 }
 
 impl PodState {
+    /// Every state, in the order of a pod's life.
+    pub const ALL: [Self; 9] = [
+        Self::Scheduling,
+        Self::Starting,
+        Self::Unready,
+        Self::Ready,
+        Self::Available,
+        Self::Failing,
+        Self::Finished,
+        Self::Terminating,
+        Self::Gone,
+    ];
+
     /// The state's name as the document, class names and test ids spell it.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -108,9 +108,9 @@ pub enum CauseKind {
     Deadlock,
     /// Old pods are to be gone first, and are not.
     OldNotGoing,
-    /// The ReplicaSet controller does not make the pods that are asked for.
+    /// The ReplicaSet controller does not create the pods that a ReplicaSet desires.
     PodsMissing {
-        /// Asked for.
+        /// `spec.replicas` of the ReplicaSet.
         desired: u32,
         /// There.
         there: u32,

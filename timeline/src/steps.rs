@@ -18,8 +18,8 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
     let mut moves: Vec<(Millis, usize, i32)> = Vec::new();
     for pod in pods {
         // Released pods count for nobody until they are adopted again.
-        let out = pod.released_millis.unwrap_or(Millis::MAX);
-        let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation()).unwrap_or(Millis::MAX);
+        let out = pod.released_millis().unwrap_or(Millis::MAX);
+        let back = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation()).unwrap_or(Millis::MAX);
         let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
         let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
         for ((state, since), until) in pod.states.iter().zip(ends) {
@@ -54,7 +54,7 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
 mod tests {
     use super::*;
     use crate::Uid;
-    use crate::model::PodNow;
+    use crate::model::{PodNow, Release};
 
     fn pod(number: u128, states: &[(PodState, Millis)]) -> Pod {
         Pod {
@@ -65,9 +65,7 @@ mod tests {
             owners: vec![Uid::from_bits(9)],
             owner: Some(Uid::from_bits(9)),
             states: states.to_vec(),
-            released_millis: None,
-            last_released_millis: None,
-            adopted_millis: None,
+            releases: Vec::new(),
             end_reason: None,
             now: PodNow::default(),
         }
@@ -98,8 +96,7 @@ mod tests {
     #[test]
     fn a_released_pod_counts_for_nobody_until_it_is_back() {
         let mut pod = pod(1, &[(PodState::Available, 0)]);
-        pod.released_millis = Some(1_000);
-        pod.adopted_millis = Some(4_000);
+        pod.releases = vec![Release { at_millis: 1_000, adopted: Some((4_000, Uid::from_bits(9))) }];
         assert_eq!(counted(&[&pod], 0), [(0, [1, 0, 0]), (1_000, [0, 0, 0]), (4_000, [1, 0, 0])]);
     }
 }

@@ -14,11 +14,11 @@ use crate::{Millis, Uid, order, say};
 /// One line of the story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// When: by arrival, of Events by their own time.
+    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
     pub at_millis: Millis,
-    /// What kind of moment.
+    /// What kind of moment it tells of: colour and mark follow from it.
     pub kind: LineKind,
-    /// The sentence.
+    /// The sentence, safe to show.
     pub text: String,
 }
 
@@ -28,17 +28,17 @@ pub struct Line {
 pub enum LineKind {
     /// A revision starts.
     Revision,
-    /// Replicas moved.
+    /// `spec.replicas` of ReplicaSets changed.
     Step,
-    /// Something from outside the rollout.
+    /// Somebody or something other than the rollout did it: scaled, paused, deleted a pod, drained a node.
     Outside,
     /// A rollout is complete.
     Done,
-    /// Something went wrong.
+    /// Something failed, was lost or was deleted.
     Bad,
     /// A Warning Event, in the words of who sent it.
     Event,
-    /// Something is not known.
+    /// Something cannot be told, because nobody looked or the history is not kept.
     Unknown,
 }
 
@@ -69,7 +69,7 @@ impl LineKind {
 pub struct Entry {
     /// Tells it from the other entries of its Deployment; later entries have higher ones.
     pub id: u64,
-    /// When: by arrival, of Events by their own time.
+    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
     pub at_millis: Millis,
     /// What happened.
     pub what: Happening,
@@ -84,9 +84,9 @@ pub struct Part {
     pub name: String,
     /// The revision that it carried then.
     pub revision: Option<u64>,
-    /// Before.
+    /// `spec.replicas` before.
     pub from: u32,
-    /// After.
+    /// `spec.replicas` after.
     pub to: u32,
 }
 
@@ -114,14 +114,14 @@ pub enum Left {
 pub enum Happening {
     /// It was there when watching began.
     Begins {
-        /// Its revision.
+        /// The revision that it is of.
         revision: u64,
         /// Images of its template, joined.
         images: String,
     },
     /// A rollout starts.
     Starts {
-        /// Its revision.
+        /// The revision that it is of.
         revision: u64,
         /// What made it start.
         trigger: Trigger,
@@ -136,16 +136,16 @@ pub enum Happening {
     },
     /// A rollout is complete.
     Completed {
-        /// Its revision.
+        /// The revision that it is of.
         revision: u64,
         /// How long it took; `None` when the end was not seen.
         took_millis: Option<Millis>,
     },
-    /// A rollout is overtaken by the next one.
-    Overtaken {
-        /// Its revision.
+    /// A rollout is superseded by the next one.
+    Superseded {
+        /// The revision that it is of.
         revision: u64,
-        /// The next one.
+        /// The revision that supersedes it.
         by: u64,
     },
     /// The progress deadline passed.
@@ -175,23 +175,23 @@ pub enum Happening {
         /// It is like the steps before: with another one like it, it is folded.
         is_repeat: bool,
     },
-    /// Replicas that were others when somebody looked again.
+    /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
     Moved {
-        /// Of which ReplicaSets.
+        /// Each ReplicaSet with its replicas before and after the gap.
         parts: Vec<Part>,
     },
     /// More steps like the ones before.
     AndSoOn {
-        /// From where to where they led.
+        /// Each ReplicaSet with its replicas before the first and after the last of them.
         parts: Vec<Part>,
         /// Number of steps.
         steps: u32,
     },
     /// The Deployment's replicas changed and no ReplicaSet followed yet.
     Replicas {
-        /// Before.
+        /// `spec.replicas` before.
         from: u32,
-        /// After.
+        /// `spec.replicas` after.
         to: u32,
     },
     /// A pod was deleted by someone or something outside the rollout.
@@ -222,9 +222,9 @@ pub enum Happening {
         pods: u32,
         /// The node.
         node: String,
-        /// In which way.
+        /// Why they had to leave.
         why: Left,
-        /// When the last one had to.
+        /// When the last one had to leave, in milliseconds.
         last_millis: Millis,
     },
     /// Pods failed as a whole, one after the other, in a way that is none of the above.
@@ -237,7 +237,7 @@ pub enum Happening {
         reason: String,
         /// Revision of the Deployment then.
         revision: Option<u64>,
-        /// When the last one did.
+        /// When the last one failed, in milliseconds.
         last_millis: Millis,
     },
     /// A ReplicaSet let go of a pod.
@@ -274,17 +274,17 @@ pub enum Happening {
         /// How long nothing was available because of it.
         outage_millis: Option<Millis>,
     },
-    /// Somebody paused it.
+    /// `spec.paused` became true.
     Paused,
-    /// Somebody resumed it.
+    /// `spec.paused` became false.
     Resumed,
-    /// Somebody deletes it.
+    /// The Deployment was given a deletion timestamp.
     Deleting,
-    /// It is gone.
+    /// The Deployment is gone.
     Deleted,
-    /// Nobody looked.
+    /// Nobody looked for a while.
     Gap {
-        /// For how long.
+        /// How long that was, in milliseconds.
         millis: Millis,
     },
     /// A Warning Event.
@@ -295,10 +295,10 @@ pub enum Happening {
         reason: String,
         /// `message` of the last one.
         message: String,
-        /// How often.
+        /// How often it happened.
         count: u32,
     },
-    /// What was before is not kept.
+    /// The history before this moment is not kept.
     NotKept,
 }
 
@@ -321,7 +321,7 @@ impl Happening {
             | Self::Failed { .. }
             | Self::LeftNode { why: Left::Tainted | Left::Lost, .. } => LineKind::Bad,
             Self::Event { .. } => LineKind::Event,
-            Self::Overtaken { .. }
+            Self::Superseded { .. }
             | Self::Scaled { .. }
             | Self::Replicas { .. }
             | Self::Killed { .. }

@@ -14,7 +14,7 @@ pub enum KubectlVerdict {
     NotObserved,
     /// No progress for `progressDeadlineSeconds`.
     DeadlineExceeded,
-    /// Fewer updated replicas than asked for.
+    /// Fewer updated replicas than `spec.replicas`.
     Updating,
     /// Old replicas are still there.
     OldPending,

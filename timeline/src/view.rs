@@ -21,7 +21,7 @@ pub use counts::{Counts, SetCounts};
 use counts::{counts, owed, reported, set_counts};
 pub use remedy::Way;
 pub use standing::Standing;
-pub use summary::{LATELY_MILLIS, Lately, Summary, summary};
+pub use summary::{LATELY_MILLIS, LAYERS, Lately, Summary, summary};
 
 /// The time, and how our clock and the API server's differ.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ pub struct Now {
     pub skew_millis: Millis,
 }
 
-/// How a verdict feels.
+/// How a verdict is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tone {
     /// All is as it should be.
@@ -63,7 +63,7 @@ impl Tone {
 pub struct Verdict {
     /// One or two words: "Complete", "Rolling out".
     pub badge: String,
-    /// How it feels.
+    /// How it is coloured.
     pub tone: Tone,
     /// One sentence of at most twelve words.
     pub sentence: String,
@@ -123,13 +123,13 @@ pub struct View {
     pub reasons: Vec<Reason>,
     /// Pods counted.
     pub counts: Counts,
-    /// The ReplicaSets that exist, counted: [`Counts::available`] and [`Counts::asked`] are the sums of these.
+    /// The ReplicaSets that exist, counted: [`Counts::available`] and [`Counts::desired`] are the sums of these.
     pub sets: Vec<SetCounts>,
     /// `spec.replicas`.
     pub desired: u32,
     /// Ceiling and floor.
     pub limits: Limits,
-    /// The budget in words: what is asked for and available against ceiling and floor, and where these come from.
+    /// The budget in words: the pods desired and available against ceiling and floor, and where these come from.
     pub budget: String,
     /// Where ceiling and floor come from: "4 + maxSurge 1 (25 % rounded up)", "4 − maxUnavailable 1 (25 % rounded down)"; empty
     /// for Recreate.
@@ -140,7 +140,8 @@ pub struct View {
     pub hold: Hold,
     /// Revision of the current rollout.
     pub revision: Option<u64>,
-    /// When the progress deadline passes, by our clock; `None` when no deadline runs.
+    /// When the progress deadline passes, or passed, by our clock; `None` where none runs or where it can no longer strike: [`View::next`]
+    /// does not speak of it then.
     pub deadline_millis: Option<Millis>,
     /// That another Deployment had this name before, or has it now; empty when there is none.
     pub notice: String,
@@ -181,7 +182,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         desired: looked.deployment.now.spec.replicas,
         limits: looked.limits,
         revision: looked.revision(),
-        deadline_millis: looked.deadline_millis,
+        deadline_millis: looked.deadline_millis.filter(|_| standing.has_deadline()),
         notice: match (looked.successor(), looked.predecessor()) {
             (Some(after), _) => say::succeeded(after, looked.deployment, now.skew_millis),
             (None, Some(before)) => say::recreated(before, looked.deployment, now.skew_millis),
@@ -252,10 +253,12 @@ impl<'m> Assessment<'m> {
         let causes = if deployment.is_over() { Vec::new() } else { scene.causes() };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
+        // While the ReplicaSet of an edited template is awaited no pod is new.
+        let new = current.filter(|_| !rollout::awaits_revision(model, deployment));
         let counts = if sees_pods {
-            counts(model, deployment, current, sums.desired)
+            counts(model, deployment, new, sums.desired)
         } else {
-            reported(model, deployment, current, sums.desired)
+            reported(model, deployment, new, sums.desired)
         };
         let owed = if sees_pods { owed(model, deployment) } else { (0, 0) };
         let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
@@ -288,7 +291,7 @@ impl<'m> Assessment<'m> {
         self.deployment.limits.last().map_or(self.deployment.first_seen_millis, |(at, _)| *at)
     }
 
-    /// More is asked for than the limits allow, because they were lowered since and nothing was raised since then.
+    /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
     #[must_use]
     pub fn is_lowered(&self) -> bool {
         let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };

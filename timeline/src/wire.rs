@@ -19,7 +19,7 @@
 //! new one does not compile before someone decided whether it travels. Values that viewers need whole (states, counts, gaps,
 //! limits) and everything that is made for viewers (views, lines of the story, lines of a list) travel as they are.
 //!
-//! `tests/wire.rs` holds the bytes of every frame of this [`PROTOCOL`]: who changes them raises it.
+//! `tests/wire.rs` holds the shape of every type that travels by this [`PROTOCOL`]: who changes one raises it.
 
 mod change;
 mod connection;
@@ -37,7 +37,7 @@ pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, R
 pub use said::{Moment, Said, SaidDelta};
 
 /// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.
-pub const PROTOCOL: u16 = 12;
+pub const PROTOCOL: u16 = 13;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
@@ -47,6 +47,9 @@ pub const HEARTBEAT_SECONDS: u32 = 20;
 
 /// The code with which a stream is closed whose viewer is not known, or not any more: they have to sign in.
 pub const STRANGER: u16 = 4401;
+
+/// The code with which a stream is closed whose viewer speaks another [`PROTOCOL`], or sends what is no frame; the reason says so.
+pub const REFUSED: u16 = 4400;
 
 /// Why bytes cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -384,7 +384,7 @@ proptest! {
         };
         let from = now - retention.screen_millis;
         let before = timeline.model().clone();
-        changes.extend(timeline.forget(now, &retention, &BTreeSet::new()));
+        changes.extend(timeline.prune(now, &retention, &BTreeSet::new()));
         let after = timeline.model();
         // What exists, and pods that were there within the screen's time.
         for pod in before.pods.values().filter(|pod| pod.gone_millis().is_none_or(|at| at >= from)) {
@@ -414,7 +414,7 @@ proptest! {
         let mut copy = Model::default();
         changes.iter().for_each(|change| copy.apply_change(change));
         prop_assert_eq!(&copy, timeline.model());
-        prop_assert_eq!(timeline.forget(now, &retention, &BTreeSet::new()), Vec::new());
+        prop_assert_eq!(timeline.prune(now, &retention, &BTreeSet::new()), Vec::new());
     }
 
     #[test]
@@ -422,7 +422,7 @@ proptest! {
         let retention = Retention { age_millis: 20_000, gone_pods: 2, rollouts: 2, steps: 3, deleted: 1, screen_millis: 5_000 };
         let (mut timeline, _) = play(&events);
         let now = events.len() as i64 * 700 + 60_000;
-        timeline.forget(now, &retention, &BTreeSet::new());
+        timeline.prune(now, &retention, &BTreeSet::new());
         for deployment in timeline.model().deployments.values() {
             prop_assert!(deployment.rollouts.len() <= 2 && deployment.marks.is_empty() && deployment.verdicts.len() <= 1);
             let pods = timeline.model().pods_of_deployment(deployment.uid);
@@ -464,6 +464,6 @@ fn two_thousand_replica_sets_are_no_trouble() {
     assert_eq!(view.revision, Some(2_000));
     assert!(!timeline::story::story(timeline.model(), deployment(0)).is_empty());
     assert_eq!(timeline.model().deployments.get(&deployment(0)).unwrap().rollouts.len(), 2_000);
-    timeline.forget(3_600_000, &Retention::default(), &BTreeSet::new());
+    timeline.prune(3_600_000, &Retention::default(), &BTreeSet::new());
     assert_eq!(timeline.model().deployments.get(&deployment(0)).unwrap().rollouts.len(), 50);
 }

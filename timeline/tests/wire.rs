@@ -61,6 +61,16 @@ fn who_changes_what_travels_raises_the_protocol() {
     insta::assert_snapshot!(shapes());
 }
 
+#[test]
+fn every_pod_state_is_in_the_list_of_all() {
+    let (mut tracer, samples) = (Tracer::new(TracerConfig::default()), Samples::new());
+    tracer.trace_type::<PodState>(&samples).unwrap();
+    let registry = tracer.registry().unwrap();
+    let Some(ContainerFormat::Enum(variants)) = registry.get("PodState") else { panic!("{registry:?}") };
+    let names: Vec<&str> = variants.values().map(|variant| &*variant.name).collect();
+    assert_eq!(PodState::ALL.map(PodState::name).to_vec(), names);
+}
+
 /// Revision 2 of a Deployment half way, as a viewer is told of it.
 fn snapshot(web: &Web) -> Snapshot {
     let (timeline, uid) = (&web.timeline, made::WEB);

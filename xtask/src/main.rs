@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | test | invariants | cluster | lint | size | bench | mutants | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | test | nightly | invariants | cluster | lint | size | bench | mutants | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -78,6 +78,8 @@ enum Command {
         #[arg(long)]
         whole: bool,
     },
+    /// Every test with nothing left out, 20 seeds of chaos, and 200 kills of a server that writes history (hours)
+    Nightly,
     /// Hold every sentence to the arithmetic at every instant of a thousand random clusters (minutes)
     Invariants,
     /// A real Kubernetes control plane on this machine
@@ -100,7 +102,7 @@ enum Command {
     },
     /// Screenshots of chosen moments into a folder
     Shots {
-        /// Only the film of the README: a rollout that overtakes another
+        /// Only the film of the README: a rollout that supersedes another
         #[arg(long)]
         film: bool,
         /// Where to put them
@@ -130,6 +132,7 @@ fn run(command: Command) -> Result<()> {
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Test { only, whole } => test::run(&only, whole),
+        Command::Nightly => test::nightly(),
         Command::Invariants => test::thousand_clusters(),
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => check::lint(),

@@ -172,3 +172,22 @@ pub fn is_newer(source: &Path, made: &Path) -> bool {
     let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     time(made).is_none_or(|made| time(source).is_none_or(|source| source > made))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands between the braces after the first place of some text.
+    fn block<'s>(sheet: &'s str, selector: &str) -> Option<&'s str> {
+        let (_, rest) = sheet.split_once(selector)?;
+        rest.split_once('{')?.1.split_once('}').map(|(block, _)| block.trim())
+    }
+
+    #[test]
+    fn the_dark_theme_has_the_same_colours_with_and_without_scripts() {
+        let sheet = part("tokens.css").expect("the tokens are there");
+        let chosen = block(&sheet, "[data-theme=\"dark\"]").expect("a dark theme");
+        assert!(chosen.contains("--bg: #"), "{chosen}");
+        assert_eq!(block(&sheet, ":root:not([data-theme])"), Some(chosen));
+    }
+}

@@ -19,6 +19,8 @@ const GOAL: u64 = 320_000;
 const LIMIT: u64 = 520_000;
 const PODS: u32 = 100;
 const MANY_PODS: u32 = 500;
+/// What the page of so many pods may weigh, in bytes as they travel.
+const MANY_LIMIT: u64 = 60_000;
 /// How often a page is fetched.
 const TIMES: usize = 21;
 
@@ -26,8 +28,6 @@ const TIMES: usize = 21;
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
     check(&rollcast)?;
-    let (bytes, millis) = self::page(&rollcast, MANY_PODS)?;
-    println!("Page of {MANY_PODS} pods: {bytes} bytes (brotli; limit 60000), {millis:.1} ms at the server (limit 50)");
     println!("Program: {:.1} MB", std::fs::metadata(&rollcast)?.len() as f64 / 1e6);
     let recording = sh::at("target/size.jsonl");
     std::fs::write(&recording, pods(PODS))?;
@@ -55,12 +55,18 @@ fn first_visit() -> Result<u64> {
     Ok(sum)
 }
 
-/// Fails when a first visit weighs more than it may, for tests; `rollcast` is the program that serves it.
+/// Fails when a first visit or the page of many pods weighs more than it may, for tests; `rollcast` is the program that serves it.
 pub fn check(rollcast: &Path) -> Result<()> {
     println!("First visit, bytes as they travel (brotli); the HTML depends on what is shown:");
     let all = first_visit()? + self::page(rollcast, PODS)?.0;
     println!("  {all:>8}  together with the page of {PODS} pods (limit {LIMIT}, goal {GOAL})");
+    let (bytes, millis) = self::page(rollcast, MANY_PODS)?;
+    // How long it takes depends on the build and on what else the machine does: only the bytes are held to their limit.
+    println!(
+        "Page of {MANY_PODS} pods: {bytes} bytes (brotli; limit {MANY_LIMIT}), {millis:.1} ms at the server (50 ms in a release build)"
+    );
     ensure!(all <= LIMIT, "a first visit weighs {all} bytes, at most {LIMIT} are allowed");
+    ensure!(bytes <= MANY_LIMIT, "the page of {MANY_PODS} pods weighs {bytes} bytes, at most {MANY_LIMIT} are allowed");
     Ok(())
 }
 

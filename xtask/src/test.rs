@@ -15,6 +15,9 @@ const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
 /// Tells the tests to leave nothing out of their long sets.
 const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
 
+/// How much more is tried by night: seeds of chaos on the real control plane, and kills of a server that writes history.
+const NIGHTLY: [(&str, &str); 2] = [("ROLLCAST_TEST_SEEDS", "20"), ("ROLLCAST_TEST_KILLS", "200")];
+
 /// Runs the named parts, or all; long sets sampled or whole.
 pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     for part in only {
@@ -125,6 +128,15 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
         invariants("of_what_was_recorded_on_clusters")?;
     }
     passed
+}
+
+/// What takes too long for every change: all sets whole, more chaos, more kills, and the thousand clusters.
+pub fn nightly() -> Result<()> {
+    let this = std::env::current_exe()?;
+    let mut tests = Command::new(this);
+    tests.args(["test", "--whole"]).envs(NIGHTLY);
+    sh::run(&mut tests)?;
+    thousand_clusters()
 }
 
 /// What must hold of every sentence, of a thousand random clusters with their history cut again and again. Minutes.

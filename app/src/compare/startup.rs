@@ -53,7 +53,7 @@ pub struct StepTimes {
 /// How one pod came up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodStart {
-    /// Which.
+    /// `metadata.uid` of the pod.
     pub uid: Uid,
     /// Its name.
     pub name: String,
@@ -101,5 +101,16 @@ impl Startup {
         let more = pods.len().saturating_sub(MOST) as u32;
         pods.truncate(MOST);
         (!pods.is_empty()).then_some(Self { steps, whole, pods, more })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_step_out_of_every_state_before_available() {
+        let before = PodState::ALL.into_iter().take_while(|state| *state != PodState::Available);
+        assert_eq!(STEPS.map(|(_, state)| state).to_vec(), before.collect::<Vec<_>>());
     }
 }

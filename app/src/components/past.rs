@@ -36,7 +36,7 @@ const fn class(rollout: &PastRollout) -> &'static str {
 /// Workloads, each with its last rollouts.
 #[component]
 pub fn PastWorkloads(
-    /// They.
+    /// The workloads, each with its last rollouts.
     workloads: Vec<PastWorkload>,
     /// The offset from UTC in which times are told.
     zone: String,

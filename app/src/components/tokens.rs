@@ -12,20 +12,33 @@ pub fn Drawings() -> impl IntoView {
     view! {
         <svg class="drawings" aria-hidden="true">
             <defs>
-                <g id="token-scheduling"><circle r="7" class="token-ring" stroke-dasharray="1.5 3"/></g>
-                <g id="token-starting"><circle r="7" class="token-ring" stroke-dasharray="3 2"/><circle r="1.8" class="token-fill"/></g>
-                <g id="token-unready"><circle r="7" class="token-ring"/></g>
-                <g id="token-ready"><circle r="7" class="token-ring"/><path d="M0 -5a5 5 0 0 1 0 10z" class="token-fill"/></g>
-                <g id="token-available"><circle r="8" class="token-fill"/></g>
-                <g id="token-failing">
-                    <rect x="-7.5" y="-7.5" width="15" height="15" rx="2" class="token-fill"/>
-                    <path d="M-2.8 -2.8l5.6 5.6m0 -5.6l-5.6 5.6" class="token-cut"/>
-                </g>
-                <g id="token-finished"><circle r="7" class="token-ring"/><path d="M-3 0l2 2.5 4 -5" class="token-line"/></g>
-                <g id="token-terminating"><circle r="5.5" class="token-ring"/><path d="M-3 0h6" class="token-line"/></g>
+                {PodState::ALL.map(|state| view! { <g id=format!("token-{}", state.name())>{shape(state)}</g> }).into_iter().collect_view()}
                 {Pattern::ALL.map(|pattern| view! { <Tile pattern/> }).into_iter().collect_view()}
             </defs>
         </svg>
+    }
+}
+
+/// The mark of a state. A pod that is gone has none.
+fn shape(state: PodState) -> AnyView {
+    let ring = |radius: &'static str, dashes: Option<&'static str>| {
+        view! { <circle r=radius class="token-ring" stroke-dasharray=dashes></circle> }
+    };
+    let inside = |class: &'static str, d: &'static str| view! { <path class=class d=d></path> };
+    match state {
+        PodState::Scheduling => ring("7", Some("1.5 3")).into_any(),
+        PodState::Starting => view! { {ring("7", Some("3 2"))}<circle r="1.8" class="token-fill"></circle> }.into_any(),
+        PodState::Unready => ring("7", None).into_any(),
+        PodState::Ready => (ring("7", None), inside("token-fill", "M0 -5a5 5 0 0 1 0 10z")).into_any(),
+        PodState::Available => view! { <circle r="8" class="token-fill"></circle> }.into_any(),
+        PodState::Failing => (
+            view! { <rect x="-7.5" y="-7.5" width="15" height="15" rx="2" class="token-fill"></rect> },
+            inside("token-cut", "M-2.8 -2.8l5.6 5.6m0 -5.6l-5.6 5.6"),
+        )
+            .into_any(),
+        PodState::Finished => (ring("7", None), inside("token-line", "M-3 0l2 2.5 4 -5")).into_any(),
+        PodState::Terminating => (ring("5.5", None), inside("token-line", "M-3 0h6")).into_any(),
+        PodState::Gone => ().into_any(),
     }
 }
 

@@ -63,7 +63,7 @@ pub fn spans(past: &[(Millis, Change)], now_millis: Millis) -> Vec<Span> {
             | Change::ReplicaSetRevision(..)
             | Change::Scale(..)
             | Change::ReplicaSetRemoved(..)
-            | Change::Forget(..) => {}
+            | Change::Pruned(..) => {}
         }
     }
     let ends: Vec<Millis> = lines.iter().skip(1).map(|(at, _)| *at).chain([now_millis]).collect();
@@ -80,7 +80,7 @@ pub(super) const fn because(reason: EndReason) -> &'static str {
         EndReason::DeploymentDeleted => "its Deployment was deleted",
         EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
         EndReason::ScaledDown => "its ReplicaSet was scaled down",
-        EndReason::DeletedByHand => "someone or something outside the rollout deleted it",
+        EndReason::DeletedManually => "someone or something outside the rollout deleted it",
         EndReason::Unknown => "not known: it went while nobody looked",
     }
 }

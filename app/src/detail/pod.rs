@@ -106,7 +106,7 @@ impl PodDetail {
             containers: pod.now.containers.iter().map(container).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
             history: history::spans(past, now.millis),
-            commands: commands(workload, pod),
+            commands: commands(workload, pod, last_set(model, pod)),
         }
     }
 
@@ -195,13 +195,27 @@ fn condition(of: &fact::PodCondition) -> Condition {
     Condition { kind: safe(&of.kind), status: status.to_owned(), why: joined(&[&of.reason, &of.message]) }
 }
 
-fn commands(workload: &Workload, pod: &Pod) -> Vec<Command> {
+/// The ReplicaSet that a pod belongs to, or belonged to before it was released.
+fn last_set<'m>(model: &'m Model, pod: &Pod) -> Option<&'m ReplicaSet> {
+    model.replica_sets.get(pod.owners.last()?)
+}
+
+fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Command> {
     let name = word(&pod.name);
     let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
-    let mut all = vec![
+    let mut all = Vec::new();
+    if let Some(set) = set.filter(|_| pod.is_out_of_rotation()) {
+        let labels = "{.spec.selector.matchLabels}";
+        all.push(kubectl("Its labels", format!("get pod {name} --show-labels")));
+        all.push(kubectl(
+            "The labels that its ReplicaSet selects",
+            format!("get replicaset {} -o jsonpath='{labels}'", word(&set.name)),
+        ));
+    }
+    all.extend([
         kubectl("Everything about it", format!("describe pod {name}")),
         kubectl("Its logs", format!("logs {name} --all-containers")),
-    ];
+    ]);
     if pod.now.restarts > 0 {
         all.push(kubectl("Its logs before it ended", format!("logs {name} --previous")));
     }

@@ -23,8 +23,9 @@ pub struct RevisionDetail {
     pub facts: Vec<Fact>,
     /// Its containers.
     pub images: Vec<Image>,
-    /// What differs from the revision before, where that is known.
-    pub difference: Option<Difference>,
+    /// What differs from the revision before, and from the one that was complete before where that is another: a rollout that
+    /// supersedes one that is not complete replaces that one's pods, too.
+    pub differences: Vec<Difference>,
     /// Its rollouts, in order.
     pub rollouts: Vec<RolloutLine>,
     /// Where to see more, and how to go back to it.
@@ -68,7 +69,7 @@ impl RevisionDetail {
             standing: standing(is_current, set.and_then(ReplicaSet::revision).filter(|now| *now != revision)),
             facts: facts(model, set),
             images: images.into_iter().flatten().map(image).collect(),
-            difference: difference(model, deployment, revision),
+            differences: differences(model, deployment, revision),
             rollouts,
             commands: commands(workload, revision, is_current, set),
         })
@@ -109,10 +110,23 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<Fact> {
         .all()
 }
 
-/// What differs from the revision before.
-fn difference(model: &Model, deployment: &Deployment, revision: u64) -> Option<Difference> {
+/// What differs from the revisions that it is compared with, the one before first.
+fn differences(model: &Model, deployment: &Deployment, revision: u64) -> Vec<Difference> {
     let known = model.sets_of(deployment.uid).flat_map(|set| set.revisions.iter().map(|(known, _)| *known));
-    let from = known.filter(|known| *known < revision).max()?;
+    let before = known.filter(|known| *known < revision).max();
+    let complete = complete_before(deployment, revision).filter(|complete| Some(*complete) != before);
+    before.into_iter().chain(complete).filter_map(|from| difference(model, deployment, from, revision)).collect()
+}
+
+/// The revision that was complete last before the last rollout of another one began.
+fn complete_before(deployment: &Deployment, revision: u64) -> Option<u64> {
+    let last = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
+    let earlier = deployment.rollouts.get(..last)?;
+    let complete = earlier.iter().rfind(|rollout| rollout.completed_millis.is_some())?;
+    Some(complete.revision).filter(|complete| *complete != revision)
+}
+
+fn difference(model: &Model, deployment: &Deployment, from: u64, revision: u64) -> Option<Difference> {
     let (old, new) = (set_of(model, deployment, from)?, set_of(model, deployment, revision)?);
     let mut lines = images_that_differ(old, new);
     let restarted = |revision: u64| {

@@ -20,8 +20,8 @@ pub struct RolloutsDetail {
     pub name: String,
     /// Its rollouts, the last one first.
     pub rollouts: Vec<RolloutLine>,
-    /// How many before these are forgotten.
-    pub forgotten: u32,
+    /// How many before these are past retention.
+    pub pruned: u32,
     /// Where the last one stands among those before it; empty where there is nothing to compare it with.
     pub standing: String,
 }
@@ -68,17 +68,17 @@ impl RolloutsDetail {
             deployment: deployment.uid,
             name: safe(&deployment.name),
             rollouts: lines(deployment).rev().collect(),
-            forgotten: deployment.rollouts_forgotten,
+            pruned: deployment.rollouts_pruned,
             standing,
         }
     }
 
-    /// What is said of those that are forgotten; empty when there are none.
+    /// The sentence about rollouts that are past retention; empty when there are none.
     #[must_use]
-    pub fn forgotten_said(&self) -> String {
-        match self.forgotten {
+    pub fn pruned_said(&self) -> String {
+        match self.pruned {
             0 => String::new(),
-            many => format!("{} before these {} forgotten.", count(many, "rollout"), is_are(many)),
+            many => format!("{} before these {} no longer kept.", count(many, "rollout"), is_are(many)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use timeline::list::ClusterState;
 use timeline::verdict::KubectlVerdict;
-use timeline::view::{Lately, Summary, Tone, Verdict};
+use timeline::view::{LAYERS, Lately, Summary, Tone, Verdict};
 use timeline::wire::{Connection, ConnectionState};
 
 /// A cluster, and how it is reached.
@@ -32,7 +32,7 @@ pub fn summary(tone: Tone) -> Summary {
             kubectl: KubectlVerdict::Complete,
         },
         next: String::new(),
-        pods: [0; 4],
+        pods: [0; LAYERS],
         desired: 0,
         lately: Lately::default(),
         since_millis: 0,

@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn an_address_asks_for_what_it_was_made_for() {
         for text in ["", "nginx live", "a&b=c", "50%", "%2541", "1+1", "ümlaut ☸", " web "] {
-            for group in [None, Some(Group::Calm), Some(Group::Stuck)] {
+            for group in [None, Some(Group::Stable), Some(Group::Stuck)] {
                 for place in [None, Some("arn:aws:eks/prod eu".to_owned())] {
                     let query = Query {
                         text: text.into(),
@@ -72,7 +72,7 @@ mod tests {
         let query = |search: &str| Parameters::of(search).query(None, None);
         assert_eq!(query("show=sideways&by=moon&theme=dark&&q"), Query::default());
         assert_eq!(query("q=a&q=b%zz%4").text, "b%zz%4");
-        assert_eq!(query("show=calm").group, Some(Group::Calm), "a name from before");
+        assert_eq!(query("show=calm").group, Some(Group::Stable), "a name from before");
         let place = Parameters::of("cluster=x&namespace=y").query(Some("a".into()), None);
         assert_eq!((place.cluster.as_deref(), place.namespace), (Some("a"), None), "the path names the place");
     }

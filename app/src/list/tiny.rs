@@ -1,25 +1,26 @@
 //! The tiny score of a line: pods by what they do over the last minute, in layers, as paths. Pure.
 
 use timeline::Millis;
-use timeline::view::{LATELY_MILLIS, Summary, Tone};
+use timeline::view::{LATELY_MILLIS, LAYERS, Summary};
 
 /// Width of the tiny score, in units of its view box.
 pub const WIDE: i64 = 120;
 /// Height of the tiny score, in units of its view box.
 pub const HIGH: i64 = 30;
 
+/// Class names of the layers, in the order of [`Summary::pods`].
+pub const CLASSES: [&str; LAYERS] = ["available", "old", "not-yet", "failing", "terminating"];
+
 /// A tiny score.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tiny {
-    /// Available, and how many are wanted: "3/4".
+    /// Available, and how many are desired: "3/4".
     pub counted: String,
-    /// Fewer are available than wanted.
+    /// Fewer are available than desired.
     pub is_short: bool,
-    /// Outlines of the layers from below, in the order of [`Tiny::classes`].
-    pub layers: [String; 4],
-    /// The pods that are not available fail, or hold the rollout up.
-    pub is_bad: bool,
-    /// Line at the number that is wanted.
+    /// Outlines of the layers from below, in the order of [`CLASSES`].
+    pub layers: [String; LAYERS],
+    /// Line at the desired number.
     pub desired: String,
 }
 
@@ -32,11 +33,17 @@ impl Tiny {
             let ago = lately.from_millis + i64::from(after) - now_millis;
             ((ago + LATELY_MILLIS) * WIDE / LATELY_MILLIS).clamp(0, WIDE)
         };
-        let mut steps: Vec<(i64, [u32; 4])> = lately.steps.iter().map(|(after, counts)| (x(*after), *counts)).collect();
+        let mut steps: Vec<(i64, [u32; LAYERS])> =
+            lately.steps.iter().map(|(after, counts)| (x(*after), *counts)).collect();
         steps.insert(0, (0, steps.first().map_or(summary.pods, |(_, counts)| *counts)));
-        let all = |counts: &[u32; 4], layers: usize| i64::from(counts.iter().take(layers).sum::<u32>());
-        let most =
-            steps.iter().map(|(_, counts)| all(counts, 4)).max().unwrap_or(0).max(i64::from(summary.desired)).max(1);
+        let all = |counts: &[u32; LAYERS], layers: usize| i64::from(counts.iter().take(layers).sum::<u32>());
+        let most = steps
+            .iter()
+            .map(|(_, counts)| all(counts, LAYERS))
+            .max()
+            .unwrap_or(0)
+            .max(i64::from(summary.desired))
+            .max(1);
         let y = |pods: i64| HIGH - pods * HIGH / most;
         let layer = |layer: usize| {
             let mut path = String::new();
@@ -53,16 +60,9 @@ impl Tiny {
         Self {
             counted: format!("{available}/{}", summary.desired),
             is_short: available < summary.desired,
-            layers: [layer(0), layer(1), layer(2), layer(3)],
-            is_bad: summary.verdict.tone == Tone::Bad,
+            layers: std::array::from_fn(layer),
             desired: format!("M0 {0}H{WIDE}", y(i64::from(summary.desired)).max(1)),
         }
-    }
-
-    /// Class names of the layers: available pods of the current revision and of others, those not available, those that end.
-    #[must_use]
-    pub const fn classes(&self) -> [&'static str; 4] {
-        ["available", "old", if self.is_bad { "failing" } else { "not-yet" }, "terminating"]
     }
 }
 
@@ -70,33 +70,33 @@ impl Tiny {
 mod tests {
     use super::*;
     use crate::list::made;
-    use timeline::view::Lately;
+    use timeline::view::{Lately, Tone};
 
-    fn summary(tone: Tone, wanted: u32, pods: [u32; 4], steps: Vec<(u32, [u32; 4])>) -> Summary {
-        Summary { desired: wanted, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
+    fn summary(tone: Tone, desired: u32, pods: [u32; LAYERS], steps: Vec<(u32, [u32; LAYERS])>) -> Summary {
+        Summary { desired, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
     }
 
     #[test]
     fn what_is_missing_is_left_empty_below_the_line() {
-        let tiny = Tiny::of(&summary(Tone::Ok, 4, [3, 0, 0, 0], Vec::new()), 90_000);
-        assert_eq!((tiny.counted.as_str(), tiny.is_short, tiny.is_bad), ("3/4", true, false));
-        assert_eq!(tiny.layers, ["M0 30V8H120V30z", "", "", ""].map(str::to_owned));
+        let tiny = Tiny::of(&summary(Tone::Ok, 4, [3, 0, 0, 0, 0], Vec::new()), 90_000);
+        assert_eq!((tiny.counted.as_str(), tiny.is_short), ("3/4", true));
+        assert_eq!(tiny.layers, ["M0 30V8H120V30z", "", "", "", ""].map(str::to_owned));
         assert_eq!(tiny.desired, "M0 1H120");
     }
 
     #[test]
     fn layers_follow_the_last_minute() {
-        let steps = vec![(0, [0, 2, 0, 0]), (30_000, [1, 1, 1, 1])];
-        let tiny = Tiny::of(&summary(Tone::Bad, 2, [1, 1, 1, 1], steps), 60_000);
+        let steps = vec![(0, [0, 2, 0, 0, 0]), (30_000, [1, 1, 0, 1, 1])];
+        let tiny = Tiny::of(&summary(Tone::Bad, 2, [1, 1, 0, 1, 1], steps), 60_000);
         assert_eq!(tiny.layers[1], "M0 30V15H60V30zM60 23V15H120V23z");
-        assert_eq!(tiny.layers[2], "M60 15V8H120V15z");
-        assert_eq!(tiny.classes()[2], "failing");
+        assert_eq!(tiny.layers[2], "", "none is merely on its way");
+        assert_eq!(tiny.layers[3], "M60 15V8H120V15z");
         assert_eq!(tiny.desired, "M0 15H120");
     }
 
     #[test]
     fn nobody_asked_for_pods() {
-        let tiny = Tiny::of(&summary(Tone::Quiet, 0, [0; 4], Vec::new()), 0);
+        let tiny = Tiny::of(&summary(Tone::Quiet, 0, [0; LAYERS], Vec::new()), 0);
         assert_eq!((tiny.counted.as_str(), tiny.is_short), ("0/0", false));
         assert!(tiny.layers.iter().all(String::is_empty));
     }

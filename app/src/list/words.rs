@@ -5,7 +5,7 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{count, list, safe, sentence_end};
 
-use crate::connection::{forbidden, unwritten};
+use crate::connection::{forbidden, unreachable_since, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 3 in progress · 2 stuck".
@@ -72,13 +72,16 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let words = match (overall.lines(), overall.all) {
         (1.., _) => return (String::new(), false),
         (0, 1..) => "Nothing here that matches. Ask for less.".to_owned(),
+        (0, 0) if !connecting.is_empty() => {
+            format!(
+                "Connecting to {}. Deployments appear here as soon as they are known. If that takes long, `rollcast check` says why.",
+                list(&connecting)
+            )
+        }
         (0, 0) if is_known && is_whole => {
             "No Deployments here yet. Make one: kubectl create deployment web --image=nginx".to_owned()
         }
         (0, 0) if is_known => "No Deployments are known here yet.".to_owned(),
-        (0, 0) if !connecting.is_empty() => {
-            format!("Connecting to {}. Deployments appear here as soon as they are known.", list(&connecting))
-        }
         (0, 0) => {
             "No Deployments are known here yet. They appear as soon as a cluster answers; why none does is said above."
                 .to_owned()
@@ -116,12 +119,6 @@ fn troubled(overall: &Overall, stamp: impl Fn(Millis) -> String, said: impl Fn(&
         words.push_str(&format!(" {said}"));
     }
     words.trim_start().to_owned()
-}
-
-/// "Cluster “prod-eu” unreachable since 14:02:05 UTC".
-#[must_use]
-pub fn unreachable_since(cluster: &str, stamp: &str) -> String {
-    format!("Cluster “{}” unreachable since {stamp}", safe(cluster))
 }
 
 #[cfg(test)]
@@ -165,8 +162,10 @@ mod tests {
         let connecting = vec![cluster("a", ConnectionState::Connecting), cluster("b", stale(None))];
         assert_eq!(
             said(&overall(0, connecting), &all).0,
-            "Connecting to a. Deployments appear here as soon as they are known."
+            "Connecting to a. Deployments appear here as soon as they are known. If that takes long, `rollcast check` says why."
         );
+        let one_of_two = vec![cluster("a", ConnectionState::Connecting), cluster("b", ConnectionState::Live)];
+        assert!(said(&overall(0, one_of_two), &all).0.starts_with("Connecting to a."), "there may be some in it");
         assert!(
             said(&overall(0, vec![cluster("b", stale(None))]), &all)
                 .0
@@ -175,7 +174,7 @@ mod tests {
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
         assert!(words.starts_with("Nothing here that matches.") && is_part);
-        let head = Head { of: Common::Group(Group::Calm), lines: 1 };
+        let head = Head { of: Common::Group(Group::Stable), lines: 1 };
         assert_eq!(said(&Overall { heads: vec![head], all: 1, ..Overall::default() }, &other), (String::new(), false));
     }
 

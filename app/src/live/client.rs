@@ -60,6 +60,8 @@ pub struct Live {
     client: StoredValue<Option<SendWrapper<Client>>>,
     /// What is wrong with this page as a whole; empty when nothing is.
     pub trouble: RwSignal<&'static str>,
+    /// In how many seconds the lost connection is tried again; `None` while it is there or a try goes on.
+    pub retry_seconds: RwSignal<Option<u32>>,
 }
 
 impl Live {
@@ -70,6 +72,7 @@ impl Live {
             exported: StoredValue::new(Exported::of_app()),
             client: StoredValue::new(None),
             trouble: RwSignal::new(""),
+            retry_seconds: RwSignal::new(None),
         };
         provide_context(live);
         live
@@ -240,8 +243,11 @@ impl Client {
         {
             screen.link(state, page_millis());
         }
-        if self.0.is_main && state.is_live() != before.is_live() {
-            browser::note("data-live", if state.is_live() { "true" } else { "false" });
+        if self.0.is_main {
+            set_if_new(&self.0.live.retry_seconds, state.retry_seconds(page_millis()));
+            if state.is_live() != before.is_live() {
+                browser::note("data-live", if state.is_live() { "true" } else { "false" });
+            }
         }
         match effect {
             Do::None => {}

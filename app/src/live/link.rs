@@ -82,6 +82,16 @@ impl LinkState {
         matches!(self, Self::Live { .. })
     }
 
+    /// In how many whole seconds the next try begins; `None` where none is waited for.
+    #[must_use]
+    pub fn retry_seconds(&self, now: f64) -> Option<u32> {
+        match self {
+            Self::Waiting { retry_millis, .. } => Some(((retry_millis - now) / 1_000.0).ceil().max(0.0) as u32),
+            Self::Connecting { .. } | Self::Live { .. } | Self::Lost { .. } => None,
+        }
+        .filter(|seconds| *seconds > 0)
+    }
+
     /// There was a connection, and there is none. The first one is no loss: what the server rendered is fresh.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
@@ -150,6 +160,14 @@ mod tests {
         let live = LinkState::Live { heard_millis: 0.0 };
         assert_eq!(step(live, LinkEvent::Tick, 44_000.0, 0.5).1, Effect::None);
         assert_eq!(step(live, LinkEvent::Tick, 46_000.0, 0.5).1, Effect::Connect);
+    }
+
+    #[test]
+    fn seconds_are_counted_down_to_the_next_try() {
+        let waiting = LinkState::Waiting { attempt: 5, retry_millis: 9_000.0 };
+        assert_eq!([1.0, 6_000.0, 6_001.0, 8_999.0].map(|now| waiting.retry_seconds(now)), [9, 3, 3, 1].map(Some));
+        assert_eq!(waiting.retry_seconds(9_000.0), None, "it begins");
+        assert_eq!(LinkState::Lost { attempt: 1, tried_millis: 0.0 }.retry_seconds(0.0), None);
     }
 
     #[test]

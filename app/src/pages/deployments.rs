@@ -18,6 +18,7 @@ use crate::components::list::nothing::Nothing;
 use crate::components::list::pages::Pages;
 use crate::components::list::rows::ListRows;
 use crate::components::title::PageTitle;
+use crate::connection::lost;
 use crate::history::Search;
 use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
@@ -28,9 +29,6 @@ use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
 use crate::{address, browser};
-
-/// What is said while the page has no connection.
-const LOST: &str = "The connection to Rollcast is lost. Showing last known data; trying again.";
 
 /// The page.
 #[component]
@@ -48,7 +46,8 @@ pub fn DeploymentsPage() -> impl IntoView {
     });
     let zone = Zone::of_page();
     let overall = board.overall;
-    let lost = move || if board.is_linked.get() { "" } else { LOST }.to_owned();
+    let live = Live::of_app();
+    let lost = move || (!board.is_linked.get()).then(|| lost(None, live.retry_seconds.get())).unwrap_or_default();
     let is_part = move || {
         let Query { cluster, namespace, .. } = &*query.read();
         cluster.is_some() || namespace.is_some()

@@ -4,6 +4,7 @@
 pub mod compare;
 pub mod deployments;
 pub mod detail;
+pub mod exported;
 #[cfg(feature = "ssr")]
 pub mod history;
 #[cfg(feature = "ssr")]
@@ -38,7 +39,7 @@ mod tests {
                 ..plain.verdict
             },
             next: "The next pod is created.".into(),
-            pods: [1, 2, 1, 0],
+            pods: [1, 2, 1, 0, 0],
             desired: 4,
             since_millis: 50_000,
             ..plain
@@ -48,7 +49,7 @@ mod tests {
             clusters: vec![ClusterState { accent: 3, now_millis: 62_000, ..cluster }],
             counts: [0, 1, 0, 0],
             all: 90,
-            heads: vec![Head { of: Common::Group(Group::Moving), lines: 1 }],
+            heads: vec![Head { of: Common::Group(Group::InProgress), lines: 1 }],
             trouble: String::new(),
         };
         let delta = ListDelta {

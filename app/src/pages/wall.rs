@@ -42,12 +42,14 @@ pub fn WallPage() -> impl IntoView {
     let board = WallBoard::new(copy.as_ref());
     follow(board, settings.clone(), copy);
     let zone = Zone::of_page();
+    let live = Live::of_app();
     let Settings { query, columns, has_sound, .. } = settings;
     let of_title = query.clone();
     let title = move || list::title(&board.overall.read(), &of_title);
     let stale = move || {
         let stamp = |at_millis| zone.stamp(at_millis);
-        wall::stale(&board.overall.read(), board.is_linked.get(), board.heard_millis.get(), stamp)
+        let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());
+        wall::stale(&board.overall.read(), since_millis, live.retry_seconds.get(), stamp)
     };
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     let shifted = shifting();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use leptos::prelude::*;
 use timeline::view::{Tone, View};
 use timeline::viewer::DeploymentCopy;
-use timeline::wire::{Connection, Moment, Said};
+use timeline::wire::{Connection, ConnectionState, Moment, Said};
 use timeline::{Millis, Model, Workload};
 
 use crate::exported::Exported;
@@ -110,6 +110,12 @@ impl Board {
     #[must_use]
     pub fn is_stale(self) -> bool {
         self.connection.read().state.is_stale() || self.link.get().is_lost()
+    }
+
+    /// What is shown was recorded: its present is not that of a cluster. Follows the connection.
+    #[must_use]
+    pub fn is_recorded(self) -> bool {
+        self.is_over || matches!(self.connection.read().state, ConnectionState::Replay { .. })
     }
 
     /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.

@@ -13,7 +13,7 @@ use crate::score::frame::Frame;
 use crate::score::ink::{Look, Pattern};
 use crate::score::paint::Mark;
 use crate::score::placed;
-use crate::score::scene::{BandRow, Bars, Gap, Head, Scene, Spot, TableRow};
+use crate::score::scene::{BandRow, Bars, Gap, Head, Listed, Scene, Spot, TableRow};
 
 /// The picture of a Deployment. Copies are handles of the same one.
 #[derive(Clone, Copy)]
@@ -36,6 +36,8 @@ pub struct Picture {
     pub gaps: Rows<Gap>,
     /// The pods as a table.
     pub table: Rows<TableRow>,
+    /// Which pods it has.
+    pub listed: RwSignal<Listed>,
     /// The story, newest first.
     pub story: Rows<Line>,
     /// Points on the axis.
@@ -86,8 +88,8 @@ pub struct Nodes {
     pub strip: NodeRef<svg::Svg>,
     /// The patterns, in the order of [`Pattern::ALL`].
     pub patterns: [NodeRef<svg::Pattern>; 3],
-    /// The lists whose style holds the times of the axis: ticks, points, gaps.
-    pub timed: [NodeRef<html::Div>; 3],
+    /// The lists whose style holds the times of the axis: ticks, points, gaps of the strip and of the bands.
+    pub timed: [NodeRef<html::Div>; 4],
     /// The pods as they are now.
     pub heads: NodeRef<svg::G>,
 }
@@ -112,6 +114,7 @@ impl Picture {
             columns: Rows::new(scene.columns),
             gaps: Rows::new(scene.gaps),
             table: Rows::new(scene.table),
+            listed: RwSignal::new(scene.listed),
             story: Rows::new(scene.story),
             points: Rows::new(scene.points),
             ticks: Rows::new(keyed(ticks)),
@@ -135,6 +138,7 @@ impl Picture {
         self.columns.set(scene.columns);
         self.gaps.set(scene.gaps);
         self.table.set(scene.table);
+        set_if_new(&self.listed, scene.listed);
         self.story.set(scene.story);
         self.points.set(scene.points);
         set_if_new(&self.strip, scene.strip);

@@ -58,8 +58,8 @@ struct Segment {
 
 /// A pod's bars in its ReplicaSet's band: its states, cut off where it was released.
 fn segments(pod: &Pod) -> Vec<Segment> {
-    let out_from = pod.released_millis;
-    let out_to = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let out_from = pod.released_millis();
+    let out_to = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation());
     let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
     let mut segments = Vec::with_capacity(pod.states.len() + 1);
     for ((state, from), to) in pod.states.iter().zip(ends) {
@@ -90,9 +90,9 @@ fn segments(pod: &Pod) -> Vec<Segment> {
 
 /// A pod's bar in the band "Out of rotation".
 fn outside(pod: &Pod) -> Vec<Segment> {
-    let back = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation());
+    let back = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation());
     let segment = |from| Segment { look: Look::Outside, from, to: back.or(pod.gone_millis()) };
-    pod.released_millis.map(segment).into_iter().collect()
+    pod.released_millis().map(segment).into_iter().collect()
 }
 
 #[cfg(test)]

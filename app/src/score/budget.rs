@@ -76,14 +76,14 @@ impl Layer {
 /// One of the two limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Most pods that may be asked for: replicas + maxSurge.
+    /// Most pods that may be desired: `spec.replicas` + `maxSurge`.
     Ceiling,
     /// Least pods that must be available: replicas − maxUnavailable.
     Floor,
 }
 
 impl Limit {
-    /// Both.
+    /// Ceiling and floor, in pods.
     pub const ALL: [Self; 2] = [Self::Ceiling, Self::Floor];
 
     /// Its name, a class.

@@ -80,12 +80,12 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         (i64::from(band.heading.is_current), u128::from(band.heading.revision.map_or(0, |revision| revision + 1)))
     });
     let out = model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
-        let visible_since = pod.adopted_millis.filter(|_| !pod.is_out_of_rotation()).or(pod.gone_millis());
-        pod.released_millis.is_some() && visible_since.is_none_or(|until| until > from_millis)
+        let visible_since = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation()).or(pod.gone_millis());
+        pod.released_millis().is_some() && visible_since.is_none_or(|until| until > from_millis)
     });
-    let out = order::by(out.collect(), |pod: &&Pod| (pod.released_millis.unwrap_or_default(), pod.uid.bits()));
+    let out = order::by(out.collect(), |pod: &&Pod| (pod.released_millis().unwrap_or_default(), pod.uid.bits()));
     if !out.is_empty() {
-        let span = |pod: &Pod| (pod.released_millis.unwrap_or_default(), pod.adopted_millis.or(pod.gone_millis()));
+        let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), pod.adopted_millis().or(pod.gone_millis()));
         let (pods, slots) = slotted(&out, span);
         bands.push(Band {
             heading: Heading::default(),
@@ -102,14 +102,14 @@ fn sorted<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
 }
 
 fn in_view(pod: &Pod, from_millis: Millis) -> bool {
-    let left = pod.gone_millis().or(pod.released_millis.filter(|_| pod.is_out_of_rotation()));
+    let left = pod.gone_millis().or(pod.released_millis().filter(|_| pod.is_out_of_rotation()));
     left.is_none_or(|at| at + REST_MILLIS > from_millis)
 }
 
 /// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.
 fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) -> Band {
     let span = |pod: &Pod| {
-        let left = pod.gone_millis().or(pod.released_millis.filter(|_| pod.is_out_of_rotation()));
+        let left = pod.gone_millis().or(pod.released_millis().filter(|_| pod.is_out_of_rotation()));
         (pod.first_seen_millis(), left)
     };
     let mut placed = slotted(pods, span).0;
@@ -174,9 +174,7 @@ mod tests {
             owners: vec![Uid::from_bits(99)],
             owner: Some(Uid::from_bits(99)),
             states,
-            released_millis: None,
-            last_released_millis: None,
-            adopted_millis: None,
+            releases: Vec::new(),
             end_reason: None,
             now: PodNow::default(),
         }

@@ -56,9 +56,12 @@ pub fn picture(height: f64, width: Option<i32>) -> String {
 /// The whole sheet. Ids are those of the lists of the Deployment's page.
 #[must_use]
 pub fn sheet(scene: &Scene, ticks: &[Millis], frame: Frame) -> String {
-    let mut out = format!("#ticks,#gaps,#marks{{{}}}#picture{{{}}}", times(frame), picture(scene.height, None));
+    let mut out =
+        format!("#ticks,#gaps,#strip-gaps,#marks{{{}}}#picture{{{}}}", times(frame), picture(scene.height, None));
     add(&mut out, "gutter", scene.bands.iter().map(|(_, band)| beside(band)));
-    add(&mut out, "gaps", of(&scene.gaps, gap));
+    for list in ["gaps", "strip-gaps"] {
+        add(&mut out, list, of(&scene.gaps, gap));
+    }
     add(&mut out, "marks", of(&scene.points, |line| at(line.at_millis, frame.base_millis)));
     add(&mut out, "ticks", ticks.iter().map(|tick| at(*tick, frame.base_millis)));
     add(&mut out, "labels", labels(&scene.strip).into_iter().map(label));

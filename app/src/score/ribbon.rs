@@ -140,6 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_state_of_a_pod_that_is_there_has_a_layer() {
+        for state in PodState::ALL.into_iter().filter(|state| *state != PodState::Gone) {
+            assert!(LAYERS.contains(&Look::In(state)), "{state:?} would not be drawn");
+        }
+    }
+
+    #[test]
     fn what_is_there_can_be_seen_and_nothing_is_taller_than_its_row() {
         let spans = stacked(&[4_990, 0, 1, 0, 1, 8, 0, 0, 0], 5_000.0, 24.0);
         let heights = spans.map(|span| span.map_or(0.0, |(upper, lower)| lower - upper));

@@ -5,8 +5,7 @@ use timeline::model::{Deployment, Gap};
 
 /// Shown before the rollout began.
 const LEAD_MILLIS: f64 = 3_000.0;
-/// The least and the most that is shown.
-const SHORTEST_MILLIS: f64 = 12_000.0;
+/// The most that is shown.
 const LONGEST_MILLIS: f64 = 600_000.0;
 /// What a viewer may zoom to.
 const NARROWEST_MILLIS: f64 = 2_000.0;
@@ -19,6 +18,10 @@ const CLOSE_MILLIS: f64 = 50.0;
 const CALM_MILLIS: f64 = 60_000.0;
 /// A rollout that is over stays fitted for this long.
 const AFTERGLOW_MILLIS: f64 = 30_000.0;
+/// Windows of a rollout that goes on, in seconds: it grows from one to the next, so that between these times pass at one speed.
+const WINDOWS: [f64; 18] = [
+    12.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 75.0, 90.0, 120.0, 150.0, 180.0, 240.0, 300.0, 400.0, 500.0, 600.0,
+];
 /// Steps between ticks that read well, in seconds.
 const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
 /// The largest picture that every browser paints: a side, and all of it.
@@ -44,7 +47,7 @@ pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64
         _ if began.is_finite() => began + LEAD_MILLIS,
         _ => CALM_MILLIS,
     };
-    wanted.clamp(SHORTEST_MILLIS, LONGEST_MILLIS)
+    WINDOWS.map(|seconds| seconds * 1_000.0).into_iter().find(|window| *window >= wanted).unwrap_or(LONGEST_MILLIS)
 }
 
 /// A window that a viewer made wider or narrower by that factor.
@@ -90,6 +93,13 @@ pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_window_of_a_rollout_grows_in_steps_of_a_third_at_most() {
+        let steps = WINDOWS.windows(2).map(|pair| pair[1] / pair[0]);
+        assert!(steps.clone().all(|step| (1.1..=4.0 / 3.0 + 1e-9).contains(&step)), "{:?}", steps.collect::<Vec<_>>());
+        assert_eq!(WINDOWS.last().map(|seconds| seconds * 1_000.0), Some(LONGEST_MILLIS));
+    }
 
     #[test]
     fn zoom_has_its_ends() {

@@ -32,6 +32,19 @@ const TRAVEL_MILLIS: Millis = 1_000;
 /// Objects with their keys, in order.
 pub type Keyed<T> = Vec<(u128, T)>;
 
+/// Which pods the table has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Listed {
+    /// All of them.
+    #[default]
+    All,
+    /// There are many: those that are not available, but for so many more of them.
+    NotAvailable {
+        /// Not available either, and not in the table.
+        more: usize,
+    },
+}
+
 /// Everything that the picture shows.
 #[derive(Default)]
 pub struct Scene {
@@ -51,6 +64,8 @@ pub struct Scene {
     pub gaps: Keyed<Gap>,
     /// The pods as a table.
     pub table: Keyed<TableRow>,
+    /// Which pods that table has.
+    pub listed: Listed,
     /// The story, newest first.
     pub story: Keyed<Line>,
     /// Its lines that stand out, as points on the axis.
@@ -228,6 +243,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         height,
         ..Scene::default()
     };
+    let mut unlisted = 0;
     // Where the heads of a pod are that is in two bands.
     let mut known: HashMap<Uid, f64> = HashMap::new();
     for one in &placed {
@@ -241,13 +257,17 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         }
         if is_crowd {
             let odd = pods.into_iter().map(|(pod, _)| pod).filter(|pod| pod.state() != PodState::Available);
-            scene.table.extend(odd.take(MOST_ROWS).map(|pod| (key(&one.band, pod.uid), table_row(one, pod))));
+            let odd: Vec<&Pod> = odd.collect();
+            unlisted += odd.len().saturating_sub(MOST_ROWS);
+            let rows = odd.into_iter().take(MOST_ROWS);
+            scene.table.extend(rows.map(|pod| (key(&one.band, pod.uid), table_row(one, pod))));
             continue;
         }
         for (pod, slot) in pods {
             scene.add_pod(one, pod, slot, frame, &mut known);
         }
     }
+    scene.listed = if is_crowd { Listed::NotAvailable { more: unlisted } } else { Listed::All };
     scene
 }
 
@@ -287,7 +307,7 @@ impl Scene {
             }
         }
         let is_elsewhere = pod.is_out_of_rotation() == is_inside;
-        let moved = [pod.released_millis, pod.adopted_millis].into_iter().flatten().max();
+        let moved = [pod.released_millis(), pod.adopted_millis()].into_iter().flatten().max();
         let travels = !is_elsewhere && moved.is_some_and(|at| (0..TRAVEL_MILLIS).contains(&(frame.now_millis - at)));
         let before = known.insert(pod.uid, y);
         self.heads.push((key, head(one, pod, is_elsewhere, frame.now_millis)));

@@ -61,10 +61,10 @@ impl Age {
 mod tests {
     use super::*;
     use crate::list::made;
-    use timeline::view::{Lately, Summary, Tone};
+    use timeline::view::{LAYERS, Lately, Summary, Tone};
     use timeline::words::clock;
 
-    fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; 4])>) -> String {
+    fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; LAYERS])>) -> String {
         let lately = Lately { from_millis: 40_000, steps };
         let summary = Summary { desired: 3, lately, since_millis, ..made::summary(Tone::Busy) };
         Age::of(&Row { cluster: 0, summary }, &made::cluster("a", state), 100_000).told(clock)
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_tile_tells_when_something_changed_and_when_it_was_seen() {
         assert_eq!(told(ConnectionState::Live, 30_000, Vec::new()), "last change 1 min ago");
-        assert_eq!(told(ConnectionState::Live, 30_000, vec![(48_000, [1, 0, 0, 0])]), "last change 12 s ago");
+        assert_eq!(told(ConnectionState::Live, 30_000, vec![(48_000, [1, 0, 0, 0, 0])]), "last change 12 s ago");
         let replay = ConnectionState::Replay { name: "r".into() };
         assert_eq!(told(replay, 98_000, Vec::new()), "last change 2 s ago · recorded 00:01:40");
         let stale = ConnectionState::Stale { since_millis: 61_000, retry_at_millis: None, why: String::new() };

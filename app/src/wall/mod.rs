@@ -15,9 +15,8 @@ use timeline::list::{ClusterState, Group, ListCopy, Overall, Row};
 use timeline::wire::ConnectionState;
 use timeline::words::{list, safe};
 
-use crate::connection::state_words;
+use crate::connection::{lost, state_words, unreachable_since};
 use crate::list::Ages;
-use crate::list::words::unreachable_since;
 use crate::zone::Zone;
 
 /// Lines that a wall follows: those on stage, those that wait, and what was done last.
@@ -53,7 +52,7 @@ pub fn is_calm(overall: &Overall) -> bool {
 /// What is done or waits, a few at a time: "nginx: Revision 3 is live, 4 min ago".
 #[must_use]
 pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
-    let active = [Group::Stuck, Group::Moving].into_iter().flat_map(|group| of_group(copy, group));
+    let active = [Group::Stuck, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
     let done = of_group(copy, Group::Finished).filter(|row| !on_stage.contains(&row.key()));
     let all: Vec<String> = waiting.map(told).chain(done.map(|row| done_words(row, ages))).collect();
@@ -156,11 +155,17 @@ fn lowered(words: &str) -> String {
     letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
-/// What is said across the top when what is shown is old. `heard_millis`: the last word from the server. `stamp` tells times of day.
+/// What is said across the top when what is shown is old: of a connection to the server that was lost `since_millis`, or of clusters.
+/// `stamp` tells times of day.
 #[must_use]
-pub fn stale(overall: &Overall, is_linked: bool, heard_millis: Millis, stamp: impl Fn(Millis) -> String) -> String {
-    if !is_linked {
-        return format!("No word from Rollcast since {}. Showing last known data; trying again.", stamp(heard_millis));
+pub fn stale(
+    overall: &Overall,
+    since_millis: Option<Millis>,
+    retry_seconds: Option<u32>,
+    stamp: impl Fn(Millis) -> String,
+) -> String {
+    if let Some(since_millis) = since_millis {
+        return lost(Some(&stamp(since_millis)), retry_seconds);
     }
     let mut words = overall.trouble.clone();
     for cluster in &overall.clusters {
@@ -246,10 +251,13 @@ mod tests {
 
     #[test]
     fn what_is_old_says_so_across_the_top() {
-        let told = |is_linked| stale(&overall(1, vec![dead()]), is_linked, 60_000, clock);
-        assert_eq!(told(true), "Cluster “dead” unreachable since 14:02:00, next try at 14:02:05.");
-        assert_eq!(told(false), "No word from Rollcast since 00:01:00. Showing last known data; trying again.");
-        assert_eq!(stale(&overall(1, Vec::new()), true, 0, clock), "");
+        let told = |since_millis| stale(&overall(1, vec![dead()]), since_millis, Some(2), clock);
+        assert_eq!(told(None), "Cluster “dead” unreachable since 14:02:00, next try at 14:02:05.");
+        assert_eq!(
+            told(Some(60_000)),
+            "Rollcast unreachable since 00:01:00. Showing last known data; next try in 2 s."
+        );
+        assert_eq!(stale(&overall(1, Vec::new()), None, None, clock), "");
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
                 .map(|(index, _)| index)
         };
         let well = || {
-            let is_well = |seat: &Option<Seated>| seat.is_some_and(|seated| group(seated.key) == Some(Group::Moving));
+            let is_well =
+                |seat: &Option<Seated>| seat.is_some_and(|seated| group(seated.key) == Some(Group::InProgress));
             stage.iter().rposition(is_well).filter(|_| *wanted == Group::Stuck)
         };
         let Some(index) = free.or_else(over).or_else(well) else { continue };
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     const STUCK: Group = Group::Stuck;
-    const MOVING: Group = Group::Moving;
+    const MOVING: Group = Group::InProgress;
 
     fn key(number: u128) -> Key {
         (0, Uid::from_bits(number))

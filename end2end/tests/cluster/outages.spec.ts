@@ -13,7 +13,7 @@ test("a server that is killed and started again is noticed, and the page recover
   await rollout.mark();
 
   await server.kill();
-  await expect(rollout.banner).toContainText("No word from Rollcast since", { timeout: 10_000 });
+  await expect(rollout.banner).toContainText("Rollcast unreachable since", { timeout: 10_000 });
   await expect(rollout.live).toHaveText("Reconnecting");
   await expect(rollout.pods(1, "available")).toHaveCount(3); // the last good picture stays
 

@@ -45,7 +45,7 @@ test("a reload in the middle of a rollout shows the same state, also without scr
   };
   await expect(rollout.pods(2, "unready")).toHaveCount(2);
   await expect(rollout.living(1)).toHaveCount(3);
-  await expect(rollout.why).toContainText(": 5 of at most 5 asked for, 3 of at least 3 are available.");
+  await expect(rollout.why).toContainText(": 5 of at most 5 pods desired, 3 of at least 3 are available.");
   const before = await states(rollout);
   await page.reload();
   await isLive(page);

@@ -113,7 +113,7 @@ test("a server that was gone is found again, and the page says so meanwhile", as
   const pods = await tab.evaluate((pods) => document.querySelectorAll(pods).length, living(1));
   expect(pods).toBeGreaterThan(0);
   await server.kill();
-  await says(tab, "banner", "No word from Rollcast since");
+  await says(tab, "banner", "Rollcast unreachable since");
   await says(tab, "live", /^Reconnecting$/);
   expect(await text(tab, "verdict"), "what was seen last stays").toBe(verdict);
   await serve(() => server.again());

@@ -71,7 +71,7 @@ test("a page of a cluster that is not watched any more says so, and keeps its pi
   const verdict = await rollout.verdict.textContent();
   await server.kill();
   await serve(() => Server.start(after, port(server)));
-  await expect(rollout.banner).toHaveText(/^This server does not watch a cluster named first[.] What you see is from \d\d:/);
+  await expect(rollout.banner).toHaveText(/^This server does not watch a cluster named first[.] Showing last known data, of \d\d:/);
   await expect(rollout.live).toHaveText("Not watched");
   await expect(rollout.verdict).toHaveText(verdict!);
   complaints.length = 0; // the browser notes each try that failed

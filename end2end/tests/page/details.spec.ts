@@ -55,6 +55,29 @@ test("by keys alone: from a band to its pods, into one, and back", async ({ page
   await expect(rollout.pods(2).nth(1)).toBeFocused();
 });
 
+test("a revision that superseded another is compared with that one and with what was complete before", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
+  await page.goto(`${server.page("rollover", "rollover", "web")}/revisions/3`);
+  const detail = page.getByTestId("revision-detail");
+  await expect(detail.getByRole("heading", { name: /^Changes from revision/ })).toHaveText(["Changes from revision 2", "Changes from revision 1"]);
+  await expect(detail).toContainText("image web:slow-v2 → web:v3");
+  await expect(detail).toContainText("image web:v1 → web:v3");
+});
+
+test("a pod out of rotation has the commands that show which label it lost", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("relabel-pod", "--hold-at", "12"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("relabel-pod", "relabel-pod", "nginx"));
+  await isLive(page, /Recording/);
+  await page.locator(".head.out:not(.gone, .elsewhere)").first().click();
+  const detail = page.getByTestId("pod-detail");
+  await expect(detail).toContainText("labels no longer match");
+  await expect(detail).toContainText(/kubectl --namespace relabel-pod get pod nginx-\S+ --show-labels/);
+  await expect(detail).toContainText(/kubectl --namespace relabel-pod get replicaset nginx-\w+ -o jsonpath='{[.]spec[.]selector[.]matchLabels}'/);
+  await page.keyboard.press("Escape");
+  await expect(rollout.page.getByTestId("pod-detail")).toHaveCount(0);
+});
+
 test("a revision opens with its difference from the one before", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
   const rollout = new RolloutPage(page);

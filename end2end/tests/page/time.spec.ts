@@ -80,7 +80,7 @@ test("while one looks at the past the present goes on and says so", async ({ pag
   await isLive(page, /Recording/);
   await expect(rollout.story).toContainText("Revision 1");
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(page.getByTestId("back-to-live")).toHaveText(/Back to live, \d+ new/, { timeout: 60_000 });
+  await expect(page.getByTestId("back-to-live")).toHaveText(/To the latest, \d+ new/, { timeout: 60_000 });
   // The words are still those of the moment, as the server tells them of it.
   const then = await (await request.get(page.url())).text();
   expect(then).toContain(`>${await rollout.verdict.textContent()}<`);

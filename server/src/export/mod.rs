@@ -6,7 +6,6 @@
 //!
 //! What the fields of `record` do not hold cannot be in it: it is made from the same facts, and shows what pages show.
 
-pub mod command;
 mod document;
 mod gathered;
 pub mod redact;
@@ -19,9 +18,9 @@ use crate::hub::{Handle, HubEnded};
 /// Files are made one at a time: each takes a moment of a processor.
 static AT_A_TIME: Semaphore = Semaphore::const_new(1);
 
-/// What is to be exported.
+/// Which rollout is to be exported, and how.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct ExportRequest {
     /// Of this workload.
     pub workload: Workload,
     /// The rollout of this revision; without it, the last one.
@@ -63,8 +62,8 @@ pub enum ExportError {
 ///
 /// # Errors
 /// When there is no such rollout, or the page cannot be made.
-pub async fn html(hub: &Handle, wanted: Wanted) -> Result<Exported, ExportError> {
-    let Wanted { workload, revision, is_redacted } = wanted;
+pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, ExportError> {
+    let ExportRequest { workload, revision, is_redacted } = request;
     let place = workload.clone();
     let gathered = hub.read(move |reader| gathered::gather(reader, place, revision)).await?;
     let gathered = gathered.ok_or(ExportError::Unknown)?;

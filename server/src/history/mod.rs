@@ -11,7 +11,6 @@
 //! hub's timeline as it stood, so that a restart need not play a day again; only the version that made it reads it.
 
 pub mod batch;
-pub mod command;
 pub mod database;
 mod fold;
 pub mod index;

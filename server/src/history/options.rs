@@ -104,9 +104,9 @@ impl fmt::Display for Location {
 /// Where it is kept, and how much of it.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where.
+    /// The file or database that holds it.
     pub location: Location,
-    /// How much.
+    /// How long and how many bytes of it are kept.
     pub limits: Limits,
 }
 

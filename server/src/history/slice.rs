@@ -41,7 +41,7 @@ pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, next_millis: 
 /// The lines that came later than a time.
 #[must_use]
 pub fn later(text: &str, than_millis: Millis) -> String {
-    let lines = text.lines().filter_map(Line::read).filter(|line| line.at_millis > than_millis);
+    let lines = text.lines().filter_map(KeptLine::read).filter(|line| line.at_millis > than_millis);
     lines.map(|line| format!("{}\n", line.text)).collect()
 }
 
@@ -71,7 +71,7 @@ struct About {
 /// Cuts the lines of a Deployment from `from_millis` to `to_millis` out of texts that begin with a keyframe, or with everything.
 #[must_use]
 pub fn cut(texts: &[String], deployment: Uid, from_millis: Millis, to_millis: Millis) -> String {
-    let lines: Vec<Line<'_>> = texts.iter().flat_map(|text| text.lines()).filter_map(Line::read).collect();
+    let lines: Vec<KeptLine<'_>> = texts.iter().flat_map(|text| text.lines()).filter_map(KeptLine::read).collect();
     let mine = belonging(&lines, deployment);
     let (mut before, mut after) = (Fold::default(), String::new());
     for line in lines.iter().take_while(|line| line.at_millis <= to_millis).filter(|line| line.is_of(&mine)) {
@@ -88,14 +88,14 @@ pub fn cut(texts: &[String], deployment: Uid, from_millis: Millis, to_millis: Mi
 }
 
 /// A line as far as it is looked at here.
-struct Line<'t> {
+struct KeptLine<'t> {
     text: &'t str,
     at_millis: Millis,
     is_list_done: bool,
     object: Option<Related>,
 }
 
-impl<'t> Line<'t> {
+impl<'t> KeptLine<'t> {
     /// `None` when it cannot be read.
     fn read(text: &'t str) -> Option<Self> {
         let read: RecordedLine<'_, &RawValue> = serde_json::from_str(text).ok()?;
@@ -113,7 +113,7 @@ impl<'t> Line<'t> {
 }
 
 /// UIDs of the Deployment and of what it ever owned.
-fn belonging(lines: &[Line<'_>], deployment: Uid) -> BTreeSet<Uid> {
+fn belonging(lines: &[KeptLine<'_>], deployment: Uid) -> BTreeSet<Uid> {
     let mut mine = BTreeSet::from([deployment]);
     // Streams of kinds overtake each other: a pod may come before the ReplicaSet that ties it to the Deployment.
     for _ in 0..2 {

@@ -33,12 +33,12 @@ pub struct Lines {
     pub from_millis: Millis,
     /// Arrival of the last.
     pub to_millis: Millis,
-    /// They, compressed.
+    /// The lines, compressed with zstd.
     pub body: Vec<u8>,
 }
 
 impl Lines {
-    /// They.
+    /// The lines as text, unpacked.
     ///
     /// # Errors
     /// When they are damaged.
@@ -105,7 +105,7 @@ pub enum StoreError {
     /// A later version wrote it.
     #[error("{place} was written by a later version of Rollcast (format {found}, this one reads up to {known})")]
     Newer {
-        /// Where.
+        /// Path of the file, or the database.
         place: String,
         /// Its format.
         found: i64,
@@ -115,7 +115,7 @@ pub enum StoreError {
     /// The file is damaged.
     #[error("{place} is damaged: {why}")]
     Damaged {
-        /// Where.
+        /// Path of the file, or the database.
         place: String,
         /// What is wrong with it.
         why: String,

@@ -11,7 +11,7 @@ use super::extract::{Malformed, NamedWorkload, Parameters, file_name};
 use super::pages;
 use crate::earlier;
 use crate::export::redact::Names;
-use crate::export::{self, ExportError, Wanted};
+use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{Cut, Sought};
 use crate::view::View;
 
@@ -62,7 +62,7 @@ pub(super) async fn file(
         return response;
     };
     let made = match format {
-        Format::Html => html(view, Wanted { workload, revision, is_redacted }).await,
+        Format::Html => html(view, ExportRequest { workload, revision, is_redacted }).await,
         Format::Lines => lines(view, workload, revision, is_redacted).await,
     };
     match made {
@@ -73,18 +73,18 @@ pub(super) async fn file(
 
 type Refused = (StatusCode, String);
 
-async fn html(view: &View, wanted: Wanted) -> Result<Response, Refused> {
+async fn html(view: &View, request: ExportRequest) -> Result<Response, Refused> {
     let unknown = || (StatusCode::NOT_FOUND, "No such rollout is known here, or not any more.".to_owned());
-    let known = match view.hub(&wanted.workload).await {
-        Some(hub) => export::html(&hub, wanted.clone()).await,
+    let known = match view.hub(&request.workload).await {
+        Some(hub) => export::html(&hub, request.clone()).await,
         None => Err(ExportError::Unknown),
     };
     let made = match known {
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
-            let kept = kept(view, &wanted.workload, wanted.revision).await.ok_or_else(unknown)?;
+            let kept = kept(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
             let hub = view.hub(&kept).await.ok_or_else(unknown)?;
-            export::html(&hub, Wanted { workload: kept, ..wanted }).await
+            export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
         made => made,
     };

@@ -101,7 +101,7 @@ fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
     for hub in view.hubs() {
         let list = view.list(hub);
-        for group in [Group::Stuck, Group::Moving, Group::Calm] {
+        for group in [Group::Stuck, Group::InProgress, Group::Stable] {
             let is_of = |listed: &ListedDeployment| Group::of(&listed.summary, Millis::MAX) == group;
             let count = list.iter().filter(|listed| is_of(listed)).count();
             let labels = [("cluster", hub.name()), ("state", group.name())];

@@ -33,7 +33,7 @@ pub(super) const OPEN: &str = "/shared";
 
 /// What is to be shared, and for how long.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct ShareForm {
     to: String,
     #[serde(default)]
     lasts: String,
@@ -98,12 +98,12 @@ async fn scope(view: &View, to: &str) -> Option<Scope> {
     is_seen.then_some(scope)
 }
 
-async fn made(rollcast: &Rollcast, view: &View, wanted: &Wanted, origin: &str) -> Result<(Share, String), Refused> {
+async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) -> Result<(Share, String), Refused> {
     let shares = shares(rollcast, view)?;
-    let to = local(&wanted.to);
+    let to = local(&form.to);
     let why = "A link leads to a Deployment, one of its rollouts or moments, or a wall that is not searched, and that you may see yourself.";
     let scope = scope(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
-    let lasts = if wanted.lasts.is_empty() { "1d" } else { &wanted.lasts };
+    let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
     let lasts = duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
     let (share, secret) = shares.make(view.viewer(), scope, to, lasts, clock::now_millis()).await?;
@@ -131,9 +131,9 @@ pub(super) async fn make(
     State(rollcast): State<Arc<Rollcast>>,
     view: View,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
-    Form(wanted): Form<Wanted>,
+    Form(form): Form<ShareForm>,
 ) -> Response {
-    let (payload, status) = match made(&rollcast, &view, &wanted, &origin).await {
+    let (payload, status) = match made(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
             let lasts = if matches!(share.scope, Scope::Wall { .. }) {
                 ", with all that it leads to. It lasts as long again when it is used, for 90 days at most"
@@ -264,9 +264,9 @@ pub(super) async fn api_make(
     State(rollcast): State<Arc<Rollcast>>,
     view: View,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
-    Form(wanted): Form<Wanted>,
+    Form(form): Form<ShareForm>,
 ) -> Response {
-    match made(&rollcast, &view, &wanted, &origin).await {
+    match made(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
             let mut told = as_json(&share);
             if let Some(told) = told.as_object_mut() {

@@ -221,9 +221,9 @@ impl Handle {
         &self.reviewer
     }
 
-    /// A hub of the same cluster that knows of nothing in it: for those who may not see what they ask for.
+    /// A hub of the same cluster that holds no objects: it answers those who may not see what they ask for.
     #[must_use]
-    pub fn blind(&self) -> Self {
+    pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
         let (connection, clock) = (self.connection.clone(), self.clock.clone());
         Self { connection, clock, accent: self.accent, reviewer: self.reviewer.clone(), ..nothing }

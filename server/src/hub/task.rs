@@ -27,10 +27,10 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(50);
 /// The list goes out at most this often, and sentences that depend on time are looked at again this often.
 const LIST_EVERY: Duration = Duration::from_millis(250);
 const LOOK_AGAIN_EVERY: Duration = Duration::from_secs(5);
-/// What is said of a Deployment is looked at this often, while somebody listens.
-const SAY_EVERY: Duration = Duration::from_millis(100);
-/// Old history is let go of this often.
-const FORGET_EVERY: Duration = Duration::from_secs(60);
+/// What is said of a Deployment is assessed this often, while somebody follows it.
+const ASSESS_EVERY: Duration = Duration::from_millis(100);
+/// History is pruned this often.
+const PRUNE_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the queue before anything is published.
 const DRAIN: usize = 512;
 
@@ -113,9 +113,9 @@ impl Hub {
         let mut keep = tokio::time::interval(KEEP_EVERY);
         let mut checkpoint = tokio::time::interval_at(Instant::now() + CHECKPOINT_EVERY, CHECKPOINT_EVERY);
         let mut look_again = tokio::time::interval(LOOK_AGAIN_EVERY);
-        let mut say_again = tokio::time::interval(SAY_EVERY);
+        let mut say_again = tokio::time::interval(ASSESS_EVERY);
         say_again.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut forget = tokio::time::interval(FORGET_EVERY);
+        let mut prune = tokio::time::interval(PRUNE_EVERY);
         loop {
             // What becomes of ready pods while nothing is heard is not known.
             let next_due = self.timeline.next_due_millis().filter(|_| !self.is_stale());
@@ -142,12 +142,12 @@ impl Hub {
                 () = tokio::time::sleep_until(publish_at), if self.is_dirty => {}
                 () = tokio::time::sleep_until(list_at), if self.is_list_due() => {}
                 _ = look_again.tick() => self.look_again(),
-                _ = forget.tick() => {
+                _ = prune.tick() => {
                     let on_screen = self.topics.values().filter(|t| !t.is_deserted()).filter_map(|t| t.deployment).collect();
                     let now_millis = self.clock.now_millis();
-                    let changes = self.timeline.forget(now_millis, &self.retention, &on_screen);
+                    let changes = self.timeline.prune(now_millis, &self.retention, &on_screen);
                     self.take(now_millis, changes);
-                    self.history.forget(now_millis - self.retention.age_millis);
+                    self.history.prune(now_millis - self.retention.age_millis);
                 }
                 _ = keep.tick(), if self.keeper.is_some() => self.keep().await,
                 _ = checkpoint.tick(), if self.keeper.is_some() => self.checkpoint(),
@@ -216,10 +216,10 @@ impl Hub {
         for change in changes {
             self.is_dirty = true;
             self.counters.rollouts.note(self.timeline.model(), at_millis, &change);
-            if let Change::Forget(Some(uid), what) = &change
+            if let Change::Pruned(Some(uid), what) = &change
                 && what.before_millis.is_none()
             {
-                self.forgotten(*uid);
+                self.pruned(*uid);
                 continue;
             }
             let model = self.timeline.model();
@@ -252,7 +252,7 @@ impl Hub {
     }
 
     /// A Deployment was taken out whole; nobody looks at it.
-    fn forgotten(&mut self, uid: Uid) {
+    fn pruned(&mut self, uid: Uid) {
         self.touched.remove(&uid);
         self.is_list_old |= self.listed.remove(&uid).is_some();
     }

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 const LAG: usize = 256;
 /// What is said of a Deployment goes out at most this often, and is looked at again, for sentences that tell a duration,
 /// at least this often.
-const SAY_EVERY: Duration = Duration::from_millis(200);
-const SAY_AGAIN: Duration = Duration::from_secs(1);
+const SEND_SAID_EVERY: Duration = Duration::from_millis(200);
+const SEND_SAID_AGAIN: Duration = Duration::from_secs(1);
 
 /// The viewers of one Deployment.
 pub(super) struct Topic {
@@ -160,8 +160,8 @@ impl Topic {
 
     fn is_due(&self, haste: Haste, is_ticking: bool) -> bool {
         let elapsed = self.said_at.map_or(Duration::MAX, |at| at.elapsed());
-        let may_not_wait = haste == Haste::Now || self.is_verdict_new || elapsed >= SAY_EVERY;
-        (self.is_said_old && may_not_wait) || (is_ticking && elapsed >= SAY_AGAIN)
+        let may_not_wait = haste == Haste::Now || self.is_verdict_new || elapsed >= SEND_SAID_EVERY;
+        (self.is_said_old && may_not_wait) || (is_ticking && elapsed >= SEND_SAID_AGAIN)
     }
 
     fn tell(&mut self, said: Said) -> Option<SaidDelta> {

@@ -128,7 +128,7 @@ fn bounded(query: &Query) -> Result<(), &'static str> {
 
 /// Within a group: what happened last first. What is calm keeps its place.
 fn rank(group: Group, summary: &Summary) -> Reverse<Millis> {
-    Reverse(if group == Group::Calm { 0 } else { summary.since_millis })
+    Reverse(if group == Group::Stable { 0 } else { summary.since_millis })
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use timeline::Uid;
     use timeline::verdict::KubectlVerdict;
-    use timeline::view::{Tone, Verdict};
+    use timeline::view::{LAYERS, Tone, Verdict};
     use timeline::wire::Connection;
 
     const NOW: Millis = 10_000_000;
@@ -157,7 +157,7 @@ mod tests {
                 kubectl: KubectlVerdict::Complete,
             },
             next: String::new(),
-            pods: [0; 4],
+            pods: [0; LAYERS],
             desired: 0,
             lately: timeline::view::Lately::default(),
             since_millis: NOW - finished_ago,
@@ -247,6 +247,6 @@ mod tests {
         assert_eq!(found(Query { labels: "app in (stuck,done)".into(), ..Query::default() }), 2);
         assert_eq!(found(Query { cluster: Some("b".into()), ..Query::default() }), 4);
         assert_eq!(found(Query { namespace: Some("shop".into()), ..Query::default() }), 6);
-        assert_eq!(found(Query { group: Some(Group::Calm), ..Query::default() }), 3);
+        assert_eq!(found(Query { group: Some(Group::Stable), ..Query::default() }), 3);
     }
 }

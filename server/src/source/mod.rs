@@ -46,7 +46,7 @@ pub const QUEUE: usize = 1024;
 pub enum SourceEvent {
     /// A list is complete; known objects of that kind that it lacks are gone.
     Reset {
-        /// Kind.
+        /// The kind that it watches.
         kind: Kind,
         /// The namespace it was limited to.
         namespace: Option<String>,
@@ -54,25 +54,25 @@ pub enum SourceEvent {
         objects: Vec<Object>,
         /// For a list after the first: the last word before it. What happened since then was not seen.
         gap_since_millis: Option<Millis>,
-        /// Arrival.
+        /// When it arrived, in milliseconds of the cluster's time.
         at_millis: Millis,
     },
     /// One object from a watch.
     Object {
-        /// The object.
+        /// The object as it was sent, decoded.
         object: Object,
-        /// Added, modified or deleted.
+        /// Whether the watch says that it was added, modified or deleted.
         seen: Seen,
-        /// Arrival.
+        /// When it arrived, in milliseconds of the cluster's time.
         at_millis: Millis,
     },
-    /// How one watch gets on.
+    /// One watch is in another state.
     Health {
-        /// Kind.
+        /// The kind that it watches.
         kind: Kind,
-        /// The namespace it is limited to.
+        /// The namespace that it is limited to; `None` for all.
         namespace: Option<String>,
-        /// How it gets on.
+        /// The state that it is in.
         health: Health,
     },
     /// Whether the cluster answers at all.
@@ -82,25 +82,25 @@ pub enum SourceEvent {
     },
 }
 
-/// How one watch gets on.
+/// The state of one watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// The first list is under way.
     Connecting,
     /// Listed and watching.
     Live,
-    /// No word since then.
+    /// The API server is silent, refuses, or cannot be reached.
     Stale {
-        /// Last word.
+        /// When it last said something, in milliseconds of the cluster's time.
         since_millis: Millis,
-        /// Next try.
+        /// When it is tried again, in milliseconds of the cluster's time.
         retry_at_millis: Millis,
         /// What went wrong, in a sentence.
         why: String,
     },
-    /// Not allowed.
+    /// RBAC does not allow it.
     Forbidden {
-        /// "list" or "watch".
+        /// The verb that is refused: "list" or "watch".
         verb: &'static str,
     },
 }
@@ -165,7 +165,7 @@ pub struct Pace {
     /// Longest that a command which fetches credentials may take, and what else of that may hang.
     pub credentials: Duration,
     /// The same where it asks people.
-    pub credentials_by_hand: Duration,
+    pub credentials_interactive: Duration,
     /// First wait after credentials were fetched anew, doubled with every time, and the longest.
     pub renewal: [Duration; 2],
     /// Credentials that take longer than this to get at the start are told as silence.
@@ -197,7 +197,7 @@ impl Default for Pace {
             page_burst: 40,
             page_earn: Duration::from_secs(12),
             credentials: Duration::from_secs(30),
-            credentials_by_hand: Duration::from_secs(180),
+            credentials_interactive: Duration::from_secs(180),
             renewal: [Duration::from_secs(2), Duration::from_secs(60)],
             patience: Duration::from_secs(8),
             again: Duration::from_secs(20),
@@ -208,10 +208,10 @@ impl Default for Pace {
 /// Whether the texts that people and programs of a cluster write are taken from it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Texts {
-    /// They are.
+    /// Texts are taken.
     #[default]
     Taken,
-    /// They are left out before anything else happens to an object: they are on no page, in no history and in no recording.
+    /// Texts are left out before anything else happens to an object: they are on no page, in no history and in no recording.
     LeftOut,
 }
 
@@ -235,11 +235,11 @@ pub struct Cluster {
     pub events: mpsc::Sender<SourceEvent>,
     /// How many viewers look at this server.
     pub viewers: Viewers,
-    /// Counters.
+    /// What the sources count.
     pub counters: Arc<Counters>,
-    /// Settings.
+    /// Times and limits of the watch loop.
     pub pace: Arc<Pace>,
-    /// Whether texts are taken.
+    /// Whether texts that people and programs write are taken.
     pub texts: Texts,
     /// The cluster's time, in which arrivals are told.
     pub clock: signal::Receiver<Clock>,

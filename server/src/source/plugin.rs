@@ -94,7 +94,7 @@ impl Drop for Group {
 pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result<Credential, PluginError> {
     let name = exec.command.clone().ok_or(PluginError::Missing)?;
     let asks = may_ask && exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal();
-    let limit = if asks { pace.credentials_by_hand } else { pace.credentials };
+    let limit = if asks { pace.credentials_interactive } else { pace.credentials };
     let start = |why| PluginError::Start { command: name.clone(), why };
     let mut child = command(exec, &name, asks).spawn().map_err(start)?;
     // A command that asks stays in our group, or it could not read from the terminal.

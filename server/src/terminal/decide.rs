@@ -31,8 +31,8 @@ pub(super) enum Decision {
     Gone,
     /// There is none of that name, and was none when waiting began.
     Missing,
-    /// Nothing can be seen, and why.
-    Blind(String),
+    /// The cluster cannot be watched, and why.
+    CannotWatch(String),
 }
 
 /// Waits for one Deployment: the one that has the name when waiting begins, as `kubectl rollout status` does. Another one
@@ -58,12 +58,15 @@ impl Waiting {
         let connection = follower.connection.as_ref()?;
         match &connection.state {
             ConnectionState::Unknown => {
-                return Some(Decision::Blind("the server does not watch a cluster of that name".to_owned()));
+                return Some(Decision::CannotWatch("the server does not watch a cluster of that name".to_owned()));
             }
             ConnectionState::Stale { why, .. } if self.is_here && !self.was_live => {
-                return Some(Decision::Blind(plain(why)));
+                return Some(Decision::CannotWatch(plain(why)));
             }
-            _ => {}
+            ConnectionState::Connecting
+            | ConnectionState::Live
+            | ConnectionState::Stale { .. }
+            | ConnectionState::Replay { .. } => {}
         }
         let settled_at = follower.settled_at()?;
         self.was_live = true;
@@ -71,7 +74,7 @@ impl Waiting {
         let is_needed = |resource: &str| resource.starts_with("deployments");
         let mut forbidden = connection.forbidden.iter();
         if let Some(missing) = forbidden.find(|missing| is_needed(&missing.resource) && is_here(&missing.namespace)) {
-            return Some(Decision::Blind(format!("may not {} {}", missing.verb, missing.resource)));
+            return Some(Decision::CannotWatch(format!("may not {} {}", missing.verb, missing.resource)));
         }
         let view = follower.copy.said.view.as_ref();
         let is_gone = view.is_none_or(|view| view.verdict.kubectl == KubectlVerdict::Gone);
@@ -271,14 +274,14 @@ mod tests {
 
     #[test]
     fn what_is_forbidden_elsewhere_does_not_matter_here() {
-        for (namespace, is_blind) in [(None, true), (Some("shop"), true), (Some("edge"), false)] {
+        for (namespace, is_told) in [(None, true), (Some("shop"), true), (Some("edge"), false)] {
             let mut case = Case::new(true);
             case.there(1, 1);
             let (verb, resource, namespace) = ("list".into(), "deployments.apps".into(), namespace.map(str::to_owned));
             let forbidden = vec![Forbidden { verb, resource, namespace }];
             let connection = Connection { state: ConnectionState::Live, forbidden, ..Connection::default() };
             let decided = case.frame(ServerFrame::Connection { cluster: "c".into(), connection });
-            assert_eq!(matches!(decided, Some(Decision::Blind(_))), is_blind);
+            assert_eq!(matches!(decided, Some(Decision::CannotWatch(_))), is_told);
         }
     }
 
@@ -287,11 +290,11 @@ mod tests {
         for of_server in [false, true] {
             let mut case = Case::new(of_server);
             case.nothing();
-            assert_eq!(matches!(case.state(STALE), Some(Decision::Blind(_))), !of_server);
+            assert_eq!(matches!(case.state(STALE), Some(Decision::CannotWatch(_))), !of_server);
         }
         let mut case = Case::new(true);
         case.there(1, 1);
-        assert!(matches!(case.state(ConnectionState::Unknown), Some(Decision::Blind(_))));
+        assert!(matches!(case.state(ConnectionState::Unknown), Some(Decision::CannotWatch(_))));
     }
 
     #[test]

@@ -209,7 +209,12 @@ async fn asked_cluster_of(server: &Server, wanted: Option<&str>) -> anyhow::Resu
                 list.take(*delta);
                 break;
             }
-            _ => {}
+            ServerFrame::Hello { .. }
+            | ServerFrame::Snapshot(_)
+            | ServerFrame::Delta(_)
+            | ServerFrame::Connection { .. }
+            | ServerFrame::Moment(_)
+            | ServerFrame::Heartbeat { .. } => {}
         }
     }
     let deployments = list.lines().map(|line| (line.summary.namespace.clone(), line.summary.name.clone())).collect();
@@ -270,6 +275,9 @@ async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
         match message {
             Some(Ok(Message::Binary(bytes))) => {
                 return wire::decode(&bytes).map_err(|error| error.to_string());
+            }
+            Some(Ok(Message::Close(Some(frame)))) if !frame.reason.is_empty() => {
+                return Err(format!("it closed the connection: {}", super::plain(&frame.reason)));
             }
             Some(Ok(Message::Close(_))) | None => return Err("it closed the connection".to_owned()),
             Some(Ok(_)) => {}

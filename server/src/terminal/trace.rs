@@ -154,10 +154,13 @@ pub(super) fn tell(told: &mut Printed, follower: &Follower, out: &mut impl Write
         if told.verdict != verdict {
             let last = if follower.is_live() { "" } else { "Last seen: " };
             writeln!(out, "{}  {last}{verdict} {}", clock(now), plain(&view.explanation()))?;
+            told.verdict = verdict;
+        }
+        if told.remedy != view.remedy {
             if let Some(remedy) = &view.remedy {
                 writeln!(out, "{}  {}: {}", clock(now), plain(&remedy.what), plain(&remedy.command))?;
             }
-            told.verdict = verdict;
+            told.remedy.clone_from(&view.remedy);
         }
     }
     out.flush()

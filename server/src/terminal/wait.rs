@@ -145,7 +145,7 @@ async fn hand_on(origin: &Origin, name: &str, path: &Path, is_redacted: bool) ->
     let html = match origin {
         Origin::Cluster { hub, namespace } => {
             let workload = Workload::deployment(hub.name(), namespace, name);
-            export::html(hub, export::Wanted { workload, revision: None, is_redacted }).await?.html
+            export::html(hub, export::ExportRequest { workload, revision: None, is_redacted }).await?.html
         }
         Origin::Server { server, cluster, namespace, .. } => {
             file::of(server, &Workload::deployment(cluster, namespace, name), None, is_redacted).await?
@@ -196,7 +196,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
         let ended = match waiting.decide(&follower, Instant::now(), is_deadline) {
             Some(Decision::Ended(ended)) => ended,
             Some(Decision::Gone) => Ended::Failed,
-            Some(Decision::Blind(why)) => {
+            Some(Decision::CannotWatch(why)) => {
                 anyhow::bail!("cannot watch {place} in {}: {why}", plain(origin.cluster()));
             }
             Some(Decision::Missing) => anyhow::bail!(

@@ -67,9 +67,9 @@ impl Audit {
                     matches!(reason, EndReason::ReplicaSetDeleted | EndReason::DeploymentDeleted)
                 }
                 Some("pod-garbage-collector") => reason == EndReason::NodeLost,
-                _ => reason == EndReason::DeletedByHand,
+                _ => reason == EndReason::DeletedManually,
             };
-            let is_blurred = matches!(reason, EndReason::ScaledDown | EndReason::DeletedByHand)
+            let is_blurred = matches!(reason, EndReason::ScaledDown | EndReason::DeletedManually)
                 && !deleter.ends_with("garbage-collector");
             let set = pod.owners.last().and_then(|set| timeline.model().replica_sets.get(set));
             let is_raced = deleter.ends_with("replicaset-controller")

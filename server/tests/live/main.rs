@@ -28,6 +28,7 @@ mod texts;
 mod tls;
 #[path = "../common/until.rs"]
 mod until;
+mod versions;
 mod viewers;
 mod wait;
 mod watch;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use server::http::api;
 use server::state::Rollcast;
 use timeline::Workload;
+use timeline::phase::PodState;
 
 use crate::site::{everything, fetch, site};
 
@@ -79,4 +80,13 @@ async fn deployments(rollcast: &Arc<Rollcast>, cluster: &str) -> Vec<(String, St
     })
     .await
     .unwrap()
+}
+
+#[tokio::test]
+async fn every_pod_state_is_described() {
+    let (rollcast, _) = site().await;
+    let (_, description) = get(&rollcast, api::DESCRIPTION).await;
+    let described =
+        &description["components"]["schemas"]["Pod"]["properties"]["states"]["items"]["prefixItems"][0]["enum"];
+    assert_eq!(*described, json!(PodState::ALL.map(PodState::name)));
 }

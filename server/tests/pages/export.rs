@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use server::export::redact::Names;
-use server::export::{ExportError, Wanted, html};
+use server::export::{ExportError, ExportRequest, html};
 use server::history::past;
 use server::hub::Handle;
 use server::recording::Recording;
@@ -54,7 +54,7 @@ fn content(html: &str) -> Export {
 }
 
 async fn made(hub: &Handle, workload: &Workload, revision: Option<u64>, is_redacted: bool) -> String {
-    html(hub, Wanted { workload: workload.clone(), revision, is_redacted }).await.unwrap().html
+    html(hub, ExportRequest { workload: workload.clone(), revision, is_redacted }).await.unwrap().html
 }
 
 #[tokio::test]
@@ -251,6 +251,7 @@ async fn files_are_handed_on_by_the_server() {
         assert!(answer.text.contains(says), "{path}: {}", answer.text);
     }
     let hub = played("rollover", &confidential()).await;
-    let nobody = Wanted { workload: Workload::deployment("rollover", "x", "y"), revision: None, is_redacted: false };
+    let nobody =
+        ExportRequest { workload: Workload::deployment("rollover", "x", "y"), revision: None, is_redacted: false };
     assert!(matches!(html(&hub, nobody).await, Err(ExportError::Unknown)));
 }

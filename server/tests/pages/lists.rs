@@ -102,7 +102,7 @@ fn chosen(seed: u64) -> Chosen {
             images: "web:v1".into(),
             verdict,
             next: format!("Next {}.", rng.u8(..2)),
-            pods: [rng.u32(..3), 0, 0, 0],
+            pods: [rng.u32(..3), 0, 0, 0, 0],
             desired: 2,
             lately: Default::default(),
             since_millis: rng.i64(..2),

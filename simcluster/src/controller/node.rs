@@ -135,7 +135,7 @@ fn lose(world: &mut World, key: &Key) {
     });
     if let Some(node) = world.get::<Node>(key) {
         let message = format!("Node {} status is now: NodeNotReady", key.name);
-        world.note(NewEvent::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
+        world.record_event(NewEvent::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
     }
     let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
     for pod in pods {
@@ -148,7 +148,7 @@ fn lose(world: &mut World, key: &Key) {
                 }
             }
         });
-        world.note(
+        world.record_event(
             NewEvent::about::<Pod>(&pod.metadata, "node-controller", "NodeNotReady", "Node is not ready".to_owned())
                 .warning(),
         );
@@ -183,7 +183,12 @@ pub fn evict(world: &mut World, key: &Key, uid: &str) {
         return;
     }
     let message = format!("Marking for deletion Pod {}/{}", key.namespace, key.name);
-    world.note(NewEvent::about::<Pod>(&pod.metadata, "taint-eviction-controller", "TaintManagerEviction", message));
+    world.record_event(NewEvent::about::<Pod>(
+        &pod.metadata,
+        "taint-eviction-controller",
+        "TaintManagerEviction",
+        message,
+    ));
     disrupt(world, key, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
     // Gone already is as good.
     let _ = world.delete(Resource::Pod, key, &DeleteOptions::default());

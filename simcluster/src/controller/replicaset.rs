@@ -96,7 +96,7 @@ fn manage(world: &mut World, set: &ReplicaSet, active: &Pods) -> Result<(), ApiE
         let count = (there - wanted).min(BURST);
         for key in rank::first_to_go(&active, &related, count, world.now_millis()) {
             if world.delete(Resource::Pod, &key, &DeleteOptions::default()).is_ok() {
-                note(world, set, "SuccessfulDelete", format!("Deleted pod: {}", key.name));
+                record_event(world, set, "SuccessfulDelete", format!("Deleted pod: {}", key.name));
             }
         }
     }
@@ -127,13 +127,13 @@ pub fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<Key, ApiError> {
     match world.create(pod.into_object(), false) {
         Ok(made) => {
             let key = made.object.key();
-            note(world, set, "SuccessfulCreate", format!("Created pod: {}", key.name));
+            record_event(world, set, "SuccessfulCreate", format!("Created pod: {}", key.name));
             Ok(key)
         }
         Err(error) => {
             if !error.message.contains("it is being terminated") {
                 let warning = about(set, "FailedCreate", format!("Error creating: {error}")).warning();
-                world.note(warning);
+                world.record_event(warning);
             }
             Err(error)
         }
@@ -144,8 +144,8 @@ fn about(set: &ReplicaSet, reason: &'static str, message: String) -> NewEvent {
     NewEvent::about::<ReplicaSet>(&set.metadata, COMPONENT, reason, message)
 }
 
-fn note(world: &mut World, set: &ReplicaSet, reason: &'static str, message: String) {
-    world.note(about(set, reason, message));
+fn record_event(world: &mut World, set: &ReplicaSet, reason: &'static str, message: String) {
+    world.record_event(about(set, reason, message));
 }
 
 /// Pods of all ReplicaSets with the same controller: what is doubled up on a node is counted among them.

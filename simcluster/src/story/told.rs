@@ -15,7 +15,7 @@ pub static STORIES: [Story; 16] = [
             step(
                 "Four pods run one version. A Deployment asks for them, a ReplicaSet keeps them.",
                 ready(4),
-                Until::Calm,
+                Until::Stable,
             ),
             step(
                 "Another image: a new ReplicaSet appears. One pod more is allowed (maxSurge 25 %), and one may be missing (maxUnavailable 25 %).",
@@ -25,7 +25,7 @@ pub static STORIES: [Story; 16] = [
             step(
                 "Each new pod that becomes available lets an old one go. Old pods drain while their replacements run already.",
                 Act::Look,
-                Until::Calm,
+                Until::Stable,
             ),
             step(
                 "Every pod is of the new revision. The old ReplicaSet stays, empty: it is what a rollback returns to.",
@@ -38,11 +38,11 @@ pub static STORIES: [Story; 16] = [
         name: "kill-pod",
         title: "What if we kill a pod?",
         steps: &[
-            step("Four pods are available.", ready(4), Until::Calm),
+            step("Four pods are available.", ready(4), Until::Stable),
             step(
                 "One is deleted. Its ReplicaSet makes another one at once; the old one is still draining. No template changed, so the revision stays.",
                 Act::KillPod,
-                Until::Calm,
+                Until::Stable,
             ),
             step("Four of four again. To the Deployment nothing was rolled out.", Act::Look, Until::Read),
         ],
@@ -51,16 +51,16 @@ pub static STORIES: [Story; 16] = [
         name: "relabel",
         title: "What if we change a pod's labels?",
         steps: &[
-            step("A ReplicaSet knows its pods by their labels.", ready(3), Until::Calm),
+            step("A ReplicaSet knows its pods by their labels.", ready(3), Until::Stable),
             step(
-                "One pod loses its label: the ReplicaSet lets go of it and makes another. The pod itself runs on, out of rotation: a way to look at a sick pod in peace.",
+                "One pod loses its label: the ReplicaSet lets go of it and makes another. The pod itself keeps running, but Services no longer send it traffic: a way to debug a faulty pod without users on it.",
                 Act::Unlabel,
-                Until::Calm,
+                Until::Stable,
             ),
             step(
                 "The label is back: the pod is adopted again. Now there is one too many, and the ReplicaSet deletes one, not necessarily this one.",
                 Act::Label,
-                Until::Calm,
+                Until::Stable,
             ),
         ],
     },
@@ -68,7 +68,7 @@ pub static STORIES: [Story; 16] = [
         name: "failing-rollout",
         title: "What if a new version never becomes ready?",
         steps: &[
-            step("Four healthy pods.", ready(4), Until::Calm),
+            step("Four healthy pods.", ready(4), Until::Stable),
             step(
                 "The new version starts and never becomes ready. The rollout goes as far as its budget allows, and stops there.",
                 Act::Version("never"),
@@ -79,33 +79,33 @@ pub static STORIES: [Story; 16] = [
                 Act::Look,
                 Until::Read,
             ),
-            step("Undone: the old ReplicaSet comes back under a new revision number.", Act::Undo, Until::Calm),
+            step("Undone: the old ReplicaSet comes back under a new revision number.", Act::Undo, Until::Stable),
         ],
     },
     Story {
         name: "image-missing",
         title: "What if the image does not exist?",
         steps: &[
-            step("Three healthy pods.", ready(3), Until::Calm),
+            step("Three healthy pods.", ready(3), Until::Stable),
             step(
                 "A tag that was never pushed. The kubelet tries, backs off, and tries again.",
                 Act::Version("missing"),
                 Until::Halted,
             ),
             step("Nothing was lost but the new version: no old pod went away.", Act::Look, Until::Read),
-            step("The next version exists.", Act::Version(""), Until::Calm),
+            step("The next version exists.", Act::Version(""), Until::Stable),
         ],
     },
     Story {
         name: "rollover",
         title: "What if we deploy again before it is done?",
         steps: &[
-            step("Eight pods of one version.", ready(8), Until::Calm),
+            step("Eight pods of one version.", ready(8), Until::Stable),
             step("A version that takes its time to start.", Act::Version("slow"), Until::Half),
             step(
-                "Another one overtakes it: three ReplicaSets at once. The unfinished one is an old one now, and goes first where it is not healthy.",
+                "Another one supersedes it: three ReplicaSets at once. The unfinished one is an old one now, and its unhealthy pods are removed first.",
                 Act::Version(""),
-                Until::Calm,
+                Until::Stable,
             ),
         ],
     },
@@ -113,26 +113,26 @@ pub static STORIES: [Story; 16] = [
         name: "proportional-scaling",
         title: "What if we scale in the middle of a rollout?",
         steps: &[
-            step("Four pods.", ready(4), Until::Calm),
+            step("Four pods.", ready(4), Until::Stable),
             step("A rollout that gets stuck half-way.", Act::Version("never"), Until::Halted),
             step(
                 "Scaled to eight: both ReplicaSets grow, in proportion to their size. Scaling is no rollout.",
                 Act::Scale(8),
                 Until::Halted,
             ),
-            step("A healthy version sets it free.", Act::Version(""), Until::Calm),
+            step("A healthy version sets it free.", Act::Version(""), Until::Stable),
         ],
     },
     Story {
         name: "pause",
         title: "What does pausing do?",
         steps: &[
-            step("Four pods.", ready(4), Until::Calm),
+            step("Four pods.", ready(4), Until::Stable),
             step("Paused: from here on changes are only noted.", Act::Pause, Until::Read),
             step("Another image. Nothing moves.", Act::Version(""), Until::Read),
-            step("Scaling works all the same.", Act::Scale(6), Until::Calm),
+            step("Scaling works all the same.", Act::Scale(6), Until::Stable),
             step("And another image. Both edits will be one revision.", Act::Version(""), Until::Read),
-            step("Resumed: one rollout, with the last image.", Act::Resume, Until::Calm),
+            step("Resumed: one rollout, with the last image.", Act::Resume, Until::Stable),
         ],
     },
     Story {
@@ -142,7 +142,7 @@ pub static STORIES: [Story; 16] = [
             step(
                 "Three pods. This Deployment must make progress within ten seconds.",
                 Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false },
-                Until::Calm,
+                Until::Stable,
             ),
             step("The new version crashes, again and again.", Act::Version("crash"), Until::Deadline),
             step(
@@ -150,32 +150,32 @@ pub static STORIES: [Story; 16] = [
                 Act::Look,
                 Until::Read,
             ),
-            step("A version that works. It recovers by itself.", Act::Version(""), Until::Calm),
+            step("A version that works. It recovers by itself.", Act::Version(""), Until::Stable),
         ],
     },
     Story {
         name: "rollback",
         title: "What does a rollback do?",
         steps: &[
-            step("Three pods.", ready(3), Until::Calm),
-            step("A new version is rolled out.", Act::Version(""), Until::Calm),
+            step("Three pods.", ready(3), Until::Stable),
+            step("A new version is rolled out.", Act::Version(""), Until::Stable),
             step(
                 "Undone: the template of the revision before. Its ReplicaSet is still there and is used again, with the next number.",
                 Act::Undo,
-                Until::Calm,
+                Until::Stable,
             ),
-            step("A restart is a rollout as well: the same image, in new pods.", Act::Restart, Until::Calm),
+            step("A restart is a rollout as well: the same image, in new pods.", Act::Restart, Until::Stable),
         ],
     },
     Story {
         name: "replicaset-deleted",
         title: "What if someone deletes the ReplicaSet?",
         steps: &[
-            step("Four pods, kept by one ReplicaSet.", ready(4), Until::Calm),
+            step("Four pods, kept by one ReplicaSet.", ready(4), Until::Stable),
             step(
-                "It is deleted by hand. All its pods go with it; the Deployment makes it again, with the same name. Until the new pods are ready, nobody serves.",
+                "It is deleted manually. All its pods are deleted with it; the Deployment creates it again, with the same name. Until the new pods are ready, none is available.",
                 Act::DeleteReplicaSet,
-                Until::Calm,
+                Until::Stable,
             ),
         ],
     },
@@ -183,10 +183,14 @@ pub static STORIES: [Story; 16] = [
         name: "quota",
         title: "What if no more pods are allowed?",
         steps: &[
-            step("Three pods.", ready(3), Until::Calm),
+            step("Three pods.", ready(3), Until::Stable),
             step("A quota allows exactly the pods that there are.", Act::Quota(true), Until::Read),
-            step("A rollout needs one pod more for a moment, and may not have it.", Act::Version(""), Until::Halted),
-            step("The quota grows. The controller had been trying all the time.", Act::Quota(false), Until::Calm),
+            step(
+                "A rollout needs one more pod for a moment, and the quota does not allow it.",
+                Act::Version(""),
+                Until::Halted,
+            ),
+            step("The quota grows. The controller had been trying all the time.", Act::Quota(false), Until::Stable),
         ],
     },
     Story {
@@ -196,12 +200,12 @@ pub static STORIES: [Story; 16] = [
             step(
                 "Three pods, with the strategy Recreate.",
                 Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true },
-                Until::Calm,
+                Until::Stable,
             ),
             step(
                 "Another image: every old pod goes first. Only then the new ReplicaSet appears. In between nobody serves.",
                 Act::Version(""),
-                Until::Calm,
+                Until::Stable,
             ),
         ],
     },
@@ -212,12 +216,12 @@ pub static STORIES: [Story; 16] = [
             step(
                 "Three pods that count only after having been ready for five seconds.",
                 Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false },
-                Until::Calm,
+                Until::Stable,
             ),
             step(
                 "Each new pod is ready first, and available five seconds later. Only then an old one may go.",
                 Act::Version(""),
-                Until::Calm,
+                Until::Stable,
             ),
         ],
     },
@@ -225,16 +229,16 @@ pub static STORIES: [Story; 16] = [
         name: "drain",
         title: "What if a node is drained?",
         steps: &[
-            step("Eight pods on four nodes.", ready(8), Until::Calm),
+            step("Eight pods on four nodes.", ready(8), Until::Stable),
             step(
                 "A node takes no more pods, and those that it has are evicted: asked to go, and replaced on the other nodes. No template changed, so the revision stays.",
                 Act::Drain,
-                Until::Calm,
+                Until::Stable,
             ),
             step(
                 "The node takes pods again. Nothing moves back: only new pods look for a node.",
                 Act::Uncordon,
-                Until::Calm,
+                Until::Stable,
             ),
         ],
     },
@@ -242,14 +246,14 @@ pub static STORIES: [Story; 16] = [
         name: "node-lost",
         title: "What if a node disappears?",
         steps: &[
-            step("Eight pods on four nodes.", ready(8), Until::Calm),
+            step("Eight pods on four nodes.", ready(8), Until::Stable),
             step(
                 "A node is gone. Its pods still look as if they ran: nobody tells otherwise. Kubernetes waits before it writes them off.",
                 Act::LoseNode,
                 Until::WrittenOff,
             ),
-            step("Written off and replaced on the other nodes.", Act::Look, Until::Calm),
-            step("The node is back.", Act::AddNodes, Until::Calm),
+            step("Written off and replaced on the other nodes.", Act::Look, Until::Stable),
+            step("The node is back.", Act::AddNodes, Until::Stable),
         ],
     },
 ];

@@ -54,7 +54,7 @@ impl Timeline {
                     gaps: Vec::new(),
                     events: Vec::new(),
                     kept_since_millis: None,
-                    rollouts_forgotten: 0,
+                    rollouts_pruned: 0,
                 })));
                 self.tell_first_steps(uid);
             }
@@ -108,15 +108,15 @@ impl Timeline {
         let (peak_pods, peak_terminating) = self.owned_pods(uid);
         let is_restart =
             last.is_some_and(|last| last.restarted_at != now.restarted_at && last.images == now.spec.images);
-        let overtaken = last.filter(|rollout| rollout.is_open()).cloned();
-        if let Some(mut overtaken) = overtaken {
-            overtaken.superseded_millis = Some(at);
-            let before = overtaken.revision;
+        let superseded = last.filter(|rollout| rollout.is_open()).cloned();
+        if let Some(mut superseded) = superseded {
+            superseded.superseded_millis = Some(at);
+            let before = superseded.revision;
             // One that had everything finished, and what finished while nobody looked is not known.
-            let is_overtaken = was_seen && overtaken.available_millis.is_none();
-            self.emit(Change::Rollout(uid, index - 1, Box::new(overtaken)));
-            if is_overtaken {
-                self.tell(uid, at, Happening::Overtaken { revision: before, by: revision });
+            let is_superseded = was_seen && superseded.available_millis.is_none();
+            self.emit(Change::Rollout(uid, index - 1, Box::new(superseded)));
+            if is_superseded {
+                self.tell(uid, at, Happening::Superseded { revision: before, by: revision });
             }
         }
         self.emit(Change::Rollout(

@@ -91,9 +91,7 @@ impl Timeline {
                     owners: vec![set],
                     owner: Some(set),
                     states: vec![(state, at)],
-                    released_millis: None,
-                    last_released_millis: None,
-                    adopted_millis: None,
+                    releases: Vec::new(),
                     end_reason: None,
                     now: PodNow::default(),
                 })));
@@ -252,7 +250,7 @@ impl Timeline {
         let mark = Mark { active, version, is_forced };
         let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, mark));
         if seen == Seen::InList
-            && matches!(reason, EndReason::ScaledDown | EndReason::DeletedByHand | EndReason::Unknown)
+            && matches!(reason, EndReason::ScaledDown | EndReason::DeletedManually | EndReason::Unknown)
         {
             return self.end(at, uid, EndReason::Unknown, fact);
         }
@@ -283,8 +281,8 @@ impl Timeline {
     /// A ReplicaSet makes a pod: those that ended just before had to be replaced, so it was not the controllers who let them go.
     fn note_replacement(&mut self, set: Uid) {
         let pods = &self.model.pods;
-        let is_by_hand = |pod: &Uid| pods.get(pod).is_some_and(|pod| pod.end_reason == Some(EndReason::DeletedByHand));
-        self.settling.retain(|end| end.set != set || !is_by_hand(&end.pod));
+        let is_manual = |pod: &Uid| pods.get(pod).is_some_and(|pod| pod.end_reason == Some(EndReason::DeletedManually));
+        self.settling.retain(|end| end.set != set || !is_manual(&end.pod));
     }
 
     /// How much later our clock is than the cluster's, where that is more than whole seconds leave open.
@@ -296,7 +294,7 @@ impl Timeline {
     fn end_by_owners(&self, owner: Option<Uid>, mark: Mark) -> EndReason {
         // Released before: no controller cares for it.
         let Some(owner) = owner.filter(|_| !mark.is_forced) else {
-            return EndReason::DeletedByHand;
+            return EndReason::DeletedManually;
         };
         let is_why = |owner: Uid| !is_later(self.orders.left(owner), mark.version);
         let Some(set) = self.model.replica_sets.get(&owner) else {
@@ -310,7 +308,7 @@ impl Timeline {
             return EndReason::ReplicaSetDeleted;
         }
         let desired = self.orders.desired_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);
-        if desired < mark.active { EndReason::ScaledDown } else { EndReason::DeletedByHand }
+        if desired < mark.active { EndReason::ScaledDown } else { EndReason::DeletedManually }
     }
 
     /// Keeps the counts of pods per ReplicaSet, and what the rollouts they belong to came to.
@@ -341,7 +339,7 @@ impl Timeline {
 
 /// Decided because nothing else was known.
 const fn is_guess(reason: EndReason) -> bool {
-    matches!(reason, EndReason::DeletedByHand | EndReason::Unknown)
+    matches!(reason, EndReason::DeletedManually | EndReason::Unknown)
 }
 
 /// It is gone without having been marked, though it has a grace period: one that waits for a node, or that ended, has none.

@@ -23,19 +23,38 @@ pub struct Pod {
     pub owner: Option<Uid>,
     /// Its life: each state with its start, equal neighbours merged.
     pub states: Vec<(PodState, Millis)>,
-    /// First release by its ReplicaSet.
-    pub released_millis: Option<Millis>,
-    /// Last release; the first one where there was one only.
-    pub last_released_millis: Option<Millis>,
-    /// Last adoption after a release.
-    pub adopted_millis: Option<Millis>,
+    /// Every change of its controller: releases, and adoptions after them, in order.
+    pub releases: Vec<Release>,
     /// Why it ended, decided when its deletion was first seen.
     pub end_reason: Option<EndReason>,
     /// As last observed.
     pub now: PodNow,
 }
 
+/// A ReplicaSet let go of a pod: `metadata.ownerReferences` named no controller any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Release {
+    /// When it was released.
+    pub at_millis: Millis,
+    /// When a ReplicaSet adopted it after that, and which; `None` while none did. Where it passed from one to another at once, both
+    /// times are the same.
+    pub adopted: Option<(Millis, Uid)>,
+}
+
 impl Pod {
+    /// When it was released first; one that passed from one ReplicaSet to another at once was with nobody.
+    #[must_use]
+    pub fn released_millis(&self) -> Option<Millis> {
+        let is_alone = |release: &&Release| release.adopted.is_none_or(|(at, _)| at != release.at_millis);
+        self.releases.iter().find(is_alone).map(|release| release.at_millis)
+    }
+
+    /// When it was adopted last after a release.
+    #[must_use]
+    pub fn adopted_millis(&self) -> Option<Millis> {
+        self.releases.iter().rev().find_map(|release| release.adopted).map(|(at, _)| at)
+    }
+
     /// The first ReplicaSet that controlled it: where it is drawn, wherever it went.
     #[must_use]
     pub fn replica_set(&self) -> Option<Uid> {
@@ -100,7 +119,7 @@ impl Pod {
     /// It was released and nobody adopted it since.
     #[must_use]
     pub fn is_out_of_rotation(&self) -> bool {
-        self.released_millis.is_some() && self.owner.is_none()
+        !self.releases.is_empty() && self.owner.is_none()
     }
 }
 
@@ -152,7 +171,7 @@ pub enum EndReason {
     /// Its ReplicaSet has fewer replicas now.
     ScaledDown,
     /// By someone or something outside the rollout.
-    DeletedByHand,
+    DeletedManually,
     /// Cannot be told: it went while nobody looked, or its ReplicaSet was never seen.
     Unknown,
 }

@@ -111,7 +111,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             )
         }
         CauseKind::PodsMissing { desired, there } => format!(
-            "The ReplicaSet controller has been behind for {}: {} asked for, {there} {exist}.",
+            "The ReplicaSet controller has been behind for {}: {} desired, {there} {exist}.",
             since.unwrap_or_default(),
             count(*desired, "pod"),
             exist = if *there == 1 { "exists" } else { "exist" },

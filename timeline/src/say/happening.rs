@@ -26,7 +26,7 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Completed { revision, took_millis: None } => {
             format!("Revision {revision} is complete; when it finished is not known.")
         }
-        Happening::Overtaken { revision, by } => {
+        Happening::Superseded { revision, by } => {
             format!("Revision {by} superseded revision {revision} before {revision} finished.")
         }
         Happening::Deadline { revision } => format!(
@@ -206,8 +206,8 @@ fn left(pod: &str, pods: u32, node: &str, why: Left) -> String {
 fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
     let name = name(pod);
     match reason {
-        EndReason::DeletedByHand if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
-        EndReason::DeletedByHand => format!("Pod {name} deleted manually; the revision stays."),
+        EndReason::DeletedManually if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
+        EndReason::DeletedManually => format!("Pod {name} deleted manually; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
         EndReason::Unknown => format!("Pod {name} disappeared; why is not known."),

@@ -28,11 +28,7 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
         }
         _ => controllers(looked),
     };
-    let deadline = match standing {
-        Standing::Deleted | Standing::Deleting | Standing::Paused | Standing::ScaledToZero => None,
-        Standing::NotObserved | Standing::Finishing | Standing::Complete => None,
-        _ => deadline(standing, looked),
-    };
+    let deadline = standing.has_deadline().then(|| deadline(standing, looked)).flatten();
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 

@@ -61,6 +61,8 @@ pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
 pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
     let desired = looked.deployment.now.spec.replicas;
     let (available, new_available) = (looked.counts.available, looked.counts.new_available);
+    // The pods of the current revision are no new ones any more once its template was edited.
+    let of_current = if looked.awaits_revision() { available } else { new_available };
     match standing {
         Standing::Deleted => {
             let ago = looked.deployment.deleted_millis.map_or(0, |at| looked.now_millis - at);
@@ -69,8 +71,8 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
         Standing::Paused => match looked.revision() {
-            Some(revision) => format!("Paused with revision {revision} at {new_available} of {desired}."),
-            None => format!("Paused at {new_available} of {desired}."),
+            Some(revision) => format!("Paused with revision {revision} at {of_current} of {desired}."),
+            None => format!("Paused at {of_current} of {desired}."),
         },
         Standing::NotObserved => {
             format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
@@ -79,7 +81,7 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::Complete => format!("{} is live: {available} of {desired} available.", subject(looked)),
         Standing::DeadlineExceeded | Standing::Failing if let Some(cause) = looked.decisive() => failing(cause, looked),
         Standing::DeadlineExceeded | Standing::Failing | Standing::Stalled => {
-            format!("{} is stuck: {new_available} of {desired} new pods available.", subject(looked))
+            format!("{} is stuck: {new_available} of {desired} new pods available.", rolled_out(looked))
         }
         Standing::TakingDown => {
             let old: Vec<String> = looked.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
@@ -120,8 +122,8 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
 
 /// A revision that fails: which one, and why.
 fn failing(cause: &Cause, looked: &Assessment<'_>) -> String {
-    let is_awaited = looked.awaits_revision() || cause.kind == CauseKind::Refused(Refused::ReplicaSet);
-    let who = if is_awaited { "The next revision".to_owned() } else { subject(looked) };
+    let is_refused = cause.kind == CauseKind::Refused(Refused::ReplicaSet);
+    let who = if is_refused { "The next revision".to_owned() } else { rolled_out(looked) };
     let verb = match cause.kind {
         CauseKind::Refused(Refused::ReplicaSet) => "cannot start",
         CauseKind::Refused(_) => "is blocked",
@@ -184,18 +186,18 @@ fn neither(looked: &Assessment<'_>) -> Option<String> {
     })
 }
 
-/// What is asked for against the ceiling. More than that is asked for only until the controller follows limits that fell, until
-/// a change that raised them is seen, or where somebody else scaled a ReplicaSet.
+/// The pods that the ReplicaSets desire against the ceiling. They exceed it only until the controller follows limits that fell,
+/// until a change that raised them is seen, or where somebody else scaled a ReplicaSet.
 fn desired(looked: &Assessment<'_>) -> String {
     let (desired, ceiling) = (looked.counts.desired, looked.limits.ceiling);
     if desired <= ceiling {
-        format!("{desired} of at most {ceiling} asked for")
+        format!("{desired} of at most {} desired", count(ceiling, "pod"))
     } else if looked.is_lowered() {
-        format!("{desired} asked for, above the ceiling of {ceiling} since it was lowered")
+        format!("{} desired, above the ceiling of {ceiling} since it was lowered", count(desired, "pod"))
     } else if looked.is_ahead() {
-        format!("{desired} asked for")
+        format!("{} desired", count(desired, "pod"))
     } else {
-        format!("{desired} asked for, above the ceiling of {ceiling}")
+        format!("{} desired, above the ceiling of {ceiling}", count(desired, "pod"))
     }
 }
 
@@ -214,6 +216,11 @@ fn leftovers(looked: &Assessment<'_>) -> String {
     said.collect::<Vec<_>>().join(" ")
 }
 
+/// The revision that is rolled out: the next one, while its ReplicaSet is awaited.
+fn rolled_out(looked: &Assessment<'_>) -> String {
+    if looked.awaits_revision() { "The next revision".to_owned() } else { subject(looked) }
+}
+
 /// The revision as the subject of a sentence.
 fn subject(looked: &Assessment<'_>) -> String {
     looked.revision().map_or_else(|| "This Deployment".to_owned(), |revision| format!("Revision {revision}"))
@@ -226,7 +233,7 @@ fn is_first(looked: &Assessment<'_>) -> bool {
         && looked.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
 }
 
-/// Older revisions that still ask for pods.
+/// Older revisions whose ReplicaSets still desire pods.
 fn replaced(looked: &Assessment<'_>) -> Vec<String> {
     let sets = looked.model.owned_sets(looked.deployment.uid);
     sets.filter(|set| looked.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.desired > 0)
@@ -246,8 +253,8 @@ pub fn budget(looked: &Assessment<'_>) -> String {
     let Some((ceiling, floor)) = derived(spec, limits) else {
         let (desired, available) = (counts.desired, counts.available);
         return format!(
-            "Recreate: {desired} of {} asked for, {available} available; old pods go first.",
-            spec.replicas
+            "Recreate: ReplicaSets are scaled to {desired} of {}, {available} available; old pods go first.",
+            count(spec.replicas, "desired pod")
         );
     };
     format!(

@@ -19,9 +19,9 @@ pub struct Counts {
     pub terminating: u32,
     /// Released and still running.
     pub out_of_rotation: u32,
-    /// Available, of the current revision.
+    /// Available, of the current revision; none while the ReplicaSet of an edited template is awaited.
     pub new_available: u32,
-    /// Sum of the ReplicaSets' `spec.replicas`: what the controllers asked for.
+    /// Sum of the ReplicaSets' `spec.replicas`: how many pods the controllers are to keep.
     pub desired: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct SetCounts {
 }
 
 /// Pods as they are seen.
-pub(super) fn counts(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, desired: u32) -> Counts {
+pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
     for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
         for pod in model.pods_of(set.uid) {
@@ -50,23 +50,32 @@ pub(super) fn counts(model: &Model, deployment: &Deployment, current: Option<&Re
                 PodState::Terminating => counts.terminating += 1,
                 PodState::Available => {
                     counts.available += 1;
-                    counts.new_available += u32::from(current.is_some_and(|current| current.uid == set.uid));
+                    counts.new_available += u32::from(new.is_some_and(|new| new.uid == set.uid));
                 }
-                _ => counts.not_yet += 1,
+                PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready | PodState::Failing => {
+                    counts.not_yet += 1
+                }
             }
         }
     }
     counts
 }
 
+/// Of the pods that are not available yet those that fail, as far as pods are seen.
+pub(super) fn failing(model: &Model, deployment: &Deployment) -> u32 {
+    let is_failing = |pod: &Pod, uid| pod.owner == Some(uid) && pod.state() == PodState::Failing && !pod.is_leftover();
+    let of = |set: &ReplicaSet| model.pods_of(set.uid).filter(|pod| is_failing(pod, set.uid)).count() as u32;
+    model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
+}
+
 /// What ReplicaSets report of pods that are not seen.
-pub(super) fn reported(model: &Model, deployment: &Deployment, current: Option<&ReplicaSet>, desired: u32) -> Counts {
+pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
     for set in model.owned_sets(deployment.uid) {
         let said = set.now.counts;
         counts.available += said.available;
         counts.not_yet += said.replicas.saturating_sub(said.available);
-        if current.is_some_and(|current| current.uid == set.uid) {
+        if new.is_some_and(|new| new.uid == set.uid) {
             counts.new_available = said.available;
         }
     }
@@ -88,7 +97,7 @@ pub(super) fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool
     counted.filter(|counts| counts.desired + counts.available > 0).collect()
 }
 
-/// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as are asked for.
+/// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as `spec.replicas` of the ReplicaSets.
 pub(super) fn owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
     model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
         let is_counted = |pod: &&Pod| pod.owner == Some(set.uid) && pod.is_active();

@@ -35,7 +35,7 @@ pub enum Way {
 }
 
 impl Assessment<'_> {
-    /// The way out of how it stands; `None` where nothing is wrong.
+    /// The way out of how it stands; `None` where there is nothing to undo, or to look at.
     pub(super) fn way_out(&self, standing: Standing) -> Option<Way> {
         match standing {
             Standing::Paused => Some(Way::Resume),
@@ -46,7 +46,16 @@ impl Assessment<'_> {
             Standing::ScalingUp { is_stuck: true }
             | Standing::CatchingUp { is_stuck: true }
             | Standing::Degraded { is_stuck: true } => Some(self.quota().unwrap_or_else(|| self.show())),
-            _ => None,
+            // Nothing is wrong, and whoever started it may think otherwise.
+            Standing::Progressing | Standing::Waiting | Standing::TakingDown => self.undo(),
+            Standing::Deleted
+            | Standing::Deleting
+            | Standing::ScaledToZero
+            | Standing::Finishing
+            | Standing::Complete
+            | Standing::ScalingUp { is_stuck: false }
+            | Standing::CatchingUp { is_stuck: false }
+            | Standing::Degraded { is_stuck: false } => None,
         }
     }
 

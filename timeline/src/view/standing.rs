@@ -24,7 +24,7 @@ pub enum Standing {
     Paused,
     /// Its controller does not react.
     NotObserved,
-    /// Nobody asks for pods.
+    /// `spec.replicas` is 0, and no pods are left.
     ScaledToZero,
     /// The progress deadline passed.
     DeadlineExceeded,
@@ -40,12 +40,12 @@ pub enum Standing {
     Progressing,
     /// Everything is available; old pods still drain.
     Finishing,
-    /// Complete before, and more is asked for since.
+    /// Complete before, and more replicas are desired since.
     ScalingUp {
         /// A fault lasts, or nothing moves.
         is_stuck: bool,
     },
-    /// Pods are missing and nothing is replaced; whether it rolls out, more is asked for or some were lost was not seen.
+    /// Pods are missing and nothing is replaced; whether it rolls out, was scaled up or lost some was not seen.
     CatchingUp {
         /// A fault lasts, or nothing moves.
         is_stuck: bool,
@@ -60,7 +60,19 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How it feels.
+    /// Whether the progress deadline can still strike, or struck: not of a rollout that is over, that nobody rolls out, or that
+    /// has everything and waits only for the controller to report it.
+    #[must_use]
+    pub const fn has_deadline(self) -> bool {
+        match self {
+            Self::Deleted | Self::Deleting | Self::Paused | Self::NotObserved | Self::ScaledToZero => false,
+            Self::Finishing | Self::Complete => false,
+            Self::DeadlineExceeded | Self::Failing | Self::Stalled | Self::TakingDown | Self::Waiting => true,
+            Self::Progressing | Self::ScalingUp { .. } | Self::CatchingUp { .. } | Self::Degraded { .. } => true,
+        }
+    }
+
+    /// How the verdict is coloured.
     #[must_use]
     pub const fn tone(self) -> Tone {
         match self {
@@ -144,7 +156,7 @@ impl Assessment<'_> {
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
     }
 
-    /// It was complete, and pods are missing: more are asked for than it ever had, or some of those that it had are lost.
+    /// It was complete, and pods are missing: more are desired than it ever had, or some of those that it had are lost.
     fn standing_of_missing(&self) -> Standing {
         let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
         let (desired, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());

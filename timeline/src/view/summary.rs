@@ -1,14 +1,15 @@
-//! A Deployment as a line of a list.
+//! What the list knows of a Deployment.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Now, Tone, Verdict, view};
 use crate::model::{Deployment, Pod};
 use crate::phase::PodState;
+use crate::view::counts::failing;
 use crate::words::images;
 use crate::{Millis, Model, Uid, Workload, rollout, steps};
 
-/// A Deployment as a line of a list.
+/// What the list knows of a Deployment: a row of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// `metadata.uid`.
@@ -27,11 +28,11 @@ pub struct Summary {
     pub verdict: Verdict,
     /// What comes next: [`super::View::next`].
     pub next: String,
-    /// Pods: available of the current revision, available of others, not yet available, terminating.
-    pub pods: [u32; 4],
+    /// Pods: available of the current revision, available of others, not available yet, failing, terminating.
+    pub pods: [u32; LAYERS],
     /// `spec.replicas`.
     pub desired: u32,
-    /// How these were lately; empty while nothing changed.
+    /// How `pods` was over the last minute; empty while nothing changed.
     pub lately: Lately,
     /// Since when the kubectl verdict is what it is; of a complete rollout: when it was completed, as far as that is known.
     pub since_millis: Millis,
@@ -39,13 +40,16 @@ pub struct Summary {
     pub finished_millis: Option<Millis>,
 }
 
+/// Kinds of pods that a line of a list counts: [`Summary::pods`].
+pub const LAYERS: usize = 5;
+
 /// Counts of pods over the last minute or so: a time, and what was there from so many milliseconds later on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lately {
     /// The time.
     pub from_millis: Millis,
     /// Milliseconds after it, and the counts from then on.
-    pub steps: Vec<(u32, [u32; 4])>,
+    pub steps: Vec<(u32, [u32; LAYERS])>,
 }
 
 /// A tiny score reaches back this far.
@@ -57,19 +61,22 @@ const LATELY_APART: Millis = 500;
 const LATELY_MOST: usize = 24;
 
 impl Lately {
-    fn of(model: &Model, deployment: &Deployment, current: Option<Uid>, now_millis: Millis) -> Self {
+    fn of(model: &Model, deployment: &Deployment, now_millis: Millis) -> Self {
         let from_millis = (now_millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
+        let is_awaited = rollout::awaits_revision(model, deployment);
+        let current = rollout::current_set(model, deployment).filter(|_| !is_awaited).map(|set| set.uid);
         let layer = |pod: &Pod, state: PodState| match state {
-            PodState::Available if pod.owner == current => Some(0),
+            PodState::Available if current.is_some() && pod.owner == current => Some(0),
             PodState::Available => Some(1),
-            PodState::Terminating => Some(3),
+            PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready => Some(2),
+            PodState::Failing => Some(3),
+            PodState::Terminating => Some(4),
             PodState::Gone | PodState::Finished => None,
-            _ => Some(2),
         };
         let all = steps::steps(&model.counted_pods(deployment.uid), layer, from_millis);
-        let mut kept: Vec<(Millis, [u32; 4])> = Vec::new();
-        for (at, [new, old, not_yet, terminating, ..]) in all {
-            let counts = [new, old, not_yet, terminating].map(|pods| u32::try_from(pods).unwrap_or(0));
+        let mut kept: Vec<(Millis, [u32; LAYERS])> = Vec::new();
+        for (at, [new, old, not_yet, failing, terminating, ..]) in all {
+            let counts = [new, old, not_yet, failing, terminating].map(|pods| u32::try_from(pods).unwrap_or(0));
             match kept.last_mut() {
                 Some((last, known)) if at - *last < LATELY_APART => *known = counts,
                 _ => kept.push((at, counts)),
@@ -79,7 +86,7 @@ impl Lately {
             return Self::default();
         }
         let skipped = kept.len().saturating_sub(LATELY_MOST);
-        let step = |(at, counts): (Millis, [u32; 4])| (u32::try_from(at - from_millis).unwrap_or(0), counts);
+        let step = |(at, counts): (Millis, [u32; LAYERS])| (u32::try_from(at - from_millis).unwrap_or(0), counts);
         Self { from_millis, steps: kept.into_iter().skip(skipped).map(step).collect() }
     }
 }
@@ -104,7 +111,7 @@ impl Summary {
     }
 }
 
-/// A Deployment's line in a list.
+/// The summary of a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     let deployment = model.deployments.get(&uid)?;
@@ -125,15 +132,17 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         next: view.next,
         pods: {
             let counts = view.counts;
+            let failing = failing(model, deployment).min(counts.not_yet);
             [
                 counts.new_available,
                 counts.available.saturating_sub(counts.new_available),
-                counts.not_yet,
+                counts.not_yet - failing,
+                failing,
                 counts.terminating,
             ]
         },
         desired: view.desired,
-        lately: Lately::of(model, deployment, rollout::current_set(model, deployment).map(|set| set.uid), now.millis),
+        lately: Lately::of(model, deployment, now.millis),
         since_millis: match finished_millis.filter(|_| is_complete) {
             Some(at) => at,
             None => deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),

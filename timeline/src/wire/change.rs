@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Deployment, DeploymentNow, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
 use crate::budget::Limits;
-use crate::change::{self, Forgotten};
+use crate::change::{self, Pruned};
 use crate::model::{EndReason, Gap, RemovedBecause, Scale};
 use crate::phase::PodState;
 use crate::{Millis, Uid};
@@ -16,7 +16,7 @@ pub enum Change {
     Deployment(Box<Deployment>),
     /// It was modified.
     DeploymentNow(Uid, DeploymentNow),
-    /// The rollout at this index started or changed; forgotten ones count.
+    /// The rollout at this index started or changed; pruned ones count.
     Rollout(Uid, u32, Box<Rollout>),
     /// Nobody looked for a while.
     Gap(Uid, Gap),
@@ -49,7 +49,7 @@ pub enum Change {
     /// Why it goes or went.
     PodEnds(Uid, EndReason),
     /// Old history is let go of; of the named Deployment, or of what belongs to none.
-    Forget(Option<Uid>, Box<Forgotten>),
+    Pruned(Option<Uid>, Box<Pruned>),
 }
 
 impl Change {
@@ -76,7 +76,7 @@ impl Change {
             Made::PodReleased(uid, at) => Self::PodReleased(*uid, *at),
             Made::PodAdopted(uid, owner, at) => Self::PodAdopted(*uid, *owner, *at),
             Made::PodEnds(uid, reason) => Self::PodEnds(*uid, *reason),
-            Made::Forget(deployment, what) => Self::Forget(*deployment, what.clone()),
+            Made::Pruned(deployment, what) => Self::Pruned(*deployment, what.clone()),
             Made::Mark(..) | Made::Story(..) | Made::StoryTaken(..) | Made::Verdict(..) | Made::Event(..) => {
                 return None;
             }
@@ -105,7 +105,7 @@ impl From<Change> for change::Change {
             Change::PodReleased(uid, at) => Self::PodReleased(uid, at),
             Change::PodAdopted(uid, owner, at) => Self::PodAdopted(uid, owner, at),
             Change::PodEnds(uid, reason) => Self::PodEnds(uid, reason),
-            Change::Forget(deployment, what) => Self::Forget(deployment, what),
+            Change::Pruned(deployment, what) => Self::Pruned(deployment, what),
         }
     }
 }

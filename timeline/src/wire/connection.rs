@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 
-/// How the server gets on with a cluster.
+/// State of the server's connection to a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
-    /// Overall.
+    /// The state of all watches together.
     pub state: ConnectionState,
     /// The cluster's time against ours, in percent: 100 unless it is recorded or simulated, 0 while it stands still.
     pub speed_percent: u32,
-    /// What the server may not read; the rest goes on.
+    /// Resources that the server may not list or watch; the others go on.
     pub forbidden: Vec<Forbidden>,
     /// What is observed is not written down at present; `None` while it is, or nothing is kept.
     pub unwritten: Option<Unwritten>,
 }
 
-/// That history is not written.
+/// Since when history cannot be written, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unwritten {
     /// What arrived since then is not written yet.
@@ -40,11 +40,11 @@ pub enum ConnectionState {
     Connecting,
     /// Everything is watched.
     Live,
-    /// No word since then.
+    /// The cluster does not answer, or refuses.
     Stale {
-        /// The last word from the cluster.
+        /// When the cluster last answered, in milliseconds of its time.
         since_millis: Millis,
-        /// The next try.
+        /// When it is tried again, in milliseconds of its time.
         retry_at_millis: Option<Millis>,
         /// What went wrong, in a sentence.
         why: String,
@@ -79,6 +79,6 @@ pub struct Forbidden {
     pub verb: String,
     /// The resource with its group: "replicasets.apps".
     pub resource: String,
-    /// The namespace, or every namespace.
+    /// The namespace in which it is missing; `None` for all.
     pub namespace: Option<String>,
 }

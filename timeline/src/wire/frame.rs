@@ -18,14 +18,14 @@ pub enum ViewerFrame {
     },
     /// What to follow; replaces an earlier subscription.
     Subscribe {
-        /// What to follow.
+        /// The list or workload to follow.
         scope: Scope,
         /// Where the viewer's copy stands, if it has one.
         since: Option<Position>,
     },
     /// What was said at another time of the Deployment that is followed.
     Moment {
-        /// The time.
+        /// The time, in milliseconds of the cluster's time.
         at_millis: Millis,
     },
 }
@@ -37,9 +37,9 @@ pub enum Scope {
     Nothing,
     /// Some lines of a list of Deployments.
     List {
-        /// Which Deployments.
+        /// Filter and order of the list.
         query: Query,
-        /// Which lines.
+        /// The lines that are in view, by number.
         window: Window,
     },
     /// One workload.
@@ -49,7 +49,7 @@ pub enum Scope {
 /// A place in the sequence of changes of one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Which life of the server's timeline.
+    /// Epoch of the server's timeline: another one after each restart or replay.
     pub epoch: u64,
     /// Number of the last change in the copy.
     pub seq: u64,
@@ -75,14 +75,14 @@ pub enum ServerFrame {
     Connection {
         /// Name of the cluster.
         cluster: String,
-        /// How it gets on.
+        /// State of the connection to it.
         connection: Connection,
     },
-    /// What was said at another time.
+    /// Answer to [`ViewerFrame::Moment`].
     Moment(Box<Moment>),
-    /// Nothing to say, still here.
+    /// Nothing changed; the connection is alive.
     Heartbeat {
-        /// The server's clock.
+        /// The cluster's time at the server, in milliseconds.
         now_millis: Millis,
     },
 }
@@ -90,11 +90,11 @@ pub enum ServerFrame {
 /// One Deployment with all that belongs to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Which life of the server's timeline.
+    /// Epoch of the server's timeline: another one after each restart or replay.
     pub epoch: u64,
     /// Number of the last change in it.
     pub seq: u64,
-    /// The server's clock.
+    /// The cluster's time at the server, in milliseconds.
     pub now_millis: Millis,
     /// The Deployment; `None` when there is none of that name.
     pub deployment: Option<Uid>,
@@ -109,14 +109,14 @@ pub struct Snapshot {
 /// Changes of one scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delta {
-    /// The copy must stand here.
+    /// [`Position::seq`] at which the viewer's copy must stand.
     pub from: u64,
-    /// And stands here afterwards.
+    /// [`Position::seq`] at which it stands afterwards.
     pub to: u64,
-    /// The server's clock.
+    /// The cluster's time at the server, in milliseconds.
     pub now_millis: Millis,
-    /// What changed, in order.
+    /// The changes between the two, in order.
     pub changes: Vec<Change>,
-    /// What is said anew.
+    /// What changed in what is said; `None` when nothing did.
     pub said: Option<SaidDelta>,
 }

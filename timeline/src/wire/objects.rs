@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
 use crate::fact::{Image, ReplicaSetCounts};
-use crate::model::{self, EndReason, Gap, Model, RemovedBecause, Scale};
+use crate::model::{self, EndReason, Gap, Model, Release, RemovedBecause, Scale};
 use crate::phase::PodState;
 use crate::{Millis, Uid};
 
@@ -99,7 +99,7 @@ travels! {
         limits: Vec<(Millis, Limits)>,
         gaps: Vec<Gap>,
         kept_since_millis: Option<Millis>,
-        rollouts_forgotten: u32,
+        rollouts_pruned: u32,
     }
     stays { marks, story, verdicts, events }
 }
@@ -174,9 +174,7 @@ travels! {
         owners: Vec<Uid>,
         owner: Option<Uid>,
         states: Vec<(PodState, Millis)>,
-        released_millis: Option<Millis>,
-        last_released_millis: Option<Millis>,
-        adopted_millis: Option<Millis>,
+        releases: Vec<Release>,
         end_reason: Option<EndReason>,
         now: PodNow as object,
     }

@@ -40,19 +40,19 @@ impl Said {
     }
 }
 
-/// What is said anew.
+/// What changed in [`Said`] since a viewer heard of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SaidDelta {
-    /// The verdict and the figures.
+    /// The verdict and the figures, when they changed.
     pub view: Option<Box<View>>,
     /// How many lines of the story stay, and the ones that follow them.
     pub story: Option<(u32, Vec<Line>)>,
 }
 
-/// What was said at some time.
+/// Answer to [`super::ViewerFrame::Moment`]: what was said at a time of the past.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// The time.
+    /// The time that was asked about, in milliseconds.
     pub at_millis: Millis,
     /// What was said; `None` when it is not kept any more.
     pub said: Option<Said>,

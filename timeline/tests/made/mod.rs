@@ -49,7 +49,6 @@ pub fn deployment() -> DeploymentFact {
             observed_generation: 2,
             replicas: 4,
             updated: 1,
-            ready: 3,
             available: 3,
             progressing: None,
             replica_failure: None,
@@ -70,7 +69,7 @@ pub fn set(number: u128, revision: u64, desired: u32, available: u32) -> Replica
         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
         restarted_at: None,
         template_hash: revision.to_string(),
-        counts: ReplicaSetCounts { desired, replicas: desired, ready: available, available },
+        counts: ReplicaSetCounts { desired, replicas: desired, available },
     }
 }
 
@@ -368,7 +367,7 @@ impl Web {
             let mine = || self.pods.values().filter(|pod| pod.meta.controller == Some(uid)).filter(is_active);
             let (replicas, ready) = (mine().count() as u32, mine().filter(is_ready).count() as u32);
             self.set(number, |set| {
-                set.counts = ReplicaSetCounts { replicas, ready, available: ready, ..set.counts };
+                set.counts = ReplicaSetCounts { replicas, available: ready, ..set.counts };
             });
             let set = &self.sets[&number];
             if set.meta.controller == Some(WEB) {
@@ -383,7 +382,6 @@ impl Web {
                 observed_generation: deployment.meta.generation,
                 replicas: all.replicas,
                 updated,
-                ready: all.available,
                 available: all.available,
                 progressing: deployment.status.progressing.clone(),
                 replica_failure: None,

@@ -182,10 +182,18 @@ fn a_replacement_tells_a_killed_pod_from_one_that_was_scaled_down() {
     let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::Modified);
     let replacement = watched(pod(14, 3, "web-2-14"));
     let removed = Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::Deleted);
-    assert_eq!(end_of_one_of_three(&[]), Some(EndReason::DeletedByHand));
+    assert_eq!(end_of_one_of_three(&[]), Some(EndReason::DeletedManually));
     assert_eq!(end_of_one_of_three(std::slice::from_ref(&smaller)), Some(EndReason::ScaledDown), "its owner was late");
-    assert_eq!(end_of_one_of_three(&[replacement.clone(), smaller]), Some(EndReason::DeletedByHand), "it was replaced");
-    assert_eq!(end_of_one_of_three(&[replacement, removed]), Some(EndReason::DeletedByHand), "and then its owner went");
+    assert_eq!(
+        end_of_one_of_three(&[replacement.clone(), smaller]),
+        Some(EndReason::DeletedManually),
+        "it was replaced"
+    );
+    assert_eq!(
+        end_of_one_of_three(&[replacement, removed]),
+        Some(EndReason::DeletedManually),
+        "and then its owner went"
+    );
 }
 
 /// Three pods; one is asked to go in version 100 of the cluster's history, then its owner changes in another.
@@ -230,14 +238,14 @@ fn what_its_owner_did_after_a_pod_was_asked_to_go_is_not_why() {
         };
         for owner_first in [false, true] {
             assert_eq!(end_by_version(owner_first, over, 99), Some(EndReason::DeploymentDeleted), "{seen:?}");
-            assert_eq!(end_by_version(owner_first, over, 101), Some(EndReason::DeletedByHand), "{seen:?}");
+            assert_eq!(end_by_version(owner_first, over, 101), Some(EndReason::DeletedManually), "{seen:?}");
         }
     }
     for owner_first in [false, true] {
         assert_eq!(end_by_version(owner_first, smaller, 99), Some(EndReason::ScaledDown));
-        assert_eq!(end_by_version(owner_first, smaller, 101), Some(EndReason::DeletedByHand));
+        assert_eq!(end_by_version(owner_first, smaller, 101), Some(EndReason::DeletedManually));
         assert_eq!(end_by_version(owner_first, removed, 99), Some(EndReason::ReplicaSetDeleted));
-        assert_eq!(end_by_version(owner_first, removed, 101), Some(EndReason::DeletedByHand));
+        assert_eq!(end_by_version(owner_first, removed, 101), Some(EndReason::DeletedManually));
     }
 }
 
@@ -253,7 +261,7 @@ fn what_vanishes_without_its_grace_period_was_forced() {
         timeline.apply(10_000, Fact::Pod(Box::new(gone), Seen::Deleted));
         timeline.model().pods.get(&Uid::from_bits(10)).and_then(|pod| pod.end_reason)
     };
-    assert_eq!(end(|pod| pod.node = Some("node-1".to_owned())), Some(EndReason::DeletedByHand));
+    assert_eq!(end(|pod| pod.node = Some("node-1".to_owned())), Some(EndReason::DeletedManually));
     assert_eq!(end(|pod| pod.node = None), Some(EndReason::ScaledDown), "who waits for a node has no grace");
     assert_eq!(end(|pod| pod.is_graceless = true), Some(EndReason::ScaledDown), "its template gives none");
 }
@@ -264,7 +272,7 @@ fn where_time_is_faster_streams_are_later() {
     fast.set_speed(1000);
     let smaller = Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::Modified);
     let ends = [&mut usual, &mut fast].map(|timeline| end_in(timeline, 9_000, std::slice::from_ref(&smaller)));
-    assert_eq!(ends, [Some(EndReason::DeletedByHand), Some(EndReason::ScaledDown)]);
+    assert_eq!(ends, [Some(EndReason::DeletedManually), Some(EndReason::ScaledDown)]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn cluster(now_millis: Millis) -> ClusterState {
 }
 
 fn overall(lines: u32, now_millis: Millis) -> Overall {
-    let heads = vec![Head { of: Common::Group(Group::Calm), lines }];
+    let heads = vec![Head { of: Common::Group(Group::Stable), lines }];
     Overall { clusters: vec![cluster(now_millis)], counts: [0, 0, 0, lines], all: lines, heads, trouble: String::new() }
 }
 
@@ -57,10 +57,11 @@ fn a_viewer_is_told_everything_once_and_then_what_changed() {
     assert_eq!(followed.tell(&overall(3, 5), &all, FIRST_TWO), None);
     // The clock alone is no news; with news it is told.
     assert_eq!(followed.tell(&overall(3, 6), &all, FIRST_TWO), None);
-    all[1].pods = [0, 0, 1, 0];
-    all[2].pods = [0, 0, 1, 0]; // out of view
+    all[1].pods = [0, 0, 1, 0, 0];
+    all[2].pods = [0, 0, 1, 0, 0]; // out of view
     let news = followed.tell(&overall(3, 7), &all, FIRST_TWO).unwrap();
-    let part = RowDelta::Part { verdict: None, next: None, pods: Some([0, 0, 1, 0]), lately: None, since_millis: None };
+    let part =
+        RowDelta::Part { verdict: None, next: None, pods: Some([0, 0, 1, 0, 0]), lately: None, since_millis: None };
     let id = first.lines[1].0;
     let expected = ListDelta { now_millis: vec![7], lines: vec![(id, part)], ..ListDelta::default() };
     assert_eq!(news, expected);
@@ -103,7 +104,7 @@ fn lines_that_come_into_view_are_told_and_those_that_left_are_told_again_later()
 #[test]
 fn a_part_of_a_line_that_is_not_known_is_nothing() {
     let mut copy = ListCopy::default();
-    let part = RowDelta::Part { verdict: None, next: None, pods: Some([1; 4]), lately: None, since_millis: None };
+    let part = RowDelta::Part { verdict: None, next: None, pods: Some([1; 5]), lately: None, since_millis: None };
     copy.take(ListDelta { lines: vec![(7, part)], order: Some((0, vec![7])), ..ListDelta::default() });
     assert_eq!((copy.line(0), copy.lines().count()), (None, 0));
     // What is told anew replaces everything.
@@ -149,11 +150,11 @@ fn a_deployment_is_in_the_group_that_its_verdict_and_its_age_say() {
         Group::of(&line, now)
     };
     assert_eq!(group(Tone::Bad, Some(0), 1), Group::Stuck);
-    assert_eq!(group(Tone::Busy, Some(0), 1), Group::Moving);
+    assert_eq!(group(Tone::Busy, Some(0), 1), Group::InProgress);
     assert_eq!(group(Tone::Ok, Some(1_000), 3_600_999), Group::Finished);
-    assert_eq!(group(Tone::Ok, Some(1_000), 3_601_000), Group::Calm);
-    assert_eq!(group(Tone::Ok, None, 1), Group::Calm);
-    assert_eq!(group(Tone::Quiet, Some(0), 1), Group::Calm);
+    assert_eq!(group(Tone::Ok, Some(1_000), 3_601_000), Group::Stable);
+    assert_eq!(group(Tone::Ok, None, 1), Group::Stable);
+    assert_eq!(group(Tone::Quiet, Some(0), 1), Group::Stable);
     assert_eq!(Group::ALL.map(Group::words), ["Stuck", "In progress", "Finished in the last hour", "Stable"]);
 }
 
@@ -165,7 +166,7 @@ fn a_line_says_how_it_was_lately_and_nothing_where_nothing_changed() {
     };
     let mut web = Web::live(2);
     // The edge moves in steps of 20 s, and reaches a minute back at least.
-    assert_eq!(lately(&web, 79_999), (0, vec![(0, [0, 0, 2, 0]), (5_000, [2, 0, 0, 0])]));
+    assert_eq!(lately(&web, 79_999), (0, vec![(0, [0, 0, 2, 0, 0]), (5_000, [2, 0, 0, 0, 0])]));
     assert_eq!(lately(&web, 80_000), (0, Vec::new()), "it begins after that");
     assert_eq!(lately(&web, 119_999), (0, Vec::new()));
     web.now = 100_000;
@@ -174,7 +175,7 @@ fn a_line_says_how_it_was_lately_and_nothing_where_nothing_changed() {
     web.kill_pod(101);
     web.now = 100_999;
     web.delete_pod(101);
-    let steps = vec![(0, [2, 0, 0, 0]), (60_000, [0, 0, 1, 1]), (60_999, [0, 0, 1, 0])];
+    let steps = vec![(0, [2, 0, 0, 0, 0]), (60_000, [0, 0, 1, 0, 1]), (60_999, [0, 0, 1, 0, 0])];
     assert_eq!(lately(&web, 101_000), (40_000, steps), "what is closer than half a second is one");
     // So many steps are told, the last ones.
     for number in 0..30 {
@@ -182,7 +183,7 @@ fn a_line_says_how_it_was_lately_and_nothing_where_nothing_changed() {
         web.pod(100, if number % 2 == 0 { crate::made::ready } else { unready });
     }
     let (from, steps) = lately(&web, 139_500);
-    assert_eq!((from, steps.len(), steps.last()), (60_000, 24, Some(&(79_000, [0, 0, 1, 0]))));
+    assert_eq!((from, steps.len(), steps.last()), (60_000, 24, Some(&(79_000, [0, 0, 1, 0, 0]))));
 }
 
 #[test]

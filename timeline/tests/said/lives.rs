@@ -120,7 +120,13 @@ fn pods_are_released_and_adopted_once_for_every_change_of_owner() {
     let mut web = Web::live(1);
     let times = |web: &Web| {
         let pod = known(web, 100).unwrap();
-        (pod.released_millis, pod.last_released_millis, pod.adopted_millis, pod.owners.len(), pod.is_out_of_rotation())
+        (
+            pod.released_millis(),
+            pod.releases.last().map(|last| last.at_millis),
+            pod.adopted_millis(),
+            pod.owners.len(),
+            pod.is_out_of_rotation(),
+        )
     };
     let owner = Some(Uid::from_bits(2));
     assert_eq!(times(&web), (None, None, None, 1, false));
@@ -165,7 +171,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
         ("EvictionByEvictionAPI", EndReason::Evicted),
         ("PreemptionByScheduler", EndReason::Evicted),
         ("TerminationByKubelet", EndReason::Evicted),
-        ("SomethingOfTomorrow", EndReason::DeletedByHand),
+        ("SomethingOfTomorrow", EndReason::DeletedManually),
     ] {
         assert_eq!(disrupted(by), Some(reason), "{by}");
     }
@@ -176,7 +182,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
         })
     };
     assert_eq!(scaled(2), Some(EndReason::ScaledDown));
-    assert_eq!(scaled(3), Some(EndReason::DeletedByHand));
+    assert_eq!(scaled(3), Some(EndReason::DeletedManually));
     assert_eq!(ended(|_| {}), None);
     let set_deleted = |web: &mut Web| {
         web.set(2, |set| set.meta.deletion_at_millis = Some(90_000));
@@ -194,7 +200,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
         web.pod(100, |pod| pod.meta.controller = None);
         web.kill_pod(100);
     };
-    assert_eq!(ended(released), Some(EndReason::DeletedByHand), "its ReplicaSet does not care for it");
+    assert_eq!(ended(released), Some(EndReason::DeletedManually), "its ReplicaSet does not care for it");
     let unknown_set = |web: &mut Web| {
         web.pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
         web.kill_pod(100);
@@ -209,7 +215,7 @@ fn of_three_pods_that_one_asks_for_two_are_scaled_down() {
     web.set(2, |set| set.counts.desired = 1);
     (100..103).for_each(|pod| web.kill_pod(pod));
     let ends: Vec<_> = (100..103).map(|pod| end(&web, pod).unwrap()).collect();
-    assert_eq!(ends, [EndReason::ScaledDown, EndReason::ScaledDown, EndReason::DeletedByHand]);
+    assert_eq!(ends, [EndReason::ScaledDown, EndReason::ScaledDown, EndReason::DeletedManually]);
 }
 
 #[test]
@@ -223,14 +229,14 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
     };
     assert_eq!(smaller_after(0), Some(EndReason::ScaledDown));
     assert_eq!(smaller_after(1_000), Some(EndReason::ScaledDown));
-    assert_eq!(smaller_after(1_001), Some(EndReason::DeletedByHand));
+    assert_eq!(smaller_after(1_001), Some(EndReason::DeletedManually));
     // Each end on its own: the second one is decided better after the first one was.
     let mut web = Web::live(3);
     web.now = 60_000;
     (100..102).for_each(|pod| web.kill_pod(pod));
     web.set(2, |set| set.counts.desired = 2);
-    let by_hand = Some(EndReason::DeletedByHand);
-    assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown), by_hand]);
+    let manually = Some(EndReason::DeletedManually);
+    assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown), manually]);
     web.set(2, |set| set.counts.desired = 1);
     assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown); 2]);
     web.set(2, |set| set.counts.desired = 3);
@@ -284,7 +290,7 @@ fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why
     web.timeline.apply(60_000, list(None));
     assert_eq!(
         (end(&web, 100), known(&web, 100).unwrap().gone_millis()),
-        (Some(EndReason::DeletedByHand), Some(60_000))
+        (Some(EndReason::DeletedManually), Some(60_000))
     );
     let mut web = Web::live(3);
     web.timeline.apply(60_000, list(Some(30_000)));
@@ -294,7 +300,7 @@ fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why
     web.now = 20_000;
     web.kill_pod(100);
     web.timeline.apply(60_000, list(Some(30_000)));
-    assert_eq!(end(&web, 100), Some(EndReason::DeletedByHand));
+    assert_eq!(end(&web, 100), Some(EndReason::DeletedManually));
     // A list of another namespace says nothing of it.
     let mut web = Web::live(3);
     let elsewhere =
@@ -311,12 +317,12 @@ fn a_pod_without_a_node_or_a_grace_period_is_deleted_at_once_by_controllers_too(
             web.delete_pod(100);
         })
     };
-    assert_eq!(vanished(|_| {}), Some(EndReason::DeletedByHand), "by force");
+    assert_eq!(vanished(|_| {}), Some(EndReason::DeletedManually), "by force");
     assert_eq!(vanished(|pod| pod.node = None), Some(EndReason::ScaledDown));
     assert_eq!(vanished(|pod| pod.is_graceless = true), Some(EndReason::ScaledDown));
     assert_eq!(
         vanished(|pod| pod.phase = Phase::Pending),
-        Some(EndReason::DeletedByHand),
+        Some(EndReason::DeletedManually),
         "one that starts has its time"
     );
     let marked = ended(|web| {

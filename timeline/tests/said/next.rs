@@ -257,12 +257,12 @@ fn what_holds_the_next_step_is_a_fault_or_a_wait_or_nothing() {
 #[test]
 fn more_than_the_ceiling_is_said_with_its_reason() {
     let mut web = rolling(2, 0);
-    assert!(web.view().budget.starts_with("5 of at most 5 asked for"), "{}", web.view().budget);
+    assert!(web.view().budget.starts_with("5 of at most 5 pods desired"), "{}", web.view().budget);
     // The ceiling is lowered.
     web.now = 30_000;
     budget(&mut web, 1, 0);
     assert!(
-        web.view().budget.starts_with("5 asked for, above the ceiling of 4 since it was lowered"),
+        web.view().budget.starts_with("5 pods desired, above the ceiling of 4 since it was lowered"),
         "{}",
         web.view().budget
     );
@@ -272,10 +272,10 @@ fn more_than_the_ceiling_is_said_with_its_reason() {
         web.set(number, |set| set.max_replicas = Some(4));
     }
     web.set(SECOND, |set| set.counts.desired = 3);
-    assert!(web.view().budget.starts_with("6 asked for, above the ceiling of 4 (ceiling"), "{}", web.view().budget);
+    assert!(web.view().budget.starts_with("6 pods desired, above the ceiling of 4 (ceiling"), "{}", web.view().budget);
     // The ReplicaSets were given what a change that is not seen yet allows.
     web.set(SECOND, |set| set.max_replicas = Some(6));
-    assert!(web.view().budget.starts_with("6 asked for (ceiling 4"), "{}", web.view().budget);
+    assert!(web.view().budget.starts_with("6 pods desired (ceiling 4"), "{}", web.view().budget);
 }
 
 #[test]
@@ -300,4 +300,43 @@ fn another_deployment_of_the_name_is_spoken_of() {
     let new = timeline::view::view(web.timeline.model(), timeline::Uid::from_bits(72), now).unwrap();
     insta::assert_snapshot!(format!("{}\n{}", web.view().notice, new.notice));
     assert!(!new.is_succeeded);
+}
+
+#[test]
+fn figures_show_a_deadline_only_where_it_can_strike() {
+    // Everything is available, and the controller has not reported it yet.
+    let mut web = Web::replacing();
+    web.now = 30_000;
+    web.set(2, |set| set.counts.desired = 0);
+    web.set(SECOND, |set| set.counts.desired = 3);
+    for pod in [100, 101, 102] {
+        web.delete_pod(pod);
+    }
+    for pod in [200, 201, 202] {
+        web.add_ready_pod(pod, SECOND);
+    }
+    web.deployment(|deployment| {
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+    });
+    let view = web.view();
+    assert_eq!((view.verdict.badge.as_str(), view.deadline_millis), ("Finishing", None), "{view:?}");
+    assert!(!view.next.contains("by 0"), "{}", view.next);
+}
+
+#[test]
+fn nothing_is_new_from_an_edit_until_its_replica_set_is_there() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    web.edit("v2");
+    web.deployment(|deployment| {
+        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.updated = 0;
+    });
+    let view = web.view();
+    assert_eq!((view.counts.available, view.counts.new_available), (3, 0));
+    assert_eq!(view.verdict.sentence, "The template changed. Revision 1: 3 of 3 available.");
+    // Paused, its pods are still those of the revision that is named.
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(web.view().verdict.sentence, "Paused with revision 1 at 3 of 3.");
+    assert_eq!(web.view().counts.new_available, 0);
 }

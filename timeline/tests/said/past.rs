@@ -70,11 +70,11 @@ fn moments_before_what_is_kept_cannot_be_told() {
     let model = web.timeline.model().clone();
     let view_of = |web: &Web, then| web.history.only(&model, WEB).at(then).and_then(|past| at(&past, then));
     let (at_23, at_30) = (view_of(&web, 23_000), view_of(&web, 30_000));
-    web.history.forget(23_000);
+    web.history.prune(23_000);
     assert_eq!(view_of(&web, 21_999), None);
     assert_eq!((view_of(&web, 23_000), view_of(&web, 30_000)), (at_23, at_30.clone()));
     assert!(view_of(&web, 22_000).is_some(), "what was known first is of then");
-    web.history.forget(24_000);
+    web.history.prune(24_000);
     assert_eq!((view_of(&web, 22_999), view_of(&web, 30_000)), (None, at_30));
 }
 
@@ -158,8 +158,8 @@ fn reasons_of_another_time_are_not_shown_in_the_past() {
 const ALL: Retention =
     Retention { age_millis: 1_000_000, gone_pods: 100, rollouts: 100, steps: 100, deleted: 100, screen_millis: 0 };
 
-fn forget(web: &mut Web, at: Millis, retention: Retention) -> Option<Millis> {
-    web.timeline.forget(at, &retention, &BTreeSet::new());
+fn pruned(web: &mut Web, at: Millis, retention: Retention) -> Option<Millis> {
+    web.timeline.prune(at, &retention, &BTreeSet::new());
     web.timeline.model().deployments.get(&WEB).and_then(|deployment| deployment.kept_since_millis)
 }
 
@@ -178,7 +178,7 @@ fn grown() -> Web {
 
 #[test]
 fn what_is_kept_follows_from_age_and_counts() {
-    let cut = |retention| forget(&mut grown(), 100_000, retention);
+    let cut = |retention| pruned(&mut grown(), 100_000, retention);
     assert_eq!(cut(ALL), None);
     assert_eq!(cut(Retention { age_millis: 100_000, ..ALL }), None, "nothing is older");
     assert_eq!(cut(Retention { age_millis: 65_000, ..ALL }), Some(35_000));
@@ -201,14 +201,14 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
     let pods = |web: &Web| web.timeline.model().pods.len();
     let texts = web.told().len();
     assert_eq!((pods(&web), web.timeline.model().replica_sets.len()), (8, 2));
-    assert_eq!(forget(&mut web, 100_000, Retention { age_millis: 80_000, ..ALL }), Some(20_000));
+    assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 80_000, ..ALL }), Some(20_000));
     let deployment = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().clone();
     let known_since = |web: &Web| deployment(web).known_since_millis();
     assert_eq!([known_since(&web), known_since(&web.first_listed())], [20_000, 40_000]);
     assert_eq!(pods(&web), 8, "they went at the cut, not before");
     assert_eq!(deployment(&web).rollouts.iter().map(|rollout| rollout.revision).collect::<Vec<_>>(), [2]);
-    assert_eq!(deployment(&web).rollouts_forgotten, 1);
-    assert_eq!(forget(&mut web, 100_000, Retention { age_millis: 79_999, ..ALL }), Some(20_001));
+    assert_eq!(deployment(&web).rollouts_pruned, 1);
+    assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 79_999, ..ALL }), Some(20_001));
     assert_eq!((pods(&web), web.timeline.model().replica_sets.len()), (5, 2), "the first ReplicaSet exists");
     assert!(web.told().len() < texts);
     assert_eq!(web.told()[0], "Older history is not kept.");
@@ -216,9 +216,9 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
     // Once it is gone, it goes with what it carried.
     web.now = 110_000;
     web.delete_set(2);
-    forget(&mut web, 110_000, Retention { age_millis: 0, ..ALL });
+    pruned(&mut web, 110_000, Retention { age_millis: 0, ..ALL });
     assert_eq!(web.timeline.model().replica_sets.len(), 2, "at the cut");
-    forget(&mut web, 110_001, Retention { age_millis: 0, ..ALL });
+    pruned(&mut web, 110_001, Retention { age_millis: 0, ..ALL });
     assert_eq!(web.timeline.model().replica_sets.len(), 1);
     assert_eq!(deployment(&web).limits.len(), 1);
     assert_eq!(web.verdict(), "[Complete] Revision 2 is live: 5 of 5 available.");
@@ -234,7 +234,7 @@ fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
         web.delete_set(2);
         (100..102).for_each(|pod| web.delete_pod(pod));
         let on_screen = if is_on_screen { BTreeSet::from([WEB]) } else { BTreeSet::new() };
-        web.timeline.forget(at, &retention, &on_screen);
+        web.timeline.prune(at, &retention, &on_screen);
         let model = web.timeline.model();
         let left = (model.deployments.len(), model.replica_sets.len(), model.pods.len());
         assert!(left.0 == 1 || left == (0, 0, 0), "what belonged to it went with it: {left:?}");
@@ -252,12 +252,12 @@ fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
     let mut web = Web::live(1);
     web.now = 50_000;
     web.delete_deployment();
-    web.timeline.forget(90_000, &Retention { age_millis: 0, deleted: 0, ..ALL }, &BTreeSet::new());
+    web.timeline.prune(90_000, &Retention { age_millis: 0, deleted: 0, ..ALL }, &BTreeSet::new());
     assert_eq!((web.timeline.model().deployments.len(), web.timeline.model().pods.len()), (1, 1));
 }
 
 #[test]
-fn what_belongs_to_no_deployment_is_forgotten_when_it_is_old() {
+fn what_belongs_to_no_deployment_is_pruned_when_it_is_old() {
     let left = |at: Millis, retention: Retention| {
         let mut web = Web::live(1);
         let mut foreign = set(9, 1, 1, 1);
@@ -267,7 +267,7 @@ fn what_belongs_to_no_deployment_is_forgotten_when_it_is_old() {
         web.now = 50_000;
         web.delete_pod(900);
         web.delete_set(9);
-        web.timeline.forget(at, &retention, &BTreeSet::new());
+        web.timeline.prune(at, &retention, &BTreeSet::new());
         (web.timeline.model().replica_sets.len(), web.timeline.model().pods.len())
     };
     let age = |age_millis, screen_millis| Retention { age_millis, screen_millis, ..ALL };
@@ -280,7 +280,7 @@ fn what_belongs_to_no_deployment_is_forgotten_when_it_is_old() {
 #[test]
 fn a_pod_that_only_changes_its_state_again_and_again_lets_go_of_old_states() {
     let mut web = Web::live(1);
-    forget(&mut web, 100_000, Retention { age_millis: 1, ..ALL });
+    pruned(&mut web, 100_000, Retention { age_millis: 1, ..ALL });
     for number in 0..6 {
         web.now = 110_000 + number * 1_000;
         web.pod(100, if number % 2 == 0 { unready } else { ready });
@@ -291,13 +291,13 @@ fn a_pod_that_only_changes_its_state_again_and_again_lets_go_of_old_states() {
     };
     let all = [0, 5_000, 110_000, 111_000, 112_000, 113_000, 114_000, 115_000];
     assert_eq!(states(&web), all);
-    forget(&mut web, 120_000, Retention { age_millis: 10_000, ..ALL });
+    pruned(&mut web, 120_000, Retention { age_millis: 10_000, ..ALL });
     assert_eq!(states(&web), all, "the one that it was in at that time is kept, and what came before is its beginning");
-    forget(&mut web, 120_000, Retention { age_millis: 7_000, ..ALL });
+    pruned(&mut web, 120_000, Retention { age_millis: 7_000, ..ALL });
     // It was unready at first and at 112 s: what lay between stays, for neighbours differ.
     assert_eq!(states(&web), [0, 111_000, 112_000, 113_000, 114_000, 115_000]);
     // So many of one pod are kept.
-    forget(&mut web, 120_000, Retention { steps: 2, ..ALL });
+    pruned(&mut web, 120_000, Retention { steps: 2, ..ALL });
     assert_eq!(states(&web), [0, 113_000, 114_000, 115_000]);
 }
 

@@ -36,7 +36,7 @@ impl Shown {
         }
         let counts = view.counts;
         self.line(format!(
-            "   available {} (new {}), not yet {}, failed {}, terminating {}, out {}, asked {}; {:?}",
+            "   available {} (new {}), not yet {}, failed {}, terminating {}, out {}, desired {}; {:?}",
             counts.available,
             counts.new_available,
             counts.not_yet,

@@ -44,7 +44,7 @@ fn half_way(surge: u32, unavailable: u32, new_ready: u32, old_unready: u32) -> W
 fn a_rollout_is_blocked_where_no_old_pod_may_go_and_no_new_one_fits() {
     let blocked = "Can't remove an old pod";
     assert!(has(&half_way(1, 0, 0, 0), blocked));
-    assert!(has(&half_way(2, 0, 0, 0), blocked), "one more may be asked for, and no node takes it either");
+    assert!(has(&half_way(2, 0, 0, 0), blocked), "one more may be created, and no node takes it either");
     assert!(!has(&half_way(1, 1, 0, 0), blocked), "an old one may go");
     assert!(!has(&half_way(2, 0, 1, 0), blocked), "one of the new ones is there: an old one may go");
     assert!(!has(&half_way(2, 0, 1, 1), blocked), "an old one that does not work may go");
@@ -82,7 +82,7 @@ fn a_rollout_is_blocked_by_what_the_api_server_refuses_too() {
     web.deployment(|deployment| {
         deployment.status.replica_failure = Some(condition(ConditionStatus::False, "FailedCreate", "no"));
     });
-    assert_eq!(causes(&web), ["The ReplicaSet controller has been behind for 40 s: 1 pod asked for, 0 exist."]);
+    assert_eq!(causes(&web), ["The ReplicaSet controller has been behind for 40 s: 1 pod desired, 0 exist."]);
     // Nothing is refused while it is paused: nobody keeps account.
     web.deployment(|deployment| {
         deployment.status.replica_failure = Some(condition(ConditionStatus::True, "FailedCreate", "no"));
@@ -179,7 +179,7 @@ fn pods_that_nobody_makes_are_missed_after_ten_seconds() {
     web.now = 70_000;
     assert_eq!(behind(&web), "");
     web.now = 70_001;
-    assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 10 s: 5 pods asked for, 3 exist.");
+    assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 10 s: 5 pods desired, 3 exist.");
     let now = Now { millis: web.now, skew_millis: 0 };
     let pods: Vec<u32> =
         view::look(web.timeline.model(), WEB, now).unwrap().causes.iter().map(|cause| cause.pods).collect();
@@ -188,13 +188,13 @@ fn pods_that_nobody_makes_are_missed_after_ten_seconds() {
     web.add_pod(103, 2, |_| {});
     assert_eq!(behind(&web), "");
     web.now = 80_002;
-    assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 10 s: 5 pods asked for, 4 exist.");
+    assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 10 s: 5 pods desired, 4 exist.");
     // One that was released, one that failed and one that goes do not count.
     web.pod(100, |pod| pod.meta.controller = None);
     web.pod(101, |pod| pod.phase = Phase::Failed);
     web.kill_pod(102);
     web.now = 95_000;
-    assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 14 s: 5 pods asked for, 1 exists.");
+    assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 14 s: 5 pods desired, 1 exists.");
     web.set(2, |set| set.meta.deletion_at_millis = Some(99_000));
     assert_eq!(behind(&web), "", "it is being deleted");
 }

@@ -381,7 +381,7 @@ fn a_deadline_that_passes_is_told_once_per_rollout() {
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
     web.deployment(|deployment| deployment.status.progressing = passed());
     web.now = 61_000;
-    web.deployment(|deployment| deployment.status.ready = 2);
+    web.deployment(|deployment| deployment.status.available = 2);
     assert_eq!(
         since(&web, 60_000),
         ["60000 Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself."]

@@ -1,4 +1,4 @@
-//! What differs in a revision from the one before.
+//! What differs in a revision from those before.
 
 use leptos::prelude::*;
 use timeline::Workload;
@@ -8,7 +8,7 @@ use crate::address;
 use crate::detail::RevisionDetail;
 use crate::detail::revision::Difference as Told;
 
-/// The difference; nothing where none is known.
+/// The differences; nothing where none is known.
 #[component]
 pub fn Difference(
     /// Where the revision belongs.
@@ -16,8 +16,7 @@ pub fn Difference(
     /// The revision.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
-    // A revision differs from the one before in what it always did: there is one of these, or none.
-    let each = move || revision.read().difference.clone();
+    let each = move || revision.read().differences.clone();
     let told = move |Told { from, lines }: Told| {
         view! {
             <h3>"Changes from revision "<DetailLink workload path=address::revision(from)>{from}</DetailLink></h3>

@@ -49,7 +49,7 @@ pub fn RolloutsView(
         Search { cluster, namespace, name, ..Search::default() }.address()
     });
     let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
-    let forgotten = move || rollouts.read().forgotten_said();
+    let pruned = move || rollouts.read().pruned_said();
     view! {
         <Frame workload test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
             <p>
@@ -58,7 +58,7 @@ pub fn RolloutsView(
             </p>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
             {HasHistory::of_app().then(|| view! { <p><a href=past rel="external" data-testid="kept">"All that are kept"</a></p> })}
-            <Show when=move || rollouts.read().forgotten != 0><p class="muted">{forgotten}</p></Show>
+            <Show when=move || rollouts.read().pruned != 0><p class="muted">{pruned}</p></Show>
         </Frame>
     }
 }

@@ -1,15 +1,12 @@
 //! What stands in the columns of the list, and what the colours of the tiny scores mean.
 
 use leptos::prelude::*;
+use timeline::view::LAYERS;
 
-/// Colours of the tiny scores: (class, words).
-const KEY: [(&str, &str); 5] = [
-    ("available", "available"),
-    ("old", "available, revision before"),
-    ("not-yet", "not available yet"),
-    ("failing", "stuck"),
-    ("terminating", "terminating"),
-];
+use crate::list::tiny::CLASSES;
+
+/// What the layers of the tiny scores are.
+const KEY: [&str; LAYERS] = ["available", "available, revision before", "not available yet", "failing", "terminating"];
 
 /// The heads of the columns.
 #[component]
@@ -18,7 +15,8 @@ pub fn Columns() -> impl IntoView {
         view! { <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><rect class=class width="10" height="10"></rect></svg>{words}</li> }
     };
     view! {
-        <ul class="key" aria-label="Colours">{KEY.map(entry).collect_view()}</ul>
+        <ul class="key" aria-label="Colours">{CLASSES.into_iter().zip(KEY).map(entry).collect_view()}
+            <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><path class="desired" d="M0 5H10"></path></svg>"desired replicas"</li></ul>
         <div class="columns" aria-hidden="true">
             <span>"Deployment"</span>
             <span>"Pods, last minute"</span>

@@ -14,7 +14,7 @@ use crate::list::words;
 /// Two inputs: words and labels.
 #[derive(Clone, Copy)]
 pub struct Inputs {
-    /// Words.
+    /// Words that must all appear.
     pub text: NodeRef<html::Input>,
     /// A label selector.
     pub labels: NodeRef<html::Input>,

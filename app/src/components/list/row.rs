@@ -35,7 +35,7 @@ pub fn Row(
                 <span class="pods"><TinyScore tiny/></span>
                 <span class="says">
                     <span class=move || format!("sentence {}", line.read().tone.name())>{said(|line| &line.sentence)}</span>
-                    <span class="muted why">{said(|line| &line.why)}</span>
+                    <span class="muted why" title=said(|line| &line.why)>{said(|line| &line.why)}</span>
                 </span>
                 <span class="image"><b>{text(|line| &line.revision)}</b>" "<span class="mono">{text(|line| &line.images)}</span></span>
                 <span class="muted since">{text(|line| &line.since)}" ago"</span>

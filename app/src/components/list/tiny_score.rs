@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::list::tiny::{HIGH, Tiny, WIDE};
+use crate::list::tiny::{CLASSES, HIGH, Tiny, WIDE};
 
 /// The score.
 #[component]
@@ -10,15 +10,14 @@ pub fn TinyScore(
     /// What it shows.
     tiny: Signal<Tiny>,
 ) -> impl IntoView {
-    let layer = move |layer: usize| {
-        let class = move || tiny.read().classes().get(layer).copied();
+    let layer = move |(layer, class): (usize, &'static str)| {
         let path = move || tiny.read().layers.get(layer).cloned().unwrap_or_default();
         view! { <path class=class d=path></path> }
     };
     view! {
         <svg class="tiny" viewBox=format!("0 0 {WIDE} {HIGH}") preserveAspectRatio="none" aria-hidden="true">
-            {[0, 1, 2, 3].map(layer).collect_view()}
-            <path class="wanted" d=move || tiny.read().desired.clone()></path>
+            {CLASSES.into_iter().enumerate().map(layer).collect_view()}
+            <path class="desired" d=move || tiny.read().desired.clone()></path>
         </svg>
         <span class=move || if tiny.read().is_short { "counted short" } else { "counted" }>
             {move || tiny.read().counted.clone()}

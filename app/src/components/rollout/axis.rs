@@ -15,7 +15,7 @@ pub fn Axis(
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let [ticks, points, _] = picture.nodes.timed;
+    let [ticks, points, ..] = picture.nodes.timed;
     let tick = move |key: u128| {
         let at = key as i64;
         let style = Signal::derive(move || placed::at(at, picture.base_millis.get()));

@@ -38,6 +38,7 @@ fn Beside(
     /// The band.
     band: ArcRwSignal<BandRow>,
 ) -> impl IntoView {
+    let is_out = band.with_untracked(|band| band.heading.is_out());
     let with = parts(band);
     let style: Signal<String> = with(placed::beside).into();
     let (class, revision) = (with(class), with(|band| band.heading.revision_name()));
@@ -57,16 +58,15 @@ fn Beside(
         [] => String::new(),
         was => format!(" earlier {}", was.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     });
-    let test_id = move || if *revision.read() == "out" { "gutter-out" } else { "gutter" };
-    let heading_class = move || if *revision.read() == "out" { "out-title" } else { "revision" };
+    let (test_id, heading_class) = if is_out { ("gutter-out", "out-title") } else { ("gutter", "revision") };
     let (images, hash, counts) =
         (with(|band| safe(&band.heading.images)), with(|band| safe(&band.heading.hash)), with(counts));
     view! {
         <div class=class data-testid=test_id data-revision=revision use:placed=style>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>
-            <div class="image mono">{images}</div>
+            <div class="image mono" title=images>{images}</div>
             <div class="counts hash mono">{hash}</div>
-            <div class="counts" data-testid="counts">{counts}</div>
+            <div class="counts" title=counts data-testid="counts">{counts}</div>
         </div>
     }
 }

@@ -4,7 +4,8 @@ use leptos::prelude::*;
 use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
-use crate::connection::{forbidden, state_words, unwritten};
+use crate::connection::{forbidden, lost, state_words, unreachable, unwritten};
+use crate::live::client::Live;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
@@ -18,6 +19,7 @@ pub fn Chip(
     let class = move || match (board.is_stale(), board.time.get().tenths) {
         (true, _) => "chip stale",
         (false, Some(_)) => "chip past",
+        (false, None) if board.is_recorded() => "chip recorded",
         (false, None) => "chip live",
     };
     let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
@@ -36,8 +38,9 @@ pub fn ConnectionBars(
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();
+    let retry_seconds = Live::of_app().retry_seconds;
     view! {
-        <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default())/>
+        <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone, retry_seconds).unwrap_or_default())/>
         <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
         <Banner test_id="unwritten" words=Signal::derive(move || unkept(board, zone).unwrap_or_default())/>
     }
@@ -48,21 +51,18 @@ fn unkept(board: Board, zone: Zone) -> Option<String> {
     Some(format!("{said} What happens is still shown."))
 }
 
-fn trouble(board: Board, zone: Zone) -> Option<String> {
+fn trouble(board: Board, zone: Zone, retry_seconds: RwSignal<Option<u32>>) -> Option<String> {
     let shown = || zone.stamp(board.now_millis());
     if board.link.get().is_lost() {
-        let since = shown();
-        return Some(format!("No word from Rollcast since {since}. Trying again. What you see is from then."));
+        return Some(lost(Some(&shown()), retry_seconds.get()));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     match &board.connection.read().state {
-        ConnectionState::Stale { since_millis, why, .. } => Some(format!(
-            "No word from {cluster} since {}: {}. Trying again. What you see is from then.",
-            zone.stamp(*since_millis),
-            timeline::words::safe(why.trim_end_matches('.'))
-        )),
+        ConnectionState::Stale { since_millis, why, retry_at_millis } => {
+            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, |at_millis| zone.stamp(at_millis)))
+        }
         ConnectionState::Unknown => {
-            Some(format!("{} What you see is from {}.", timeline::words::not_watched(&cluster), shown()))
+            Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), shown()))
         }
         ConnectionState::Connecting | ConnectionState::Live | ConnectionState::Replay { .. } => None,
     }

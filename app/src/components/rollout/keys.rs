@@ -146,7 +146,7 @@ impl Keyboard {
     /// From a band to its first pod, or from a pod to its neighbour.
     fn go_to_pod(&self, event: &KeyboardEvent, is_next: bool) -> bool {
         let Some(on) = target(event) else { return false };
-        let beside = on.closest("[data-testid=gutter], [data-testid=gutter-out]").ok().flatten();
+        let beside = on.closest(".beside").ok().flatten();
         let pod = match beside.and_then(|beside| beside.get_attribute("data-revision")) {
             Some(revision) => self.first_of(&revision),
             None if on.has_attribute("data-pod") && is_next => on.next_element_sibling(),

@@ -48,7 +48,12 @@ pub fn Marks() -> impl IntoView {
             {line("ceiling", "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
             {line("floor", "floor: replicas − maxUnavailable, a percentage rounded down")}
             {line("gap-sample", "not observed, or no longer kept")}
-            {point("revision", "a revision starts")}
+            <li><Swatch look=Look::In(PodState::Starting)/>"in the strip above: pods that are not available yet, from scheduling to ready"</li>
+            {line("end", "a pod is gone")}
+            {line("now", "now: right of it are the pods as they are")}
+            <li><span class="label waits">"waiting"</span>"both limits are reached until a new pod is available"</li>
+            <li><span class="label blocked">"blocked"</span>"both limits are reached, and a fault keeps it so"</li>
+            {point("revision", "a revision starts (the same colours in the story)")}
             {point("done", "a rollout is complete")}
             {point("outside", "something from outside the rollout, or a Warning Event")}
             {point("bad", "something went wrong")}

@@ -8,6 +8,7 @@ use crate::rollout::picture::Picture;
 use crate::score::budget::{Layer, Limit};
 use crate::score::ink::Fill;
 use crate::score::placed;
+use crate::score::scene::Gap;
 
 /// The strip.
 #[component]
@@ -26,6 +27,7 @@ pub fn BudgetStrip(
                 <svg class="bars" id=id("strip") viewBox=view_box preserveAspectRatio="none" aria-hidden="true" node_ref=picture.nodes.strip>
                     <g id=id("areas")><Areas picture/></g>
                 </svg>
+                <Unseen picture/>
             </div>
             <div class="labels" id=id("labels")><Labels picture/></div>
         </div>
@@ -73,6 +75,23 @@ fn Areas(picture: Picture) -> impl IntoView {
         view! { <g class=format!("area {}", limit.name())><path d=shape></path></g> }
     };
     (Layer::ALL.map(area).into_iter().collect_view(), Limit::ALL.map(line).into_iter().collect_view())
+}
+
+/// Stretches that nobody saw, without words: those stand among the bands.
+#[component]
+fn Unseen(picture: Picture) -> impl IntoView {
+    let gap = move |key: u128| {
+        picture.gaps.row(key).map(|gap: ArcRwSignal<Gap>| {
+            let style = Signal::derive(move || gap.with(placed::gap));
+            view! { <div class="gap" use:placed=style></div> }
+        })
+    };
+    let [.., node, _] = picture.nodes.timed;
+    view! {
+        <div class="gaps" id=format!("{}strip-gaps", picture.prefix) aria-hidden="true" node_ref=node data-testid="strip-gaps">
+            <For each=move || picture.gaps.order() key=|key| *key children=gap/>
+        </div>
+    }
 }
 
 /// The numbers at the now line, and what holds the controller.

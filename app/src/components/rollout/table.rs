@@ -8,7 +8,7 @@ use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
-use crate::score::scene::TableRow;
+use crate::score::scene::{Listed, TableRow};
 use crate::zone::Zone;
 
 /// The table.
@@ -20,6 +20,11 @@ pub fn PodTable(
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
+    let caption = move || match picture.listed.get() {
+        Listed::All => "Pods in view".to_owned(),
+        Listed::NotAvailable { more: 0 } => "Pods in view that are not available".to_owned(),
+        Listed::NotAvailable { more } => format!("Pods in view that are not available; {more} more are not listed"),
+    };
     let base = board.workload.with_untracked(|workload| address::segment(&workload.name));
     let row = move |key: u128| {
         let base = base.clone();
@@ -28,7 +33,7 @@ pub fn PodTable(
     view! {
         <div class="twin" data-testid="twin">
             <table data-testid="pod-table">
-                <caption>"Pods in view"</caption>
+                <caption data-testid="listed">{caption}</caption>
                 <thead>
                     <tr><th>"Pod"</th><th>"Revision"</th><th>"State"</th><th>{move || format!("Since ({})", zone.name(board.now_millis()))}</th><th>"Reason"</th></tr>
                 </thead>

@@ -33,7 +33,11 @@ pub fn Transport(
         (_, _) => "Play",
     };
     let live = move || {
-        let (now, back) = if board.is_over { ("End", "To the end") } else { ("Live", "Back to live") };
+        let (now, back) = match (board.is_over, board.is_recorded()) {
+            (true, _) => ("End", "To the end"),
+            (false, true) => ("Latest", "To the latest"),
+            (false, false) => ("Live", "Back to live"),
+        };
         let time = board.time.get();
         match (time.tenths, time.news) {
             (None, _) => now.to_owned(),
@@ -43,7 +47,11 @@ pub fn Transport(
     };
     let live_title = if board.is_over { "To the end (L)" } else { "Back to live (L)" };
     let is_file = Exported::of_app().is_some();
-    let live_class = move || if board.time.read().tenths.is_none() { "live on" } else { "live" };
+    let live_class = move || match (board.time.read().tenths.is_none(), board.is_recorded()) {
+        (true, false) => "live on",
+        (true, true) => "live latest",
+        (false, _) => "live",
+    };
     view! {
         <div class="transport" role="group" aria-label="Time" data-testid="transport">
             <button type="button" title="Previous change (left arrow)" aria-label="Previous change" on:click=act(|screen| screen.step(false))>"\u{2039}"</button>

@@ -3,6 +3,8 @@
 use leptos::prelude::*;
 
 use crate::components::state_marks::{StateMarks, usual};
+use crate::components::swatch::Swatch;
+use crate::score::ink::Look;
 
 /// The legend; not there while there are no pictures.
 #[component]
@@ -12,5 +14,12 @@ pub fn WallLegend(
 ) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };
     let states = usual().map(|state| view! { <StateMarks state/> }).collect_view();
-    view! { <ul class=class aria-label="Legend">{states}</ul> }
+    view! {
+        <ul class=class aria-label="Legend">
+            {states}
+            <li><Swatch look=Look::Outside/>"out of rotation"</li>
+            <li><i class="sample ceiling"></i>"at most (replicas + maxSurge)"</li>
+            <li><i class="sample floor"></i>"at least (replicas − maxUnavailable)"</li>
+        </ul>
+    }
 }

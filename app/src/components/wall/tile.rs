@@ -1,7 +1,7 @@
 //! A tile: one Deployment, read from across a room.
 
 use leptos::prelude::*;
-use timeline::view::View;
+use timeline::view::{Tone, View};
 use timeline::words::safe;
 
 use super::lines::Lines;
@@ -27,6 +27,11 @@ pub fn Tile(
             |view: &View| [&view.verdict.sentence, &view.verdict.why, &view.next].map(|text| text.chars().count());
         wall::size(board.said(texts).iter().sum())
     };
+    // What to type, where something is wrong: nobody types what goes on by itself.
+    let remedy = move || {
+        let remedy = board.said(|view| view.remedy.clone().filter(|_| view.verdict.tone == Tone::Bad));
+        remedy.map(|remedy| view! { <span class="remedy-words" data-testid="tile-remedy">" "{remedy.what}": "<code>{remedy.command}</code></span> })
+    };
     let place =
         move || board.workload.with(|workload| format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace)));
     let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
@@ -41,6 +46,7 @@ pub fn Tile(
                 <span>{move || said(|view| &view.verdict.sentence)}</span>" "
                 <span class="muted">{move || said(|view| &view.verdict.why)}</span>" "
                 <span class="muted" data-testid="tile-next">{move || said(|view| &view.next)}</span>
+                {remedy}
             </p>
             <div class="room" inert=true><Score board picture moving/></div>
             <Lines picture/>

@@ -56,7 +56,7 @@ pub(super) struct Begun {
 }
 
 /// The nonce that a token has to carry.
-enum Wanted {
+enum ExpectedNonce {
     /// A sign-in's.
     This(Nonce),
     /// The same, or none: what follows a sign-in need not repeat it.
@@ -65,12 +65,12 @@ enum Wanted {
     Any,
 }
 
-impl NonceVerifier for &Wanted {
+impl NonceVerifier for &ExpectedNonce {
     fn verify(self, said: Option<&Nonce>) -> Result<(), String> {
         match self {
-            Wanted::This(nonce) => nonce.verify(said),
-            Wanted::ThisOrNone(nonce) if said.is_some() => nonce.verify(said),
-            Wanted::ThisOrNone(_) | Wanted::Any => Ok(()),
+            ExpectedNonce::This(nonce) => nonce.verify(said),
+            ExpectedNonce::ThisOrNone(nonce) if said.is_some() => nonce.verify(said),
+            ExpectedNonce::ThisOrNone(_) | ExpectedNonce::Any => Ok(()),
         }
     }
 }
@@ -105,7 +105,7 @@ impl Provider {
         let asker = self.asker(&*self.discovery.metadata().await?, redirect)?;
         let request = asker.exchange_code(AuthorizationCode::new(code)).map_err(Trouble::silent)?;
         let answer = request.set_pkce_verifier(PkceCodeVerifier::new(verifier)).request_async(&self.client).await;
-        self.told(answer, Wanted::This(nonce.clone())).await
+        self.told(answer, ExpectedNonce::This(nonce.clone())).await
     }
 
     /// Whether somebody is still who they were, by the nonce of their sign-in.
@@ -114,14 +114,14 @@ impl Provider {
         let token = RefreshToken::new(token.to_owned());
         let request = asker.exchange_refresh_token(&token).map_err(Trouble::silent)?;
         let answer = request.request_async(&self.client).await;
-        let mut identity = self.told(answer, Wanted::ThisOrNone(Nonce::new(nonce.to_owned()))).await?;
+        let mut identity = self.told(answer, ExpectedNonce::ThisOrNone(Nonce::new(nonce.to_owned()))).await?;
         identity.refresh = identity.refresh.or_else(|| Some(token.secret().clone())); // not rotated
         Ok(identity)
     }
 
     /// Who shows an ID token of this client.
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, Trouble> {
-        self.verified(&token.parse().map_err(Trouble::refused)?, None, &Wanted::Any).await
+        self.verified(&token.parse().map_err(Trouble::refused)?, None, &ExpectedNonce::Any).await
     }
 
     /// Takes back what somebody could go on with. Nobody waits for it, and nobody hears whether it worked. By hand: the crate does it
@@ -172,7 +172,7 @@ impl Provider {
     async fn told<E>(
         &self,
         answer: Result<CoreTokenResponse, RequestTokenError<NoAnswer, E>>,
-        nonce: Wanted,
+        nonce: ExpectedNonce,
     ) -> Result<Identity, Trouble>
     where
         E: openidconnect::ErrorResponse + 'static,
@@ -193,7 +193,7 @@ impl Provider {
         &self,
         token: &CoreIdToken,
         with: Option<&CoreTokenResponse>,
-        nonce: &Wanted,
+        nonce: &ExpectedNonce,
     ) -> Result<Identity, Trouble> {
         let metadata = self.discovery.metadata().await?;
         match self.verified_by(&metadata, token, with, nonce) {
@@ -215,7 +215,7 @@ impl Provider {
         metadata: &Metadata,
         token: &CoreIdToken,
         with: Option<&CoreTokenResponse>,
-        nonce: &Wanted,
+        nonce: &ExpectedNonce,
     ) -> Result<(), ClaimsVerificationError> {
         let Options { client, issuer, .. } = &self.options;
         let now = clock::now_millis() / 1_000;

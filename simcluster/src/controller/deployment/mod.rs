@@ -111,9 +111,9 @@ impl Round<'_> {
         pods
     }
 
-    fn note(&mut self, reason: &'static str, message: String) {
-        let note = NewEvent::about::<Deployment>(&self.deployment.metadata, COMPONENT, reason, message);
-        self.world.note(note);
+    fn record_event(&mut self, reason: &'static str, message: String) {
+        let event = NewEvent::about::<Deployment>(&self.deployment.metadata, COMPONENT, reason, message);
+        self.world.record_event(event);
     }
 
     /// Writes the status, and the annotations that the controller keeps, if they differ.

@@ -109,12 +109,12 @@ impl Round<'_> {
                     self.set_progressing("False", "ReplicaSetCreateError", message.clone());
                     self.write_status()?;
                 }
-                self.note("ReplicaSetCreateError", message);
+                self.record_event("ReplicaSetCreateError", message);
                 return Err(error);
             }
         };
         if replicas > 0 {
-            self.note("ScalingReplicaSet", format!("Scaled up replica set {name} from 0 to {replicas}"));
+            self.record_event("ScalingReplicaSet", format!("Scaled up replica set {name} from 0 to {replicas}"));
         }
         let mut is_news = self.number(&revision.to_string());
         if self.has_deadline() {

@@ -122,7 +122,10 @@ impl Round<'_> {
         if before != size {
             let direction = if before < size { "up" } else { "down" };
             let name = set.metadata.name.as_deref().unwrap_or_default();
-            self.note("ScalingReplicaSet", format!("Scaled {direction} replica set {name} from {before} to {size}"));
+            self.record_event(
+                "ScalingReplicaSet",
+                format!("Scaled {direction} replica set {name} from {before} to {size}"),
+            );
         }
         before != size
     }

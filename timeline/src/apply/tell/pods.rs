@@ -54,7 +54,7 @@ impl Timeline {
             (EndReason::NodeLost | EndReason::Evicted, _, Some(node)) if !was_released => {
                 return self.tell_left(deployment, at, name, node, left);
             }
-            (EndReason::DeletedByHand, Some(set), _) if !was_released => {
+            (EndReason::DeletedManually, Some(set), _) if !was_released => {
                 let revision = self.revision_of(deployment);
                 let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
                 let entry = self.tell(deployment, at, what);
@@ -65,7 +65,7 @@ impl Timeline {
                 self.replacing.push(replacing);
                 entry
             }
-            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedByHand | EndReason::Unknown, ..) => {
+            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually | EndReason::Unknown, ..) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
             }
             (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, ..) => return,

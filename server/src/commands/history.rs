@@ -5,11 +5,11 @@ use std::io::Write;
 use app::history::{PastRollout, Search};
 use timeline::words::count;
 
-use super::options::Options;
-use super::sql::Reader;
-use super::store::StoreError;
 use crate::clock;
 use crate::export::redact::Names;
+use crate::history::options::Options;
+use crate::history::sql::Reader;
+use crate::history::store::StoreError;
 use crate::sight::Sight;
 
 /// Rollouts that are looked through for the one that is meant.
@@ -70,7 +70,7 @@ pub fn compact(options: &Options) -> Result<String, HistoryError> {
 
 /// Which rollout is to be exported.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct RolloutSelector {
     /// Of this Deployment.
     pub name: String,
     /// In this namespace, where several have one of that name.
@@ -87,17 +87,16 @@ pub struct Wanted {
 ///
 /// # Errors
 /// When it is not kept, or cannot be read or written.
-pub fn export(options: &Options, wanted: &Wanted, out: &mut impl Write) -> Result<(), HistoryError> {
+pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Write) -> Result<(), HistoryError> {
     let reader = reader(options)?;
     let search = Search {
-        name: wanted.name.clone(),
-        cluster: wanted.cluster.clone().unwrap_or_default(),
-        namespace: wanted.namespace.clone().unwrap_or_default(),
+        name: selector.name.clone(),
+        cluster: selector.cluster.clone().unwrap_or_default(),
+        namespace: selector.namespace.clone().unwrap_or_default(),
         ..Search::default()
     };
-    let found = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
-    let of_name: Vec<PastRollout> = found;
-    let is_meant = |rollout: &&PastRollout| wanted.revision.is_none_or(|revision| rollout.revision == revision);
+    let of_name = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
+    let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
         let known = of_name.iter().take(10).map(|rollout| {
             format!("{}/{} revision {} in {}", rollout.namespace, rollout.name, rollout.revision, rollout.cluster)
@@ -111,7 +110,7 @@ pub fn export(options: &Options, wanted: &Wanted, out: &mut impl Write) -> Resul
         return Err(unknown());
     }
     let cut = reader.cut(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
-    let text = if wanted.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
+    let text = if selector.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
     out.write_all(text.as_bytes())?;
     Ok(())
 }

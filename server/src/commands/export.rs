@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use timeline::{Uid, Workload};
 
-use super::{Wanted, html};
 use crate::cli;
+use crate::export::{ExportRequest, html};
 use crate::history::past;
 use crate::hub::Handle;
 use crate::recording::Recording;
@@ -31,8 +31,8 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
     let hub = past::play(&cluster, cluster.clone(), recording, end_millis).await.context("it cannot be played")?;
     let workload = meant(&hub, &arguments).await?;
-    let wanted = Wanted { workload, revision: arguments.revision, is_redacted: arguments.redact };
-    let made = html(&hub, wanted).await?;
+    let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
+    let made = html(&hub, request).await?;
     Ok(std::io::stdout().lock().write_all(made.html.as_bytes())?)
 }
 

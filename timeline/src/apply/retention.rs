@@ -1,25 +1,25 @@
-//! Letting go: finished pods, old rollouts and deleted Deployments are not kept for ever.
+//! Retention: finished pods, old rollouts and deleted Deployments are pruned after a while.
 //!
-//! For each Deployment there is one cut in time; what ended before it is forgotten, what lives or ended later is not
+//! For each Deployment there is one cut in time; what ended before it is pruned, what lives or ended later is not
 //! touched. The cut follows from age and counts, but never comes closer to now than [`Retention::screen_millis`].
 
 use std::collections::BTreeSet;
 
 use super::Timeline;
-use crate::change::{Forgotten, forgettable_states};
+use crate::change::{Pruned, prunable_releases, prunable_states};
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::{Change, Millis, Uid, order};
 
 /// How much history is kept. All counts are per Deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// What ended longer ago is forgotten.
+    /// What ended longer ago is pruned.
     pub age_millis: Millis,
     /// Most pods that are gone.
     pub gone_pods: usize,
     /// Most rollouts.
     pub rollouts: usize,
-    /// Most scale steps and marks together, most verdicts, most entries of the story, and most states of one pod.
+    /// Most scale steps and marks together, most verdicts, most entries of the story, and most states and releases of one pod.
     pub steps: usize,
     /// Most Deployments that are deleted, in all.
     pub deleted: usize,
@@ -41,9 +41,9 @@ impl Default for Retention {
 }
 
 impl Timeline {
-    /// Forgets what `retention` does not keep at `now_millis`. Deployments that are on somebody's screen stay.
-    pub fn forget(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) -> Vec<Change> {
-        self.forget_deleted(now_millis, retention, on_screen);
+    /// Prunes what `retention` does not keep at `now_millis`. Deployments that are on somebody's screen stay.
+    pub fn prune(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) -> Vec<Change> {
+        self.prune_deleted(now_millis, retention, on_screen);
         let cuts: Vec<(Uid, Millis)> = self
             .model
             .deployments
@@ -51,9 +51,9 @@ impl Timeline {
             .filter_map(|deployment| Some((deployment.uid, self.cut(deployment, now_millis, retention)?)))
             .collect();
         for (uid, before) in cuts {
-            self.forget_before(uid, before);
+            self.prune_before(uid, before);
         }
-        self.forget_unowned(now_millis.saturating_sub(retention.screen_millis.max(retention.age_millis)));
+        self.prune_unowned(now_millis.saturating_sub(retention.screen_millis.max(retention.age_millis)));
         let model = &self.model;
         self.orders.keep(|uid| model.replica_sets.contains_key(uid) || model.deployments.contains_key(uid));
         std::mem::take(&mut self.changes)
@@ -65,6 +65,8 @@ impl Timeline {
         let mut gone: Vec<Millis> = pods.iter().filter_map(|pod| pod.gone_millis()).collect();
         let states =
             pods.iter().filter_map(|pod| nth_last(pod.states.iter().map(|(_, at)| *at), retention.steps)).max();
+        let releases =
+            pods.iter().filter_map(|pod| nth_last(pod.releases.iter().map(|one| one.at_millis), retention.steps)).max();
         let scales = self.model.sets_of(deployment.uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
         let mut steps: Vec<Millis> = scales.chain(deployment.marks.iter().map(|mark| mark.at_millis)).collect();
         gone.sort_unstable();
@@ -80,6 +82,7 @@ impl Timeline {
             nth_last(verdicts, retention.steps),
             nth_last(told.into_iter(), retention.steps),
             states,
+            releases,
         ];
         let aged = now_millis.saturating_sub(retention.age_millis);
         let wanted = counted.into_iter().flatten().max().map_or(aged, |counted| counted.max(aged));
@@ -89,7 +92,8 @@ impl Timeline {
 
     fn is_anything_before(&self, deployment: &Deployment, pods: &[&Pod], before: Millis) -> bool {
         let is_old = |at: Millis| at < before;
-        pods.iter().any(|pod| pod.gone_millis().is_some_and(is_old) || forgettable_states(pod, before) > 0)
+        pods.iter().any(|pod| pod.gone_millis().is_some_and(is_old) || prunable_states(pod, before) > 0)
+            || pods.iter().any(|pod| prunable_releases(pod, before) > 0)
             || deployment.rollouts.get(1).is_some_and(|next| next.started_millis.is_some_and(|at| at <= before))
             || deployment.verdicts.get(1).is_some_and(|(at, _)| is_old(*at))
             || deployment.marks.iter().any(|mark| is_old(mark.at_millis))
@@ -100,7 +104,7 @@ impl Timeline {
             || self.model.sets_of(deployment.uid).any(|set| set.scales.iter().any(|scale| is_old(scale.at_millis)))
     }
 
-    fn forget_before(&mut self, uid: Uid, before: Millis) {
+    fn prune_before(&mut self, uid: Uid, before: Millis) {
         let Some(deployment) = self.model.deployments.get(&uid) else {
             return;
         };
@@ -120,11 +124,11 @@ impl Timeline {
                 && self.model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
         };
         let sets: Vec<Uid> = self.model.sets_of(uid).filter(is_old).map(|set| set.uid).collect();
-        self.let_go(Some(uid), Forgotten { before_millis: Some(before), pods, sets });
+        self.let_go(Some(uid), Pruned { before_millis: Some(before), pods, sets });
     }
 
     /// Deleted Deployments go when they are old or too many, and with them what belongs to no other.
-    fn forget_deleted(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) {
+    fn prune_deleted(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) {
         let deployments = self.model.deployments.values();
         let deleted = deployments.filter(|d| d.deleted_millis.is_some() && !on_screen.contains(&d.uid));
         let over = deleted.filter_map(|d| Some((self.over_since(d)?, d.uid))).collect();
@@ -142,7 +146,7 @@ impl Timeline {
             };
             let sets: Vec<Uid> = self.model.sets_of(uid).filter(is_over).map(|set| set.uid).collect();
             let pods = sets.iter().flat_map(|set| self.model.pods_of(*set)).map(|pod| pod.uid).collect();
-            self.let_go(Some(uid), Forgotten { before_millis: None, pods, sets });
+            self.let_go(Some(uid), Pruned { before_millis: None, pods, sets });
         }
     }
 
@@ -153,8 +157,8 @@ impl Timeline {
         Some(gone.into_iter().chain(deployment.deleted_millis).max().unwrap_or(deployment.first_seen_millis))
     }
 
-    /// Pods and ReplicaSets that belong to no Deployment: other controllers' and those of forgotten Deployments.
-    fn forget_unowned(&mut self, before: Millis) {
+    /// Pods and ReplicaSets that belong to no Deployment: other controllers' and those of pruned Deployments.
+    fn prune_unowned(&mut self, before: Millis) {
         let has_deployment = |set: &Uid| {
             let set = self.model.replica_sets.get(set);
             set.is_some_and(|set| set.owners.iter().any(|owner| self.model.deployments.contains_key(owner)))
@@ -170,15 +174,15 @@ impl Timeline {
         };
         let sets: Vec<Uid> = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();
         if !pods.is_empty() || !sets.is_empty() {
-            self.let_go(None, Forgotten { before_millis: None, pods, sets });
+            self.let_go(None, Pruned { before_millis: None, pods, sets });
         }
     }
 
-    fn let_go(&mut self, deployment: Option<Uid>, what: Forgotten) {
+    fn let_go(&mut self, deployment: Option<Uid>, what: Pruned) {
         for set in &what.sets {
             self.counted.remove(set);
         }
-        self.emit(Change::Forget(deployment, Box::new(what)));
+        self.emit(Change::Pruned(deployment, Box::new(what)));
     }
 }
 

@@ -1,0 +1,31 @@
+//! The page of a rollout in a file of its own.
+
+use leptos::prelude::*;
+use leptos_meta::provide_meta_context;
+
+use crate::components::notices::Notices;
+use crate::exported::{Export, Exported};
+use crate::live::client::Live;
+use crate::pages::rollout::Rollout;
+use crate::rollout::opened::Opened;
+use crate::zone::Zone;
+
+/// The page of a rollout in a file of its own.
+#[component]
+pub fn ExportedPage(
+    /// The content of the file.
+    export: Export,
+) -> impl IntoView {
+    provide_meta_context();
+    let Export { deployment: payload, record } = export;
+    Exported::provide(record);
+    Live::provide(String::new());
+    Zone::provide();
+    Opened::provide();
+    // Links lead to pages of a server, which is not there.
+    Effect::new(move |_| crate::browser::stay());
+    view! {
+        <Notices/>
+        <Rollout workload=payload.workload.clone() revision=payload.revision payload=Some(payload)/>
+    }
+}

@@ -1,0 +1,53 @@
+/// What viewers tell their system: dark or light also without scripts, less motion, colours of their own.
+
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+test("a page without scripts is dark where the system prefers it", async ({ browser, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
+  for (const [colorScheme, ground] of [["dark", "rgb(15, 17, 19)"], ["light", "rgb(247, 247, 245)"]] as const) {
+    const page = await browser.newPage({ javaScriptEnabled: false, colorScheme });
+    for (const address of [server.page("rollover", "rollover", "web"), server.address]) {
+      await page.goto(address);
+      await expect(page.locator("body"), `${colorScheme} ${address}`).toHaveCSS("background-color", ground);
+    }
+    await page.close();
+  }
+});
+
+test("with less motion nothing is animated while pods come and go", async ({ page, serve }) => {
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.addInitScript(() => {
+    const moved: string[] = [];
+    for (const event of ["animationstart", "transitionrun"]) document.addEventListener(event, ({ target }) => moved.push(`${event} ${(target as Element).outerHTML.slice(0, 80)}`), true);
+    Object.assign(window, { moved });
+  });
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "4"));
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await isLive(page, /Recording/);
+  await expect(rollout.verdict).toHaveText("Revision 3 is live: 3 of 3 available.", { timeout: 60_000 });
+  expect(await page.evaluate(() => (window as unknown as { moved: string[] }).moved)).toEqual([]);
+});
+
+test("in colours of one's own marks keep theirs: they carry the meaning", async ({ page, serve }) => {
+  await page.emulateMedia({ forcedColors: "active" });
+  const server = await serve(() => Server.replaying("image-missing", "--hold-at", "20"));
+  await page.goto(server.page("image-missing", "image-missing", "web"));
+  await isLive(page, /Recording/);
+  const colour = (selector: string, of: string, pseudo?: string) =>
+    page.locator(selector).first().evaluate((element, [of, pseudo]) => getComputedStyle(element, pseudo).getPropertyValue(of!), [of, pseudo] as const);
+  const failing = await page.evaluate(() => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.cssText = "forced-color-adjust:none;color:var(--failing)";
+    const told = getComputedStyle(probe).color;
+    probe.remove();
+    return told;
+  });
+  expect(await colour(".story .bad i", "background-color"), "points of the story").toBe(failing);
+  expect(await colour(".badge.bad", "background-color"), "the badge").not.toBe(await colour("body", "background-color"));
+  await page.getByTestId("legend").locator("summary").click();
+  expect(await colour(".sample.point.bad", "border-top-color"), "points of the axis").toBe(failing);
+  await page.goto(server.address);
+  expect(await colour(".row .sentence.bad", "background-color", "::before"), "marks of the list").toBe(failing);
+});
