@@ -10,6 +10,8 @@
 //! # history = "postgres://rollcast:PASSWORD@db.example.com/rollcast"  # instead of data_dir, for several Rollcasts
 //!
 //! public_url = "https://rollouts.example.com"  # what links begin with
+//! # trust_proxy = ["10.0.0.0/24"]         # proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed
+//! # public_pictures = true                # badges and previews for everybody, and for the pages of other sites
 //! # tls_cert = "/etc/rollcast/tls.crt"    # with tls_key: speak TLS; without them, a proxy in front may
 //! # insecure_no_auth = true              # serve to other machines although nobody has to sign in
 //!
@@ -59,6 +61,12 @@ pub struct Config {
     /// Where people reach this server.
     #[serde(default, deserialize_with = "read_parsed")]
     pub public_url: Option<PublicUrl>,
+    /// Proxies in front that are believed when they say from whom a request is.
+    #[serde(default)]
+    pub trust_proxy: Vec<IpNet>,
+    /// Badges and previews are for everybody, and for the pages of other sites.
+    #[serde(default)]
+    pub public_pictures: bool,
     /// Certificate with which TLS is spoken.
     pub tls_cert: Option<PathBuf>,
     /// Private key of that certificate.

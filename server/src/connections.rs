@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tower::{ServiceExt, service_fn};
 
+use crate::limits::{Limit, Limits};
 use crate::tls::Acceptor;
 
 /// Headers that take longer than this are not waited for.
@@ -42,14 +43,22 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
+/// How many there are of each address.
+#[derive(Debug, Default)]
+struct Tally(Mutex<HashMap<IpAddr, usize>>);
+
 /// Connections that there are.
 #[derive(Debug)]
 pub struct Connections {
     /// So many there may be.
     most: usize,
-    open: Mutex<HashMap<IpAddr, usize>>,
+    open: Arc<Tally>,
+    /// Requests and streams that came through proxies, by whom they are from.
+    clients: Arc<Tally>,
     /// Those that were one too many.
     pub refused: AtomicU64,
+    /// How often a limit was met, also of what is no connection.
+    pub limits: Arc<Limits>,
 }
 
 impl Default for Connections {
@@ -62,38 +71,60 @@ impl Connections {
     /// None yet, and never more than that.
     #[must_use]
     pub fn at_most(most: usize) -> Self {
-        Self { most, open: Mutex::default(), refused: AtomicU64::new(0) }
+        let (open, clients) = (Arc::default(), Arc::default());
+        Self { most, open, clients, refused: AtomicU64::new(0), limits: Arc::default() }
     }
 
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+        self.open.all().values().sum()
+    }
+
+    /// One more request of somebody who comes through a proxy, with whom others share its connections; `None` where that is one too many.
+    #[must_use]
+    pub fn serve_client(&self, client: IpAddr) -> Option<Open> {
+        let mut all = self.clients.all();
+        let own = all.get(&client).copied().unwrap_or_default();
+        if own >= MOST_OF_ONE {
+            self.limits.met(Limit::Clients);
+            return None;
+        }
+        all.insert(client, own + 1);
+        Some(Open { tally: self.clients.clone(), address: client })
     }
 
     /// One more from an address; `None` where that is one too many.
-    fn enter(self: &Arc<Self>, address: IpAddr, is_trusted: bool) -> Option<Open> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+    fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<Open> {
+        let mut open = self.open.all();
         let all: usize = open.values().sum();
         let own = open.get(&address).copied().unwrap_or_default();
         if all >= self.most || (own >= MOST_OF_ONE && !is_trusted) {
             self.refused.fetch_add(1, Ordering::Relaxed);
+            self.limits.met(Limit::Connections);
             return None;
         }
         open.insert(address, own + 1);
-        Some(Open { connections: self.clone(), address })
+        Some(Open { tally: self.open.clone(), address })
     }
 }
 
-/// A connection that is counted.
-struct Open {
-    connections: Arc<Connections>,
+impl Tally {
+    fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is counted for as long as this lives.
+#[derive(Debug)]
+pub struct Open {
+    tally: Arc<Tally>,
     address: IpAddr,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.tally.all();
         if let Some(own) = open.get_mut(&self.address) {
             *own -= 1;
             if *own == 0 {
@@ -129,15 +160,18 @@ pub async fn serve(
             continue;
         };
         let _ = stream.set_nodelay(true); // only makes it faster
-        let router = router.clone();
+        let (router, limits) = (router.clone(), connections.limits.clone());
         match tls.as_ref().map(|tls| tls.borrow().clone()) {
-            None => drop(tokio::spawn(talk(stream, peer, router, open))),
+            None => drop(tokio::spawn(talk(stream, peer, router, open, limits))),
             Some(tls) => drop(tokio::spawn(async move {
                 // As long as headers may take; who does not come that far is not heard.
                 match tokio::time::timeout(HEADERS, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => talk(stream, peer, router, open).await,
+                    Ok(Ok(stream)) => talk(stream, peer, router, open, limits).await,
                     Ok(Err(why)) => tracing::debug!("no TLS with {address}: {why}"),
-                    Err(_) => tracing::debug!("no TLS with {address} in time"),
+                    Err(_) => {
+                        limits.met(Limit::Headers);
+                        tracing::debug!("no TLS with {address} in time");
+                    }
                 }
             })),
         }
@@ -195,7 +229,13 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for Counted<S> {
     }
 }
 
-async fn talk(stream: impl AsyncRead + AsyncWrite + Send + 'static, peer: SocketAddr, router: Router, open: Open) {
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
+    peer: SocketAddr,
+    router: Router,
+    open: Open,
+    limits: Arc<Limits>,
+) {
     let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         let router = router.clone();
@@ -209,6 +249,9 @@ async fn talk(stream: impl AsyncRead + AsyncWrite + Send + 'static, peer: Socket
     http.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
     let io = TokioIo::new(Counted::new(stream, open));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
+        if why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
+            limits.met(Limit::Headers);
+        }
         tracing::debug!("a connection broke: {why}");
     }
 }
@@ -230,7 +273,19 @@ mod tests {
         assert!(connections.enter(greedy, false).is_some());
         drop(open);
         assert_eq!(connections.count(), 0);
+        assert_eq!(connections.limits.count(Limit::Connections), 1);
         let _all: Vec<Open> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
         assert!(connections.enter(other, true).is_none());
+    }
+
+    #[test]
+    fn one_client_of_a_proxy_does_not_take_the_turns_of_the_others() {
+        let connections = Connections::default();
+        let (greedy, other) = ("203.0.113.9".parse().unwrap(), "203.0.113.10".parse().unwrap());
+        let all: Vec<Open> = (0..MOST_OF_ONE).map(|_| connections.serve_client(greedy).unwrap()).collect();
+        assert!(connections.serve_client(greedy).is_none() && connections.serve_client(other).is_some());
+        assert_eq!((connections.limits.count(Limit::Clients), connections.count()), (1, 0));
+        drop(all);
+        assert!(connections.serve_client(greedy).is_some());
     }
 }

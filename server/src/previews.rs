@@ -1,4 +1,4 @@
-//! Previews that were drawn lately, for whoever asks next.
+//! Previews that were drawn lately, for whoever asks next, and whose turn it is to draw one.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,42 +6,100 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use timeline::Workload;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A picture is used again for this long.
 const FRESH: Duration = Duration::from_secs(10);
 /// Pictures that are kept.
-const MOST: usize = 64;
+const MOST: usize = 128;
+/// Who waits for a turn; whoever comes then may come again later.
+const MOST_WAITING: usize = 16;
+
+/// In which form a picture is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// As SVG.
+    Svg,
+    /// As PNG.
+    Png,
+}
 
 /// Pictures that were drawn lately.
 pub struct Previews {
-    drawn: Mutex<BTreeMap<Workload, (Instant, Bytes)>>,
-    /// Who draws one: the others wait, and may find it drawn.
-    pub turns: Semaphore,
+    drawn: Mutex<BTreeMap<(Workload, Form), (Instant, Bytes)>>,
+    /// Who may come: the one who draws, and those who wait and may find it drawn.
+    places: Semaphore,
+    turns: Semaphore,
 }
+
+/// Somebody's turn to draw.
+pub struct Turn<'p>(#[expect(dead_code, reason = "held until the picture is drawn")] [SemaphorePermit<'p>; 2]);
 
 impl Default for Previews {
     fn default() -> Self {
-        Self { drawn: Mutex::default(), turns: Semaphore::new(1) }
+        Self { drawn: Mutex::default(), places: Semaphore::new(1 + MOST_WAITING), turns: Semaphore::new(1) }
     }
 }
 
 impl Previews {
     /// The picture of a workload, as long as it is fresh.
-    pub fn get(&self, workload: &Workload) -> Option<Bytes> {
+    pub fn get(&self, of: &(Workload, Form)) -> Option<Bytes> {
         let mut known = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, (at, _)| at.elapsed() < FRESH);
-        known.get(workload).map(|(_, png)| png.clone())
+        known.get(of).map(|(_, picture)| picture.clone())
+    }
+
+    /// Waits for the turn to draw; `None` where too many wait.
+    pub async fn turn(&self) -> Option<Turn<'_>> {
+        let place = self.places.try_acquire().ok()?;
+        Some(Turn([place, self.turns.acquire().await.ok()?]))
     }
 
     /// Keeps a picture.
-    pub fn keep(&self, workload: Workload, png: Bytes) {
+    pub fn keep(&self, of: (Workload, Form), picture: Bytes) {
         let mut known = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST
-            && let Some(oldest) = known.iter().min_by_key(|(_, (at, _))| *at).map(|(workload, _)| workload.clone())
+            && let Some(oldest) = known.iter().min_by_key(|(_, (at, _))| *at).map(|(of, _)| of.clone())
         {
             known.remove(&oldest);
         }
-        known.insert(workload, (Instant::now(), png));
+        known.insert(of, (Instant::now(), picture));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_draws_some_wait_and_the_others_are_turned_away() {
+        let previews = Arc::new(Previews::default());
+        let turn = previews.turn().await;
+        assert!(turn.is_some());
+        let waiting: Vec<_> = (0..MOST_WAITING)
+            .map(|_| {
+                let previews = previews.clone();
+                tokio::spawn(async move { previews.turn().await.is_some() })
+            })
+            .collect();
+        while previews.places.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(previews.turn().await.is_none(), "one too many");
+        drop(turn);
+        for one in waiting {
+            assert!(one.await.unwrap());
+        }
+        assert!(previews.turn().await.is_some());
+    }
+
+    #[test]
+    fn each_form_is_kept_by_itself() {
+        let (previews, web) = (Previews::default(), Workload::deployment("prod", "shop".to_owned(), "web".to_owned()));
+        previews.keep((web.clone(), Form::Svg), Bytes::from_static(b"<svg/>"));
+        assert_eq!(previews.get(&(web.clone(), Form::Svg)).as_deref(), Some(&b"<svg/>"[..]));
+        assert_eq!(previews.get(&(web, Form::Png)), None);
     }
 }

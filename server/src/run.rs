@@ -85,8 +85,9 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
             served.listen
         );
     }
-    let site = Site { addressed: served.addressed, auth, shares, audit, archive: archive.clone(), playground: None };
-    let ended = publish(hubs.clone(), viewers, listener, served.tls, site).await;
+    let tls = served.tls.clone();
+    let site = Site { auth, shares, audit, archive: archive.clone(), ..Site::from(served) };
+    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
     if let Some(archive) = archive {
         for hub in &hubs {
             let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
@@ -118,8 +119,9 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, Retention::default(), viewers.clone(), None);
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
-    let site = Site { addressed: served.addressed, playground: Some(playground), ..Site::default() };
-    let ended = publish(hubs, viewers, listener, served.tls, site).await;
+    let tls = served.tls.clone();
+    let site = Site { playground: Some(playground), ..Site::from(served) };
+    let ended = publish(hubs, viewers, listener, tls, site).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -145,8 +147,8 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         tokio::spawn(replay::play(hub.clone(), name, recording, style, first));
         hubs.push(hub);
     }
-    let site = Site { addressed: served.addressed, ..Site::default() };
-    publish(hubs, viewers, listener, served.tls, site).await
+    let tls = served.tls.clone();
+    publish(hubs, viewers, listener, tls, Site::from(served)).await
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
@@ -249,6 +251,13 @@ fn cluster(
     }
 }
 
+impl From<Served> for Site {
+    fn from(served: Served) -> Self {
+        let Served { addressed, proxies, has_public_pictures, .. } = served;
+        Self { addressed, proxies, has_public_pictures, ..Self::default() }
+    }
+}
+
 /// Listens. Other machines reach an address only where people sign in, or somebody says that they need not.
 async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
     let address = served.listen;
@@ -288,7 +297,7 @@ async fn publish(
         tracing::warn!("anyone who can reach {address} sees the rollouts; there is no sign-in");
     }
     let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
-    let is_trusted = move |address| trusted.auth.is_trusted(address);
+    let is_trusted = move |address| trusted.is_proxy(address);
     let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
     tokio::select! {

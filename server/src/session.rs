@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use crate::auth::Stranger;
 use crate::hub::{First, Followed, Update};
+use crate::limits::Limit;
 use crate::listing::Chosen;
 use crate::sight::Sight;
 use crate::view::View;
@@ -33,6 +34,9 @@ const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 
 /// Whether a viewer is still who they were is asked this often.
 const STILL_KNOWN: Duration = Duration::from_secs(10);
+/// A namespace that was named stays seen for so long while its cluster does not say whether it still may be: with how often it is
+/// asked, and how long that may take, this is under a minute.
+const NAMED_FOR: Duration = Duration::from_secs(40);
 /// A signed-in viewer comes again after this long, and up to a fifth later: what a proxy says of them is said when a stream begins.
 const COME_AGAIN: Duration = Duration::from_secs(15 * 60);
 
@@ -40,8 +44,10 @@ const COME_AGAIN: Duration = Duration::from_secs(15 * 60);
 pub struct Shown {
     /// The headers of their request.
     pub headers: HeaderMap,
-    /// Where it came from.
+    /// The other end of its connection.
     pub peer: Option<IpAddr>,
+    /// From whom it is: whom a proxy there had it from.
+    pub from: Option<IpAddr>,
 }
 
 /// So many things may be asked at once, and so many in a second; what is more waits.
@@ -67,10 +73,11 @@ impl Budget {
         }
     }
 
-    /// Something was asked.
-    fn spend(&mut self) {
+    /// Something was asked; `true` where the next question has to wait.
+    fn spend(&mut self) -> bool {
         let earned = (self.left + self.at.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE);
         *self = Self { left: earned - 1.0, at: Instant::now() };
+        self.left < 1.0
     }
 }
 
@@ -86,8 +93,18 @@ enum End {
 
 /// Serves one viewer until it leaves.
 pub async fn serve(socket: WebSocket, view: View, shown: Shown) {
+    let (out, inbox) = socket.split();
+    serve_over(out, inbox, view, shown).await;
+}
+
+/// The same, over whatever carries messages.
+pub async fn serve_over(
+    mut out: impl Sink<Message> + Unpin,
+    mut inbox: impl Stream<Item = Result<Message, axum::Error>> + Unpin,
+    view: View,
+    shown: Shown,
+) {
     let _viewer = view.rollcast().viewers.enter();
-    let (mut out, mut inbox) = socket.split();
     let reason = talk(&mut out, &mut inbox, view, &shown).await;
     match reason {
         Err(End::Broken) => tracing::debug!("a viewer's connection broke"),
@@ -139,6 +156,11 @@ struct FollowedList {
 }
 
 impl FollowedList {
+    /// Too many lists were followed: nobody chooses this one.
+    fn is_turned_away(&self) -> bool {
+        self.chosen.has_changed().is_err()
+    }
+
     /// What the viewer must hear now, encoded.
     fn delta(&mut self) -> Option<Bytes> {
         let chosen = self.chosen.borrow_and_update().clone();
@@ -168,6 +190,8 @@ async fn talk(
     let end = Instant::now() + COME_AGAIN.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
     let mut budget = Budget::full();
+    // When the cluster said last that a namespace which was named may be seen.
+    let mut said = Instant::now();
     loop {
         tokio::select! {
             biased; // what may not be seen any more comes before what would be shown
@@ -178,7 +202,17 @@ async fn talk(
                 following = look_again(out, &before, &view, following).await?;
             }
             _ = known.tick() => match rollcast.viewer(&shown.headers, shown.peer).await {
-                Ok(viewer) if viewer.is_still(view.viewer()) => {}
+                Ok(viewer) if viewer.is_still(view.viewer()) => {
+                    if !is_still_seen(&view, &sight, &following, &mut said).await {
+                        let before = view.clone();
+                        view = view.with(sight.borrow().clone());
+                        following = look_again(out, &before, &view, following).await?;
+                    }
+                    if let Following::List(listed) = &mut following && listed.is_turned_away() {
+                        listed.chosen = view.follow(&listed.query);
+                        listed.chosen.mark_changed();
+                    }
+                }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
                 Ok(_) | Err(Stranger::Unknown) => return Err(End::Broken),
                 Err(Stranger::SignIn | Stranger::NoProxy) => return Err(End::Stranger),
@@ -189,18 +223,28 @@ async fn talk(
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
             }
             message = async { budget.ready().await; inbox.next().await } => {
-                budget.spend();
+                if budget.spend() {
+                    rollcast.limits.met(Limit::Questions);
+                }
                 let message = message.ok_or(End::Left)?.map_err(|_| End::Broken)?;
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
-                        note(&view, &scope, shown.peer);
+                        note(&view, &scope, shown.from, "followed");
+                        // What was named before is seen as far as everything else.
+                        view = view.with(sight.borrow().clone());
+                        said = Instant::now();
                         if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
                             view = view.naming(cluster, namespace).await;
                         }
                         following = follow(out, &view, following, scope, since).await?;
                     }
-                    Some(Request::Moment(at_millis)) => moment(out, &following, at_millis, &sight).await?,
+                    Some(Request::Moment(at_millis)) => {
+                        if let Following::Deployment(followed) = &following {
+                            note(&view, &Scope::Workload(followed.workload().clone()), shown.from, "looked at a moment");
+                        }
+                        moment(out, &following, at_millis, &sight).await?;
+                    }
                 }
             }
             told = next(&mut following) => match (told?, &mut following) {
@@ -220,6 +264,31 @@ async fn talk(
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
         }
+    }
+}
+
+/// Whether what is followed may still be seen, where that is not in what is told of the viewer's rights but was asked for when its
+/// namespace was named: its cluster is asked again. One that does not say is believed for a while.
+async fn is_still_seen(
+    view: &View,
+    sight: &signal::Receiver<Arc<Sight>>,
+    following: &Following,
+    said: &mut Instant,
+) -> bool {
+    let Following::Deployment(followed) = following else { return true };
+    let workload = followed.workload();
+    let shared = view.clone().with(sight.borrow().clone());
+    if !view.shows(workload) || shared.shows(workload) {
+        *said = Instant::now();
+        return true;
+    }
+    match view.says(&workload.cluster, &workload.namespace).await {
+        Some(true) => {
+            *said = Instant::now();
+            true
+        }
+        Some(false) => false,
+        None => said.elapsed() < NAMED_FOR,
     }
 }
 
@@ -294,15 +363,15 @@ async fn look_again(
     }
 }
 
-/// Writes down what is followed, where that is wanted.
-fn note(view: &View, scope: &Scope, peer: Option<IpAddr>) {
+/// Writes down what somebody looks at, where that is wanted.
+fn note(view: &View, scope: &Scope, from: Option<IpAddr>, did: &str) {
     let Some(audit) = &view.rollcast().audit else { return };
     let at = match scope {
         Scope::Nothing => return,
         Scope::List { .. } => "/".to_owned(),
         Scope::Workload(workload) => app::address::workload(workload),
     };
-    audit.note(&view.viewer().who(), peer, "followed", &at, 101);
+    audit.note(&view.viewer().who(), from, did, &at, 101);
 }
 
 async fn follow(
@@ -419,15 +488,15 @@ mod tests {
         let (began, mut budget, mut asked) = (Instant::now(), Budget::full(), 0);
         while began.elapsed() < Duration::from_secs(10) {
             budget.ready().await;
-            budget.spend();
+            let _ = budget.spend();
             asked += 1;
         }
         assert!((118..=122).contains(&asked), "{asked}");
         tokio::time::advance(Duration::from_secs(60)).await;
         let now = Instant::now();
-        for _ in 0..AT_ONCE as usize {
+        for last in (0..AT_ONCE as usize).rev() {
             budget.ready().await;
-            budget.spend();
+            assert_eq!(budget.spend(), last == 0, "the one after the last has to wait");
         }
         assert_eq!(now.elapsed(), Duration::ZERO, "somebody who waited may ask at once again");
     }

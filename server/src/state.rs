@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use app::components::audience::Audience;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use ipnet::IpNet;
 
 use crate::addressed::Addressed;
 use crate::audit::Audit;
@@ -16,9 +17,11 @@ use crate::auth::share::Shares;
 use crate::auth::{Auth, Stranger, Viewer};
 use crate::clock;
 use crate::connections::Connections;
+use crate::forwarded::is_among;
 use crate::history::Archive;
 use crate::history::past::Past;
 use crate::hub::Handle;
+use crate::limits::Limits;
 use crate::listing::{Clusters, Listings};
 use crate::playground::Playground;
 use crate::previews::Previews;
@@ -40,6 +43,10 @@ pub struct Site {
     pub shares: Option<Arc<Shares>>,
     /// Writes down who looks at what.
     pub audit: Option<Audit>,
+    /// Proxies in front that are believed when they say from whom a request is.
+    pub proxies: Vec<IpNet>,
+    /// Badges and previews are for everybody, and for the pages of other sites.
+    pub has_public_pictures: bool,
     /// The simulated cluster, if that is what is watched.
     pub playground: Option<Arc<Playground>>,
     /// What is kept.
@@ -76,6 +83,12 @@ pub struct Rollcast {
     pub audit: Option<Audit>,
     /// Connections that there are.
     pub connections: Arc<Connections>,
+    /// How often limits were met.
+    pub limits: Arc<Limits>,
+    /// Proxies in front that are believed when they say from whom a request is.
+    proxies: Vec<IpNet>,
+    /// Badges and previews are for everybody, and for the pages of other sites.
+    pub has_public_pictures: bool,
     /// What they may see.
     rights: Arc<Rights>,
     /// Rollouts that are over and were looked at lately.
@@ -100,12 +113,14 @@ impl Rollcast {
     /// Brings hubs together, and what else there is.
     #[must_use]
     pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, site: Site) -> Arc<Self> {
-        let Site { addressed, auth, shares, audit, playground, archive } = site;
+        let Site { addressed, auth, shares, audit, proxies, has_public_pictures, playground, archive } = site;
         let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         // As old as the others, so that they say the same of how long they have looked.
         let empty = hubs.iter().filter(|_| auth.asks()).map(|hub| (hub.name().to_owned(), hub.empty())).collect();
         let rights = Rights::new(hubs.clone(), archive.clone());
-        let listings = Listings::new(Clusters::new(hubs));
+        let connections = Arc::<Connections>::default();
+        let limits = connections.limits.clone();
+        let listings = Listings::new(Clusters::new(hubs), limits.clone());
         Arc::new(Self {
             clusters,
             empty,
@@ -120,7 +135,10 @@ impl Rollcast {
             auth,
             shares,
             audit,
-            connections: Arc::default(),
+            connections,
+            limits,
+            proxies,
+            has_public_pictures,
             rights,
             past: Past::default(),
             playground,
@@ -144,6 +162,12 @@ impl Rollcast {
             Some(viewer) => Ok(viewer),
             None => self.auth.viewer(headers, peer).await,
         }
+    }
+
+    /// A proxy that is believed is at that address; many viewers may come from there.
+    #[must_use]
+    pub fn is_proxy(&self, address: IpAddr) -> bool {
+        self.auth.is_trusted(address) || is_among(&self.proxies, address)
     }
 
     /// What pages say of who looks.

@@ -51,6 +51,11 @@ impl View {
         self
     }
 
+    /// Whether they may see a namespace, as its cluster says now; `None` where it does not say.
+    pub async fn says(&self, cluster: &str, namespace: &str) -> Option<bool> {
+        self.rollcast.rights().says(&self.viewer, cluster, namespace).await
+    }
+
     /// What they may see from now on.
     ///
     /// # Errors

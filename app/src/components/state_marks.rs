@@ -44,11 +44,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_of_a_pod_that_is_there_is_explained_and_has_its_token() {
-        let drawings = include_str!("tokens.rs");
+    fn every_state_of_a_pod_that_is_there_is_explained() {
         for state in PodState::ALL.into_iter().filter(|state| *state != PodState::Gone) {
             assert!(LIFE.contains(&state), "no legend explains {state:?}");
-            assert!(drawings.contains(&format!("id=\"token-{}\"", state.name())), "{state:?} has no token");
         }
     }
 }

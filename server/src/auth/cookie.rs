@@ -1,7 +1,9 @@
 //! The cookies that hold a session, and what somebody takes along to where they sign in: encrypted, so that nobody reads or makes one;
 //! with the first key, readable with every key.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration as Wait;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::time::Duration;
@@ -43,13 +45,16 @@ const SHORTEST: usize = 32;
 /// Longest cookie that browsers keep, in bytes.
 const LONGEST: usize = 4_000;
 
-/// Keys of sessions.
+/// The file with keys is looked at this often.
+const LOOK_EVERY: Wait = Wait::from_secs(5);
+
+/// Keys of sessions. Clones have the same ones, also when they change.
 #[derive(Clone)]
-pub struct Keys(Vec<Key>);
+pub struct Keys(Arc<RwLock<Vec<Key>>>);
 
 impl std::fmt::Debug for Keys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} keys", self.0.len())
+        write!(f, "{} keys", self.all().len())
     }
 }
 
@@ -73,7 +78,15 @@ impl Keys {
     /// A key that nobody else knows: sessions end with the program.
     #[must_use]
     pub fn own() -> Self {
-        Self(vec![Key::generate()])
+        Self::of(vec![Key::generate()])
+    }
+
+    fn of(all: Vec<Key>) -> Self {
+        Self(Arc::new(RwLock::new(all)))
+    }
+
+    fn all(&self) -> Vec<Key> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The keys of a file, one in each line.
@@ -81,14 +94,50 @@ impl Keys {
     /// # Errors
     /// When there is none, or one is too short.
     pub fn read(path: &Path) -> Result<Self, KeysError> {
-        let text = std::fs::read_to_string(path)?;
+        Self::parse(&std::fs::read_to_string(path)?)
+    }
+
+    /// The same, and for as long as somebody has them those that the file holds later; what cannot be used then is told, and the keys
+    /// before are kept.
+    ///
+    /// # Errors
+    /// When there is none now, or one is too short.
+    pub fn watch(path: PathBuf) -> Result<Self, KeysError> {
+        let mut known = std::fs::read_to_string(&path)?;
+        let keys = Self::parse(&known)?;
+        let held = Arc::downgrade(&keys.0);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK_EVERY).await;
+                let file = path.clone();
+                let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(file)).await;
+                let Some(held) = held.upgrade() else { return };
+                // One that is not there may be written at this moment.
+                let Ok(Ok(text)) = read else { continue };
+                if text == known {
+                    continue;
+                }
+                match Self::parse(&text) {
+                    Ok(now) => {
+                        *held.write().unwrap_or_else(PoisonError::into_inner) = now.all();
+                        tracing::info!("the keys of sessions were changed and are used from now on");
+                    }
+                    Err(why) => tracing::error!("{why}: the keys before are used"),
+                }
+                known = text; // what is wrong is told once
+            }
+        });
+        Ok(keys)
+    }
+
+    fn parse(text: &str) -> Result<Self, KeysError> {
         let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
         let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST {
             true => Ok(Key::derive_from(line.as_bytes())),
             false => Err(KeysError::Short(number)),
         };
         let keys = lines.map(key).collect::<Result<Vec<_>, _>>()?;
-        if keys.is_empty() { Err(KeysError::None) } else { Ok(Self(keys)) }
+        if keys.is_empty() { Err(KeysError::None) } else { Ok(Self::of(keys)) }
     }
 
     /// What the session of a request holds.
@@ -100,14 +149,15 @@ impl Keys {
     /// What a cookie of a request holds.
     #[must_use]
     pub fn open_as(&self, name: Name, headers: &HeaderMap) -> Option<String> {
-        let text = name.text();
-        let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == text);
-        let cookie = own.next()?;
-        if own.next().is_some() {
-            return None; // two of them: one was planted
-        }
-        self.open_value(name, cookie.value())
+        self.open_value(name, sent(name, headers)?.value())
+    }
+
+    /// A cookie of a request that was sealed with a key which is not the first any more, sealed with the first: so that the others can be
+    /// taken out some day.
+    #[must_use]
+    pub fn resealed(&self, name: Name, headers: &HeaderMap) -> Option<HeaderValue> {
+        let (key, content) = self.opened(name, sent(name, headers)?.value())?;
+        if key == 0 { None } else { self.seal_as(name, &content) }
     }
 
     /// A session that holds something; `None` when that is too much for a cookie.
@@ -125,16 +175,23 @@ impl Keys {
     /// What the value of a cookie holds.
     #[must_use]
     pub fn open_value(&self, name: Name, value: &str) -> Option<String> {
+        self.opened(name, value).map(|(_, content)| content)
+    }
+
+    /// With which key it could be opened, and what it holds.
+    fn opened(&self, name: Name, value: &str) -> Option<(usize, String)> {
         let mut jar = CookieJar::new();
         jar.add_original(Cookie::new(name.text(), value.to_owned()));
-        self.0.iter().find_map(|key| jar.private(key).get(name.text())).map(|cookie| cookie.value().to_owned())
+        let all = self.all();
+        let mut opened = all.iter().enumerate().filter_map(|(at, key)| Some((at, jar.private(key).get(name.text())?)));
+        opened.next().map(|(at, cookie)| (at, cookie.value().to_owned()))
     }
 
     /// The value of a cookie that holds something.
     #[must_use]
     pub fn seal_value(&self, name: Name, content: &str) -> Option<String> {
         let mut jar = CookieJar::new();
-        jar.private_mut(self.0.first()?).add(base(name, content.to_owned()));
+        jar.private_mut(self.all().first()?).add(base(name, content.to_owned()));
         jar.get(name.text()).map(|cookie| cookie.value().to_owned())
     }
 
@@ -161,6 +218,15 @@ impl Keys {
     }
 }
 
+/// The cookie of that name in a request.
+fn sent(name: Name, headers: &HeaderMap) -> Option<Cookie<'_>> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == name.text());
+    let cookie = own.next()?;
+    // Two of them: one was planted.
+    own.next().is_none().then_some(cookie)
+}
+
 fn base(name: Name, content: String) -> Cookie<'static> {
     let cookie = Cookie::build((name.text(), content)).path("/").http_only(true).secure(true).same_site(SameSite::Lax);
     match name.lasts() {
@@ -175,7 +241,7 @@ mod tests {
 
     const NAME: &str = Name::Session.text();
 
-    fn sent(value: &HeaderValue) -> HeaderMap {
+    fn given(value: &HeaderValue) -> HeaderMap {
         let pair = value.to_str().unwrap().split(';').next().unwrap();
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, HeaderValue::from_str(&format!("theme=dark; {pair}")).unwrap());
@@ -201,10 +267,51 @@ mod tests {
             assert!(cookie.to_str().unwrap().contains(attribute), "{attribute}");
         }
         assert!(!cookie.to_str().unwrap().contains("Domain"));
-        assert_eq!(old.open(&sent(&cookie)).as_deref(), Some("secret-token"));
-        assert_eq!(both.open(&sent(&cookie)).as_deref(), Some("secret-token"));
-        assert_eq!(new.open(&sent(&cookie)), None);
-        assert_eq!(new.open(&sent(&both.seal("again").unwrap())).as_deref(), Some("again"), "the first key seals");
+        assert_eq!(old.open(&given(&cookie)).as_deref(), Some("secret-token"));
+        assert_eq!(both.open(&given(&cookie)).as_deref(), Some("secret-token"));
+        assert_eq!(new.open(&given(&cookie)), None);
+        assert_eq!(new.open(&given(&both.seal("again").unwrap())).as_deref(), Some("again"), "the first key seals");
+    }
+
+    #[test]
+    fn what_an_older_key_sealed_is_sealed_with_the_newest() {
+        let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, OLD]).unwrap(), keys(&[NEW]).unwrap());
+        for name in [Name::Session, Name::Link] {
+            let cookie = given(&old.seal_as(name, "secret").unwrap());
+            let anew = both.resealed(name, &cookie).unwrap();
+            assert_eq!(new.open_as(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
+            assert_eq!(both.resealed(name, &given(&anew)), None, "once is enough");
+            assert_eq!((new.resealed(name, &cookie), old.resealed(name, &cookie)), (None, None));
+            assert_eq!(both.resealed(name, &HeaderMap::new()), None);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_that_change_are_used_by_all_who_have_them() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), OLD).unwrap();
+        let keys = Keys::watch(file.path().to_owned()).unwrap();
+        let (other, cookie) = (keys.clone(), given(&keys.seal("secret").unwrap()));
+        for (text, is_resealed, is_open) in [
+            (format!("{NEW}\n{OLD}\n"), true, true),
+            ("short".to_owned(), true, true), // cannot be used: the keys before are
+            (NEW.to_owned(), false, false),
+            (OLD.to_owned(), false, true),
+        ] {
+            std::fs::write(file.path(), &text).unwrap();
+            let by = tokio::time::Instant::now() + 3 * LOOK_EVERY;
+            let is_so = || {
+                let sealed = other.resealed(Name::Session, &cookie).is_some();
+                sealed == is_resealed && other.open(&cookie).is_some() == is_open
+            };
+            while !is_so() {
+                assert!(tokio::time::Instant::now() < by, "not in time: {text}");
+                tokio::time::sleep(LOOK_EVERY / 5).await; // polling with a deadline
+            }
+        }
+        std::fs::remove_file(file.path()).unwrap();
+        tokio::time::sleep(3 * LOOK_EVERY).await;
+        assert!(keys.open(&cookie).is_some(), "a file that is gone takes no key away");
     }
 
     #[test]
@@ -236,10 +343,10 @@ mod tests {
         let keys = keys(&[OLD]).unwrap();
         let start = keys.seal_as(Name::Start, "secret").unwrap();
         assert!(start.to_str().unwrap().contains("Max-Age=600"));
-        assert_eq!(keys.open_as(Name::Start, &sent(&start)).as_deref(), Some("secret"));
-        assert_eq!(keys.open(&sent(&start)), None);
+        assert_eq!(keys.open_as(Name::Start, &given(&start)).as_deref(), Some("secret"));
+        assert_eq!(keys.open(&given(&start)), None);
         let renamed = start.to_str().unwrap().replace("__Host-rollcast-start=", "__Host-rollcast=");
-        assert_eq!(keys.open(&sent(&HeaderValue::from_str(&renamed).unwrap())), None, "nor by another name");
+        assert_eq!(keys.open(&given(&HeaderValue::from_str(&renamed).unwrap())), None, "nor by another name");
         for name in [Name::Session, Name::Start, Name::Link] {
             let nothing = Keys::nothing_as(name);
             assert!(nothing.to_str().unwrap().starts_with(&format!("{}=;", name.text())));

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use timeline::Millis;
 use timeline::words::safe;
 
+use self::cookie::Name;
 use self::oidc::Oidc;
 use self::proxy::Proxy;
 use self::token::Tokens;
@@ -203,9 +204,13 @@ impl Auth {
         }
     }
 
-    /// The cookie of a session that went on since the one that a request carries.
+    /// The cookie of a session that went on since the one that a request carries, or that was sealed with an older key.
     #[must_use]
     pub fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        if let Self::Oidc(oidc) = self { oidc.renewed(headers) } else { None }
+        match self {
+            Self::Oidc(oidc) => oidc.renewed(headers),
+            Self::Token(tokens) => tokens.keys.resealed(Name::Session, headers),
+            Self::None | Self::Open | Self::Proxy(_) => None,
+        }
     }
 }

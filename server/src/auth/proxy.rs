@@ -7,6 +7,7 @@ use ipnet::IpNet;
 
 use super::Viewer;
 use super::subject::Prefixes;
+use crate::forwarded::is_among;
 
 /// Which proxy is trusted, and how it says who it is.
 #[derive(Debug, Clone)]
@@ -25,8 +26,7 @@ impl Proxy {
     /// It is at that address.
     #[must_use]
     pub fn is_from(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.from.iter().any(|network| network.contains(&address))
+        is_among(&self.from, address)
     }
 
     /// Who sends a request, as the proxy says; `None` where it is not from the proxy, or that says nothing that makes sense.

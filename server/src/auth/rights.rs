@@ -115,29 +115,45 @@ impl Rights {
 
     /// Whether a viewer may see a namespace that they name. Namespaces in which nothing is are asked about as well: something may be
     /// there later, or was there a moment ago. Whether there is such a namespace makes no difference.
-    pub async fn may_see(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> bool {
-        let Some(subjects) = &viewer.subjects else { return true };
+    pub async fn may_see(&self, viewer: &Viewer, cluster: &str, namespace: &str) -> bool {
+        self.says(viewer, cluster, namespace).await == Some(true)
+    }
+
+    /// The same; `None` where the cluster does not say.
+    pub async fn says(&self, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
+        let Some(subjects) = &viewer.subjects else { return Some(true) };
         let place = (cluster.to_owned(), namespace.to_owned());
-        let Some(subject) = subjects.of(cluster) else { return false };
-        let Some(hub) = self.clusters.iter().find(|hub| hub.name() == cluster) else { return false };
-        let said = self.of_known(subjects, |known| {
-            let is_seen = known.sight.borrow().of(cluster).is_some_and(|seen| seen.has(namespace, ""));
+        let known = self.of_known(subjects, |known| {
+            let sight = known.sight.borrow().clone();
+            let is_seen = sight.of(cluster).is_some_and(|seen| seen.has(namespace, ""));
             let is_refused = known.refused.get(&place).is_some_and(|at| at.elapsed() < REFUSED_FOR);
             if is_seen {
                 known.name(&place);
             }
-            (is_seen || is_refused).then_some(is_seen)
+            (sight, (is_seen || is_refused).then_some(is_seen))
         });
+        let (sight, said) = known.unzip();
         if let Some(is_seen) = said.flatten() {
-            return is_seen;
+            return Some(is_seen);
         }
-        let answer = timeout(PATIENCE, hub.reviewer().may_list_pods(subject, Some(namespace))).await;
-        let is_seen = matches!(answer, Ok(Ok(true)));
-        self.of_known(subjects, |known| match is_seen {
-            true => known.name(&place),
-            false => known.refuse(place),
+        let sees = |cluster: &str| sight.as_ref().is_some_and(|sight| sight.of(cluster).is_some());
+        // Of a cluster of which nothing is seen nobody may learn that it is there, nor from how long an answer takes: whichever is named, all
+        // that are hidden are asked, and all of them are waited for.
+        let is_asked = |hub: &&Handle| if sees(cluster) { hub.name() == cluster } else { !sees(hub.name()) };
+        let asked = self.clusters.iter().filter(is_asked).filter_map(|hub| {
+            let subject = subjects.of(hub.name())?;
+            Some(async move {
+                let answer = timeout(PATIENCE, hub.reviewer().may_list_pods(subject, Some(namespace))).await;
+                (hub.name(), answer.ok().and_then(Result::ok))
+            })
         });
-        is_seen
+        let answers = join_all(asked).await;
+        let said = answers.into_iter().find(|(name, _)| *name == cluster).map_or(Some(false), |(_, said)| said);
+        self.of_known(subjects, |known| match said {
+            Some(true) => known.name(&place),
+            _ => known.refuse(place),
+        });
+        said
     }
 
     /// Tells what may be seen now; `false` when nobody has looked lately, and nothing is told any more.

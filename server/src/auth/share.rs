@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
 
@@ -194,6 +194,12 @@ impl Shares {
         })
     }
 
+    /// The cookie of a link that a request carries, where an older key sealed it.
+    #[must_use]
+    pub fn resealed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        self.keys.resealed(Name::Link, headers)
+    }
+
     /// The links that somebody made, or everybody, the one that ends first first.
     #[must_use]
     pub fn made_by(&self, maker: &Viewer, is_everybodys: bool, now_millis: Millis) -> Vec<Share> {
@@ -273,7 +279,7 @@ impl Share {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{HeaderValue, header};
+    use axum::http::header;
 
     use super::*;
     use crate::source::review::Subject;

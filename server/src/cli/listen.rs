@@ -1,9 +1,10 @@
 //! Where to serve, and how that is addressed.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
+use ipnet::IpNet;
 
 use crate::addressed::{Addressed, PublicUrl};
 use crate::config::Config;
@@ -22,6 +23,13 @@ pub struct Listen {
     /// are not answered
     #[arg(long, env = "ROLLCAST_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<PublicUrl>,
+    /// Address or network of a proxy in front, such as an ingress controller, repeatable: what it says of from whom a request is, and
+    /// whether that came by TLS (X-Forwarded-For, X-Forwarded-Proto), is believed, for limits, the audit log and links
+    #[arg(long, env = "ROLLCAST_TRUST_PROXY", value_delimiter = ',', value_parser = network, value_name = "ADDRESS")]
+    pub trust_proxy: Vec<IpNet>,
+    /// Show badges and previews to whoever asks for them, without sign-in and on the pages of other sites, such as a README
+    #[arg(long, env = "ROLLCAST_PUBLIC_PICTURES")]
+    pub public_pictures: bool,
     /// Speak TLS with this certificate, in PEM, with those above it; it is read again when it changes
     #[arg(long, env = "ROLLCAST_TLS_CERT", value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
@@ -33,6 +41,14 @@ pub struct Listen {
     pub insecure_no_auth: bool,
 }
 
+/// An address, or a network such as 10.0.0.0/8.
+pub(super) fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| "must be an address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
+}
+
 /// Where to serve, and how that is addressed.
 #[derive(Debug)]
 pub struct Served {
@@ -40,6 +56,10 @@ pub struct Served {
     pub listen: SocketAddr,
     /// How it is addressed.
     pub addressed: Addressed,
+    /// Proxies in front that are believed.
+    pub proxies: Vec<IpNet>,
+    /// Badges and previews are for everybody.
+    pub has_public_pictures: bool,
     /// Certificate and key, where TLS is spoken.
     pub tls: Option<Files>,
     /// Other machines may reach it although nobody has to sign in.
@@ -68,6 +88,8 @@ impl Listen {
         Ok(Served {
             listen: self.listen.or(file.listen).unwrap_or(usual),
             addressed: Addressed { public, hosts, has_tls: tls.is_some() },
+            proxies: if self.trust_proxy.is_empty() { file.trust_proxy.clone() } else { self.trust_proxy },
+            has_public_pictures: self.public_pictures || file.public_pictures,
             tls,
             is_insecure: self.insecure_no_auth || file.insecure_no_auth,
         })

@@ -1,6 +1,5 @@
 //! Who is let in, and how they are known.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use clap::Args;
 use http::HeaderName;
 use ipnet::IpNet;
 
+use super::listen::network;
 use crate::addressed::PublicUrl;
 use crate::auth::cookie::{Keys, KeysError};
 use crate::auth::oidc::Oidc;
@@ -43,8 +43,8 @@ pub struct SignIn {
     /// With --auth proxy or oidc: what the API servers put before groups of that issuer (their --oidc-groups-prefix)
     #[arg(long, env = "ROLLCAST_AUTH_GROUPS_PREFIX", value_name = "TEXT")]
     pub auth_groups_prefix: Option<String>,
-    /// File with the keys of sessions and links, one of at least 32 characters in each line, the newest first. Without it,
-    /// sessions end with the program
+    /// File with the keys of sessions and links, one of at least 32 characters in each line, the newest first; it is read again when it
+    /// changes. Without it, sessions end with the program
     #[arg(long, env = "ROLLCAST_SESSION_KEYS", value_name = "FILE")]
     pub session_keys: Option<PathBuf>,
     /// Keep the links that people make for those without an account in this file. Without it, or without --session-keys, links end
@@ -57,14 +57,6 @@ pub struct SignIn {
     /// The provider.
     #[command(flatten)]
     pub provider: Provider,
-}
-
-/// An address, or a network such as 10.0.0.0/8.
-fn network(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<IpAddr>().map(IpNet::from);
-    text.parse()
-        .or_else(|_| address())
-        .map_err(|_| "must be an address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
 }
 
 impl SignIn {
@@ -87,7 +79,7 @@ impl SignIn {
         let (mode, file) = (self.mode(file), file.auth.clone().unwrap_or_default());
         let (keys_file, shares_file) = (self.session_keys.clone(), self.shares.clone());
         let (keys_file, shares_file) = (keys_file.or(file.session_keys.clone()), shares_file.or(file.shares.clone()));
-        let keys = || keys_file.as_deref().map_or_else(|| Ok(Keys::own()), Keys::read);
+        let keys = || keys_file.clone().map_or_else(|| Ok(Keys::own()), Keys::watch);
         let (auth, keys) = match mode {
             AuthMode::None => return Ok((Auth::None, None)),
             AuthMode::Proxy => (Auth::Proxy(self.proxy(file)?), keys()?),

@@ -13,6 +13,7 @@ use crate::earlier;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{Cut, Sought};
+use crate::limits::Limit;
 use crate::view::View;
 
 /// What kind of file.
@@ -56,10 +57,9 @@ pub(super) async fn file(
         Err(wrong) => return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await,
     };
     let Ok(_turn) = view.rollcast().exports.try_acquire() else {
+        view.rollcast().limits.met(Limit::Exports);
         let why = "Other files are being made. Try again in a moment.".to_owned();
-        let mut response = pages::refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
-        response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("5"));
-        return response;
+        return pages::refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
     let made = match format {
         Format::Html => html(view, ExportRequest { workload, revision, is_redacted }).await,

@@ -1,7 +1,8 @@
 //! The guard: which addresses this server answers to, which pages may ask it, and whom it answers.
 //!
 //! Against DNS rebinding the Host must be one that this server is known by ([`Addressed`]); against requests of other sites the
-//! Origin, when there is one, must be that of its own pages, and what browsers say of where a request comes from must not be another site. Whoever asks for more than the program itself has to be somebody who is known.
+//! Origin, when there is one, must be that of its own pages, and what browsers say of where a request comes from must not be another
+//! site. Whoever asks for more than the program itself has to be somebody who is known.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,7 +23,9 @@ use crate::addressed::Addressed;
 use crate::assets;
 use crate::auth::rights::TooMany;
 use crate::auth::{Stranger, Viewer};
-use crate::connections::Peer;
+use crate::connections::{Open, Peer};
+use crate::forwarded;
+use crate::limits::Limit;
 use crate::state::Rollcast;
 use crate::view::View;
 
@@ -38,21 +41,29 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
         return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    // Whether the connection was secure is believed of the proxy alone.
-    let forwarded = request.headers().get("x-forwarded-proto").map(HeaderValue::as_bytes);
-    let is_secure = forwarded == Some(b"https") && peer.is_some_and(|peer| rollcast.auth.is_trusted(peer));
+    let is_proxy = |address| rollcast.is_proxy(address);
+    let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
+    let is_secure = peer.is_some_and(|peer| forwarded::is_secure(peer, request.headers(), is_proxy));
     let origin = OwnOrigin(addressed.origin(host, is_secure).into());
     let is_secure_only = addressed.is_secure_at(host);
-    // Pictures that other sites' pages show, where nobody has to sign in.
     let path = request.uri().path();
-    let is_picture = ["/badge.svg", "/preview.png", "/preview.svg"].iter().any(|end| path.ends_with(end));
-    let (is_for_others, is_program) = (is_picture && !rollcast.auth.asks(), is_of_program(path));
+    let (is_for_others, is_program) = (is_public_picture(&rollcast, &request), is_of_program(path));
+    // Who comes through a proxy shares its connections with others: it is they who are counted, for as long as they are answered.
+    let turn = from.filter(|from| peer.is_some_and(|peer| peer.to_canonical() != *from));
+    let turn = turn.map(|from| rollcast.connections.serve_client(from).map(Arc::new));
     let mut response = if !is_for_others && is_from_elsewhere(addressed, request.method(), request.headers()) {
         (StatusCode::FORBIDDEN, "Only the pages of this server may ask for this.\n").into_response()
+    } else if matches!(turn, Some(None)) {
+        (StatusCode::TOO_MANY_REQUESTS, "Too much is asked from your address at once. Try again in a moment.\n")
+            .into_response()
     } else {
         request.extensions_mut().insert(origin);
-        admit(&rollcast, peer, request, next).await
+        request.extensions_mut().insert(Client { address: from, _turn: turn.flatten() });
+        admit(&rollcast, Came { peer, from }, request, next).await
     };
+    if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
+    }
     let headers = response.headers_mut();
     if is_secure_only {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
@@ -70,7 +81,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     }
     // What says nothing of it is of a cluster, and of this moment.
     let nowhere = HeaderValue::from_static("private, no-store");
-    if rollcast.auth.asks() && !is_program {
+    if rollcast.auth.asks() && !is_program && !is_for_others {
         headers.insert(header::CACHE_CONTROL, nowhere);
     } else {
         headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
@@ -83,15 +94,41 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     response
 }
 
+/// From whom a request is, for those who count and write that down.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    /// Their address, as a proxy says it that is believed.
+    pub(super) address: Option<IpAddr>,
+    /// They are counted for as long as somebody has this.
+    _turn: Option<Arc<Open>>,
+}
+
+/// Where a request came from: the other end of its connection, and whom a proxy there had it from.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    peer: Option<IpAddr>,
+    from: Option<IpAddr>,
+}
+
+/// Who is told to come again may do so after this many seconds.
+const AGAIN: HeaderValue = HeaderValue::from_static("5");
+
+/// A badge or a preview, where these are for everybody.
+fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
+    let is_picture = |path: &str| ["/badge.svg", "/preview.png", "/preview.svg"].iter().any(|end| path.ends_with(end));
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    rollcast.has_public_pictures && is_read && is_picture(request.uri().path())
+}
+
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
-async fn admit(rollcast: &Arc<Rollcast>, peer: Option<IpAddr>, request: Request, next: Next) -> Response {
+async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (who, response) = answer(rollcast, peer, request, next).await;
+    let (who, response) = answer(rollcast, came.peer, request, next).await;
     if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<Done>() {
-            Some(Done { who, did, at }) => audit.note(who, peer, did, at, status),
-            None => audit.note(&who, peer, method.as_str(), &path, status),
+            Some(Done { who, did, at }) => audit.note(who, came.from, did, at, status),
+            None => audit.note(&who, came.from, method.as_str(), &path, status),
         }
     }
     response
@@ -107,12 +144,25 @@ async fn answer(
     if is_open(request.uri().path()) {
         return (Arc::default(), next.run(request).await);
     }
-    match rollcast.viewer(request.headers(), peer).await {
+    let is_public = is_public_picture(rollcast, &request);
+    let viewer = match is_public {
+        true => Ok(Viewer::anybody()), // whoever asks, with a session or without one, gets the same
+        false => rollcast.viewer(request.headers(), peer).await,
+    };
+    match viewer {
         Ok(viewer) => {
-            let (name, renewed) = (viewer.who(), rollcast.auth.renewed(request.headers()));
+            let name = viewer.who();
+            let renewed = match (&viewer.link, &rollcast.shares) {
+                _ if is_public => None, // others may be handed the same answer by a cache
+                (Some(_), Some(shares)) => shares.resealed(request.headers()),
+                _ => rollcast.auth.renewed(request.headers()),
+            };
             let view = match view(rollcast, viewer, &mut request).await {
                 Ok(view) => view,
-                Err(why) => return (name, sign_in::turn_away(&format!("Try again in a moment: {why}.\n"))),
+                Err(why) => {
+                    rollcast.limits.met(Limit::Viewers);
+                    return (name, sign_in::turn_away(&format!("Try again in a moment: {why}.\n")));
+                }
             };
             request.extensions_mut().insert(view);
             let mut response = next.run(request).await;

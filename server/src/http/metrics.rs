@@ -17,6 +17,7 @@ use timeline::wire::ConnectionState;
 
 use crate::history::{Archive, Keeping};
 use crate::hub::{Handle, ListedDeployment, Series};
+use crate::limits::Limit;
 use crate::view::View;
 
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -88,6 +89,9 @@ impl Collector for Figures {
         let refused = ConstCounter::new(rollcast.connections.refused.load(Ordering::Relaxed));
         let help = "Connections that were one too many, of their address or of all.";
         alone(&mut encoder, "rollcast_connections_refused", help, &refused)?;
+        limited(view, &mut encoder)?;
+        let lists = ConstGauge::new(i64::try_from(rollcast.listings().count()).unwrap_or(i64::MAX));
+        alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
         let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
         let help = "Viewers that lagged and were given a fresh snapshot.";
         alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
@@ -107,6 +111,17 @@ fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
             let labels = [("cluster", hub.name()), ("state", group.name())];
             ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX)).encode(family.encode_family(&labels)?)?;
         }
+    }
+    Ok(())
+}
+
+/// How often each limit was met.
+fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "Times that a limit was met: something was refused, put off or left out.";
+    let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
+    for limit in Limit::ALL {
+        let count = ConstCounter::new(view.rollcast().limits.count(limit));
+        count.encode(family.encode_family(&[("limit", limit.name())])?)?;
     }
     Ok(())
 }

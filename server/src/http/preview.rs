@@ -12,35 +12,46 @@ use timeline::viewer::DeploymentCopy;
 
 use super::extract::NamedWorkload;
 use crate::assets;
+use crate::limits::Limit;
+use crate::previews::Form;
 use crate::view::View;
 
 pub(super) async fn svg(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    match drawing(&view, &workload).await {
-        Some(svg) => image("image/svg+xml", svg.into()),
-        None => nothing(),
-    }
+    picture(&view, (workload, Form::Svg)).await
 }
 
 pub(super) async fn png(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    if !view.shows(&workload) {
+    picture(&view, (workload, Form::Png)).await
+}
+
+async fn picture(view: &View, of: (Workload, Form)) -> Response {
+    if !view.shows(&of.0) {
         return nothing();
     }
     let previews = &view.rollcast().previews;
-    if let Some(png) = previews.get(&workload) {
-        return image("image/png", png);
+    if let Some(drawn) = previews.get(&of) {
+        return image(of.1, drawn);
     }
-    let Ok(_turn) = previews.turns.acquire().await else { return nothing() };
-    if let Some(png) = previews.get(&workload) {
-        return image("image/png", png); // somebody who waited before had it drawn
+    let Some(_turn) = previews.turn().await else {
+        view.rollcast().limits.met(Limit::Previews);
+        let why = "Many previews wait to be drawn. Try again in a moment.\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
+    };
+    if let Some(drawn) = previews.get(&of) {
+        return image(of.1, drawn); // somebody who waited before had it drawn
     }
-    let Some(svg) = drawing(&view, &workload).await else {
+    let Some(svg) = drawing(view, &of.0).await else {
         return nothing();
     };
-    match tokio::task::spawn_blocking(move || pixels(&svg)).await.ok().flatten() {
-        Some(png) => {
-            let png = Bytes::from(png);
-            previews.keep(workload, png.clone());
-            image("image/png", png)
+    let drawn = match of.1 {
+        Form::Svg => Some(svg.into_bytes()),
+        Form::Png => tokio::task::spawn_blocking(move || pixels(&svg)).await.ok().flatten(),
+    };
+    match drawn.map(Bytes::from) {
+        Some(drawn) => {
+            let form = of.1;
+            previews.keep(of, drawn.clone());
+            image(form, drawn)
         }
         None => (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response(),
     }
@@ -53,7 +64,11 @@ async fn drawing(view: &View, workload: &Workload) -> Option<String> {
     preview::svg(&DeploymentCopy::from(snapshot), now_millis, &place)
 }
 
-fn image(media_type: &'static str, bytes: Bytes) -> Response {
+fn image(form: Form, bytes: Bytes) -> Response {
+    let media_type = match form {
+        Form::Svg => "image/svg+xml",
+        Form::Png => "image/png",
+    };
     ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "public, max-age=10")], bytes).into_response()
 }
 

@@ -157,7 +157,7 @@ pub(super) async fn revoke(
     Form(Named { id }): Form<Named>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
-        Ok(()) => Redirect::to(LIST).into_response(),
+        Ok(()) => (revoking(&view, &id), Redirect::to(LIST)).into_response(),
         Err(Refused(status, trouble)) => {
             let payload = SharesPayload { trouble, ..SharesPayload::default() };
             show(&rollcast, &view, payload, status, Request::default()).await
@@ -199,6 +199,11 @@ async fn show(
 fn done(share: &Share, who: Arc<str>, did: &'static str) -> Extension<Done> {
     let path = share.to.split('?').next().unwrap_or_default();
     Extension(Done { who, did, at: format!("{path}#{}", share.id) })
+}
+
+/// What is written down of one that was taken away.
+fn revoking(view: &View, id: &str) -> Extension<Done> {
+    Extension(Done { who: view.viewer().who(), did: "revoked a link", at: format!("{LIST}#{id}") })
 }
 
 fn until(share: &Share) -> String {
@@ -285,7 +290,7 @@ pub(super) async fn api_revoke(
     Form(Named { id }): Form<Named>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
-        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Ok(()) => (revoking(&view, &id), StatusCode::NO_CONTENT).into_response(),
         Err(Refused(status, why)) => api::error(status, why),
     }
 }

@@ -145,8 +145,7 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
 
 /// What those get who may come again in a moment; browsers do by themselves, so that a wall needs nobody.
 pub(super) fn turn_away(why: &str) -> Response {
-    let again = [(header::RETRY_AFTER, "5"), (header::REFRESH, "5")];
-    (StatusCode::SERVICE_UNAVAILABLE, again, why.to_owned()).into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
 }
 
 /// An address of this server; another one leads to the list.

@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use timeline::wire::MAX_VIEWER_FRAME;
 
+use super::guard::Client;
 use crate::connections::Peer;
 use crate::session::{self, Shown};
 use crate::view::View;
@@ -22,16 +23,20 @@ pub(super) async fn upgrade(
     view: Option<Extension<View>>,
     headers: HeaderMap,
     peer: Option<Extension<Peer>>,
+    Extension(client): Extension<Client>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let shown = Shown { headers, peer: peer.map(|Extension(Peer(address))| address.ip()) };
+    let shown = Shown { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
     let upgrade = upgrade
         .max_message_size(MAX_VIEWER_FRAME)
         .max_frame_size(MAX_VIEWER_FRAME)
         .read_buffer_size(READ_BUFFER)
         .max_write_buffer_size(MAX_WRITE_BUFFER);
     match view {
-        Some(Extension(view)) => upgrade.on_upgrade(move |socket| session::serve(socket, view, shown)),
+        Some(Extension(view)) => upgrade.on_upgrade(move |socket| async move {
+            session::serve(socket, view, shown).await;
+            drop(client); // counted until now
+        }),
         // A page is not told why it may not open a stream, but why one that it opened ended.
         None => upgrade.on_upgrade(session::turn_away),
     }

@@ -116,7 +116,7 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
 }
 
 /// Refuses a search that would take long, whoever asks it.
-fn bounded(query: &Query) -> Result<(), &'static str> {
+pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
     if query.text.len() > MOST_TEXT || query.text.split_whitespace().count() > MOST_WORDS {
         return Err("A search has at most 12 words and 400 characters: this one was left out.");
     }

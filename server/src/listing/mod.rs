@@ -12,13 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::select_all;
-use timeline::list::{ClusterState, Query};
+use timeline::list::{ClusterState, Overall, Query};
 use timeline::wire::Connection;
 use tokio::sync::watch as signal;
 
+use choose::bounded;
 pub use choose::{Chosen, Source, choose};
 
 use crate::hub::{Handle, List, ListedDeployment};
+use crate::limits::{Limit, Limits};
 use crate::sight::{Seen, Sight};
 
 /// A list is chosen anew at most this often while things change, and at least this often: groups change by time alone.
@@ -92,25 +94,43 @@ impl Changes {
     }
 }
 
+/// Different lists that are followed at once, and what those are told who would follow one more.
+const MOST: usize = 1_000;
+const FULL: &str = "Too many different lists are looked at at present. This one is shown as soon as there is room.";
+
 /// What is asked, and what those who ask may see.
 type Question = (Query, Arc<Sight>);
 
 /// The lists that somebody follows.
 pub struct Listings {
     clusters: Clusters,
+    limits: Arc<Limits>,
     followed: Mutex<HashMap<Question, signal::Sender<Arc<Chosen>>>>,
 }
 
 impl Listings {
     /// Of these clusters.
     #[must_use]
-    pub fn new(clusters: Clusters) -> Arc<Self> {
-        Arc::new(Self { clusters, followed: Mutex::default() })
+    pub fn new(clusters: Clusters, limits: Arc<Limits>) -> Arc<Self> {
+        Arc::new(Self { clusters, limits, followed: Mutex::default() })
+    }
+
+    /// How many different ones are followed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// A list as it is now.
     #[must_use]
     pub fn now(&self, query: &Query, sight: &Sight) -> Chosen {
+        if bounded(query).is_err() {
+            self.limits.met(Limit::Search);
+        }
+        self.choose(query, sight)
+    }
+
+    fn choose(&self, query: &Query, sight: &Sight) -> Chosen {
         let mut chosen = choose(&self.clusters.sources(sight), query);
         let trouble = sight.trouble();
         if !trouble.is_empty() {
@@ -119,40 +139,107 @@ impl Listings {
         chosen
     }
 
-    /// Follows a list; whoever asks the same question and may see the same shares the work.
+    /// Follows a list; whoever asks the same question and may see the same shares the work. Where too many are followed it is an empty
+    /// one that says so and ends at once.
     #[must_use]
     pub fn follow(self: &Arc<Self>, query: &Query, sight: &Arc<Sight>) -> signal::Receiver<Arc<Chosen>> {
-        let question = (query.clone(), sight.clone());
+        let question = (same(query), sight.clone());
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chosen) = followed.get(&question) {
             return chosen.subscribe();
         }
+        if followed.len() >= MOST {
+            self.limits.met(Limit::Lists);
+            return signal::channel(Arc::new(self.full(sight))).1;
+        }
         // Before the first choice, so that nothing in between is missed.
         let changes = self.clusters.changes();
         let (chosen, chosen_out) = signal::channel(Arc::new(self.now(query, sight)));
-        followed.insert(question.clone(), chosen);
-        tokio::spawn(self.clone().run(question, changes));
+        followed.insert(question.clone(), chosen.clone());
+        tokio::spawn(self.clone().run(question, chosen, changes));
         chosen_out
     }
 
+    /// What somebody sees for whom there is no room.
+    fn full(&self, sight: &Sight) -> Chosen {
+        let clusters = self.clusters.sources(sight).into_iter().map(|source| source.state).collect();
+        let overall = Overall { clusters, trouble: FULL.to_owned(), ..Overall::default() };
+        Chosen { overall, lines: Vec::new() }
+    }
+
     /// Chooses for as long as somebody follows.
-    async fn run(self: Arc<Self>, question: Question, mut changes: Changes) {
+    async fn run(self: Arc<Self>, question: Question, chosen: signal::Sender<Arc<Chosen>>, mut changes: Changes) {
         loop {
-            tokio::time::sleep(CHOOSE_EVERY).await;
-            let _ = tokio::time::timeout(CHOOSE_AGAIN, changes.next()).await; // either way it is time
-            changes.all_seen();
-            {
-                let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-                if followed.get(&question).is_none_or(|chosen| chosen.receiver_count() == 0) {
-                    followed.remove(&question);
-                    return;
+            let is_time = async {
+                tokio::time::sleep(CHOOSE_EVERY).await;
+                let _ = tokio::time::timeout(CHOOSE_AGAIN, changes.next()).await; // either way it is time
+            };
+            tokio::select! {
+                () = chosen.closed() => {
+                    let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+                    // Somebody may have come since.
+                    if chosen.is_closed() {
+                        followed.remove(&question);
+                        return;
+                    }
+                }
+                () = is_time => {
+                    changes.all_seen();
+                    chosen.send_replace(Arc::new(self.choose(&question.0, &question.1)));
                 }
             }
-            let anew = Arc::new(self.now(&question.0, &question.1));
-            let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(chosen) = followed.get(&question) {
-                chosen.send_replace(anew);
-            }
         }
+    }
+}
+
+/// The same question, as everybody would ask it: case and how much room is between words make no difference.
+fn same(query: &Query) -> Query {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Query { text: words(&query.text).to_lowercase(), labels: words(&query.labels), ..query.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Query {
+        Query { text: text.to_owned(), ..Query::default() }
+    }
+
+    #[tokio::test]
+    async fn a_list_that_nobody_follows_any_more_is_let_go_of_at_once() {
+        let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
+        let sight = Arc::new(Sight::All);
+        let (first, second) = (listings.follow(&of("web"), &sight), listings.follow(&of("  WEB "), &sight));
+        assert_eq!(listings.count(), 1, "the same question");
+        drop(first);
+        let other = listings.follow(&of("api"), &sight);
+        assert_eq!(listings.count(), 2);
+        drop((second, other));
+        let began = tokio::time::Instant::now();
+        while listings.count() > 0 {
+            tokio::task::yield_now().await;
+            assert!(began.elapsed() < CHOOSE_EVERY, "it waits for nothing else");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
+        let limits = Arc::<Limits>::default();
+        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let sight = Arc::new(Sight::All);
+        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &sight)).collect();
+        let full = listings.follow(&of("more"), &sight);
+        assert_eq!(full.borrow().overall.trouble, FULL);
+        assert!(full.has_changed().is_err(), "nobody chooses it");
+        assert!(listings.follow(&of("7"), &sight).has_changed().is_ok(), "what is followed already may be followed");
+        assert_eq!((limits.count(Limit::Lists), listings.count()), (1, MOST));
+        all.pop();
+        while listings.count() == MOST {
+            tokio::task::yield_now().await;
+        }
+        assert!(listings.follow(&of("more"), &sight).has_changed().is_ok());
+        assert!(listings.now(&of(&"x ".repeat(500)), &sight).lines.is_empty());
+        assert_eq!(limits.count(Limit::Search), 1);
     }
 }

@@ -168,6 +168,8 @@ impl Access {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
                 tracing::info!(cluster.name = name, "other credentials, or another address: the client was made anew");
+                // The kubeconfig may say by now what it did not say at the start.
+                fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
                 *current = Current {
                     generation: current.generation + 1,
                     client: fetched.client,

@@ -28,7 +28,7 @@ pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace:
             match request::get(&target.access, pace, &path).await {
                 Ok(_) => found.good.push(format!("{}: {resource} in {place} may be read", target.name)),
                 Err(RequestError::Forbidden(_)) => found.bad.push(format!(
-                    "{}: {resource} in {place} may not be read. Ask for get, list and watch on {resource}, or name namespaces you may read with --namespace",
+                    "{}: {resource} in {place} may not be read. Ask for list and watch on {resource}, or name namespaces you may read with --namespace",
                     target.name
                 )),
                 Err(error) => {

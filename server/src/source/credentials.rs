@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 
 use super::access::Access;
 use super::kubeconfig::{Contexts, Target, TargetError, client_for};
-use super::{Pace, plugin};
+use super::{Pace, plugin, reason};
 
 /// Where a cluster's client comes from.
 #[derive(Debug, Clone)]
@@ -112,6 +112,7 @@ impl Credentials {
     pub(super) async fn fetch(&self, want: Want, pace: &Pace) -> Result<Option<Fetched>, TargetError> {
         let now = if want == Want::First { self.clone() } else { self.again(pace).await? };
         let mut config = now.config().await?;
+        config.cluster_url = reason::without_user(config.cluster_url);
         let mut made = Made { place: place(&config), settings: hash(&(place(&config), auth(&config))), credentials: 0 };
         if matches!(want, Want::Settings(before) if before.settings == made.settings) {
             return Ok(None);
@@ -130,19 +131,19 @@ impl Credentials {
             Ok((made, if is_same { None } else { Some(client_for(config)?) }))
         };
         let built: kube::Result<_> = self.aside(limit, build).await?;
-        let (made, client) = built.map_err(|why| self.unusable(&why.to_string()))?;
+        let (made, client) = built.map_err(|why| self.unusable(&reason::of(&why)))?;
         Ok(client.map(|client| Fetched { client, address, namespace, warnings, made, expires_at_millis }))
     }
 
     async fn config(&self) -> Result<kube::Config, TargetError> {
         let Some(context) = self.context.clone() else {
-            return kube::Config::incluster().map_err(|why| TargetError::InCluster(why.to_string()));
+            return kube::Config::incluster().map_err(|why| TargetError::InCluster(reason::of(&why)));
         };
         self.contexts.choose(Some(&context))?;
         let Some(config) = self.contexts.config.clone() else { return Err(TargetError::None) };
         let options = KubeConfigOptions { context: Some(context), ..Default::default() };
         let made = kube::Config::from_custom_kubeconfig(config, &options).await;
-        made.map_err(|why| self.unusable(&why.to_string()))
+        made.map_err(|why| self.unusable(&reason::of(&why)))
     }
 
     /// Puts what the command of the kubeconfig answers in its place, where nothing goes before it.

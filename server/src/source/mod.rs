@@ -18,6 +18,7 @@ pub mod kubeconfig;
 mod list;
 mod liveness;
 mod plugin;
+mod reason;
 pub mod request;
 pub mod review;
 mod stream;

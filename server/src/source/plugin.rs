@@ -106,15 +106,19 @@ pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result
     if !status.success() {
         return Err(PluginError::Failed { command: name, status });
     }
-    // Most answer JSON, some YAML, of which JSON is a part.
-    let answer: Option<Answer> = serde_saphyr::from_slice(&answered).ok(); // its error would quote the token
-    let status = answer.and_then(|answer| answer.status).ok_or(PluginError::Empty { command: name.clone() })?;
+    read(&answered).ok_or(PluginError::Empty { command: name })
+}
+
+/// What a command answered; `None` where that holds nothing to be shown to a cluster.
+fn read(answered: &[u8]) -> Option<Credential> {
+    // Most answer JSON, some YAML, of which JSON is a part. The error would quote the token.
+    let status = serde_saphyr::from_slice::<Answer>(answered).ok()?.status?;
     let certificate = status.client_certificate_data.zip(status.client_key_data);
     if status.token.is_none() && certificate.is_none() {
-        return Err(PluginError::Empty { command: name });
+        return None;
     }
     let ends = status.expiration_timestamp.and_then(|at| at.parse::<jiff::Timestamp>().ok());
-    Ok(Credential { token: status.token, certificate, expires_at_millis: ends.map(jiff::Timestamp::as_millisecond) })
+    Some(Credential { token: status.token, certificate, expires_at_millis: ends.map(jiff::Timestamp::as_millisecond) })
 }
 
 fn command(exec: &ExecConfig, name: &str, asks: bool) -> Command {
@@ -152,4 +156,30 @@ async fn answer(child: &mut Child) -> std::io::Result<(ExitStatus, Vec<u8>)> {
         }
     };
     tokio::try_join!(child.wait(), read)
+}
+
+#[cfg(test)]
+#[path = "../../tests/common/damage.rs"]
+mod damage;
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+
+    use super::damage::damaged;
+    use super::*;
+
+    #[test]
+    fn damaged_answers_of_commands_are_read_or_none() {
+        let json = br#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"secret","expirationTimestamp":"2026-11-24T12:00:00Z","clientCertificateData":"a","clientKeyData":"b"}}"#;
+        let yaml = b"kind: ExecCredential\nstatus:\n  token: secret\n  expirationTimestamp: 2026-11-24T12:00:00Z\n";
+        for whole in [&json[..], yaml] {
+            let found = read(whole).unwrap();
+            assert_eq!((found.token.as_deref(), found.expires_at_millis), (Some("secret"), Some(1_795_521_600_000)));
+            let all = (0..3_000).map(|seed| read(&damaged(whole, &mut Rng::with_seed(seed))));
+            let (taken, refused): (Vec<_>, Vec<_>) = all.partition(Option::is_some);
+            assert!(taken.len() > 100 && refused.len() > 100, "{} {}", taken.len(), refused.len());
+            assert!(taken.iter().flatten().all(|found| found.token.is_some() || found.certificate.is_some()));
+        }
+    }
 }

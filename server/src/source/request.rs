@@ -9,6 +9,7 @@ use timeline::fact::Kind;
 
 use super::Pace;
 use super::access::Access;
+use super::reason;
 
 /// Largest list page or error body that is read, in bytes.
 const MAX_BODY: usize = 64 << 20;
@@ -86,8 +87,12 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
     let response = tokio::time::timeout(pace.answer, client.send(request)).await;
     let response = response.map_err(|_| RequestError::Unreachable("the API server does not answer".to_owned()))?;
     let response = response.map_err(|error| {
-        let why = sentence(&error);
-        if is_about_credentials(&error) { RequestError::Credentials(why) } else { RequestError::Unreachable(why) }
+        let why = reason::of(&error);
+        if reason::is_about_credentials(&error) {
+            RequestError::Credentials(why)
+        } else {
+            RequestError::Unreachable(why)
+        }
     })?;
     let status = response.status();
     if status.is_success() {
@@ -121,27 +126,8 @@ pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestErro
         })?;
         match frame {
             None => return Ok(whole),
-            Some(Err(error)) => return Err(RequestError::Unreachable(sentence(error.as_ref()))),
+            Some(Err(error)) => return Err(RequestError::Unreachable(reason::of(error.as_ref()))),
             Some(Ok(frame)) => whole.extend(frame.into_data().unwrap_or_default()), // trailers say nothing
         }
     }
-}
-
-/// Whether the request was not even sent, for want of credentials.
-fn is_about_credentials(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<kube::client::AuthError>())
-}
-
-/// The innermost reasons of an error: outer layers only say that a request failed.
-fn sentence(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        let text = inner.to_string();
-        if !words.contains(&text) {
-            words = format!("{words}: {text}");
-        }
-        source = inner.source();
-    }
-    timeline::words::safe(&words)
 }

@@ -111,7 +111,9 @@ async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow:
     let contexts = Contexts::read(kubeconfig.as_deref())?;
     let context = contexts.choose(context.as_deref())?;
     let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
-    Ok(Credentials::new(contexts, context, name).target(&Pace::default()).await?)
+    let target = Credentials::new(contexts, context, name).target(&Pace::default()).await?;
+    target.warnings.iter().for_each(|warning| eprintln!("rollcast: {}", plain(warning)));
+    Ok(target)
 }
 
 /// Text as it may be printed: nothing in it commands the terminal.

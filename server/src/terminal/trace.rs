@@ -119,6 +119,7 @@ fn heading(place: &str) -> String {
 pub(super) struct Printed {
     connection: String,
     verdict: String,
+    remedy: Option<timeline::view::Command>,
     lines: Vec<timeline::story::Line>,
     was_missing: bool,
 }

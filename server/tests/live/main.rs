@@ -9,6 +9,7 @@
 
 mod behind;
 mod credentials;
+mod deploy;
 mod gaps;
 mod kept;
 mod ordering;

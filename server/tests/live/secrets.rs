@@ -3,10 +3,17 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use timeline::Workload;
+use timeline::list::{Query, Window};
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::program::get;
 use crate::support::{FakeApi, deployment, shop};
@@ -38,6 +45,15 @@ fn command(script: &str) -> Value {
 fn users(folder: &Path) -> Vec<(&'static str, Value)> {
     let file = folder.join("token");
     std::fs::write(&file, format!("file-{PLANTED}")).unwrap();
+    let script = folder.join("gcp");
+    std::fs::write(&script, GCP).unwrap();
+    // An old kind of command, which the client library runs by itself.
+    let gcp = |does: &str, more: Value| {
+        let mut config =
+            json!({ "cmd-path": "sh", "cmd-args": format!("{} {does} argument-{PLANTED}", script.display()) });
+        config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "auth-provider": { "name": "gcp", "config": config } })
+    };
     let garbage = BASE64_STANDARD.encode(format!("garbage-{PLANTED}"));
     vec![
         ("good", json!({ "token": GOOD })),
@@ -58,20 +74,83 @@ fn users(folder: &Path) -> Vec<(&'static str, Value)> {
             "provider",
             json!({ "auth-provider": { "name": "oidc", "config": { "id-token": PLANTED, "refresh-token": PLANTED } } }),
         ),
+        ("gcp-fails", gcp("fails", json!({}))),
+        ("gcp-babbles", gcp("babbles", json!({ "token-key": "{.token}" }))),
+        ("gcp-empty", gcp("tells", json!({ "token-key": format!("{{.{PLANTED}}}") }))),
+        ("gcp-late", gcp("tells", json!({ "token-key": "{.token}", "expiry-key": "{.expiry}" }))),
+        ("gcp-strange", gcp("strange", json!({}))),
+        ("gcp-bytes", gcp("bytes", json!({}))),
+        ("gcp-renews", gcp("once", json!({ "token-key": "{.token}", "expiry-key": "{.expiry}" }))),
+        ("gcp-missing", gcp("fails", json!({ "cmd-path": format!("/nowhere/{PLANTED}") }))),
+        (
+            "gcp-dated",
+            json!({ "auth-provider": { "name": "gcp", "config": {
+            "access-token": format!("cached-{PLANTED}"), "expiry": format!("at-{PLANTED}") } } }),
+        ),
+        ("proxy", json!({ "token": GOOD })),
+        ("tunnel", json!({ "token": GOOD })),
+        ("address", json!({ "token": format!("refused-{PLANTED}") })),
     ]
 }
+
+/// What a command of the kind "gcp" does, by its first argument.
+const GCP: &str = r#"
+case "$1" in
+fails) echo "out $2"; echo "error $2" >&2; exit 3 ;;
+babbles) echo "{\"token\": \"$2\", nonsense" ;;
+tells) echo "{\"token\": \"$2\", \"expiry\": \"$2\"}" ;;
+strange) printf 'two\nlines %s' "$2" ;;
+bytes) printf '\377\376 %s' "$2" ;;
+once)
+    if [ -e "$0.once" ]; then echo "out $2"; echo "error $2" >&2; exit 3; fi
+    touch "$0.once"
+    echo "{\"token\": \"$2\", \"expiry\": \"2020-01-01T00:00:00Z\"}" ;;
+esac
+"#;
 
 fn kubeconfig(api: &FakeApi, users: &[(&str, Value)]) -> Value {
     let server = format!("http://{}", api.address);
     let named = |kind: &str| -> Vec<Value> {
         let of = |(name, user): &(&str, Value)| match kind {
+            // Some addresses hold a password.
+            "context" if ["proxy", "tunnel", "address"].contains(name) => {
+                json!({ "name": name, "context": { "cluster": name, "user": name } })
+            }
             "context" => json!({ "name": name, "context": { "cluster": "c", "user": name } }),
             _ => json!({ "name": name, "user": user }),
         };
         users.iter().map(of).collect()
     };
     json!({ "apiVersion": "v1", "kind": "Config", "current-context": "good", "contexts": named("context"),
-        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": named("user") })
+        "clusters": [
+            { "name": "c", "cluster": { "server": server } },
+            { "name": "proxy", "cluster": { "server": server, "proxy-url": format!("ftp://ann:{PLANTED}@127.0.0.1:9") } },
+            { "name": "tunnel", "cluster": { "server": server, "proxy-url": format!("http://ann:{PLANTED}@127.0.0.1:9") } },
+            { "name": "address", "cluster": { "server": format!("http://ann:{PLANTED}@{}", api.address) } },
+        ], "users": named("user") })
+}
+
+/// What a stream tells that follows the list and then a Deployment of a cluster, as far as its frames are text.
+async fn streamed(address: &str, cluster: &str) -> String {
+    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
+    let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 50 } };
+    let workload = Scope::Workload(Workload::deployment(cluster, "shop", "web"));
+    for frame in [
+        ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
+        ViewerFrame::Subscribe { scope: list, since: None },
+        ViewerFrame::Subscribe { scope: workload, since: None },
+    ] {
+        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
+    }
+    let mut told = String::new();
+    loop {
+        let frame = tokio::time::timeout(Duration::from_secs(20), socket.next()).await.expect("it tells how it is");
+        let Some(Ok(Message::Binary(bytes))) = frame else { continue };
+        told.push_str(&String::from_utf8_lossy(&bytes));
+        if let ServerFrame::Snapshot(_) = wire::decode(&bytes).unwrap() {
+            return told;
+        }
+    }
 }
 
 /// What a command says, all of it.
@@ -95,9 +174,12 @@ async fn no_secret_leaves_the_program() {
     let config = folder.path().join("kubeconfig");
     std::fs::write(&config, kubeconfig(&api, &users).to_string()).unwrap();
     let (history, config) = (folder.path().join("history"), config.display().to_string());
+    let audit = folder.path().join("audit");
     let mut serving = Command::new(env!("CARGO_BIN_EXE_rollcast"))
         .args(["serve", "--all-contexts", "--kubeconfig", &config, "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(&history)
+        .arg("--audit-log")
+        .arg(&audit)
         .env("ROLLCAST_LOG", "trace")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -122,7 +204,8 @@ async fn no_secret_leaves_the_program() {
         users.iter().all(|(name, _)| tells(name)) && get(&address, "/api/v1/deployments").await.contains("web")
     })
     .await;
-    for path in ["/", "/wall", "/history", "/metrics", "/readyz", "/api/v1/rollouts"] {
+    for path in ["/", "/wall", "/history", "/metrics", "/readyz", "/api/v1/rollouts", "/shared", "/shares", "/sign-in"]
+    {
         pages.push_str(&get(&address, path).await);
     }
     for (name, _) in &users {
@@ -131,9 +214,20 @@ async fn no_secret_leaves_the_program() {
         {
             pages.push_str(&get(&address, &format!("/clusters/{name}{rest}")).await);
         }
+        for part in ["badge.svg", "preview.svg", "preview.png", "export", "export?format=jsonl", "compare"] {
+            pages.push_str(&get(&address, &format!("/clusters/{name}/namespaces/shop/deployments/web/{part}")).await);
+        }
+        pages.push_str(&streamed(&address, name).await);
     }
-    assert!(pages.contains("run it by hand to see why") && pages.contains("web"), "what is wrong is said");
     assert_eq!(found(&pages), None, "pages");
+    for said in
+        ["run it by hand to see why", "web", "run that by hand", "of its auth-provider", "proxy-url has a scheme"]
+    {
+        assert!(pages.contains(said), "what is wrong is said: {said}");
+    }
+    let audited = || std::fs::read_to_string(&audit).unwrap_or_default();
+    until("who looked is written down", async || audited().contains("\"followed\"")).await;
+    assert_eq!(found(&audited()), None, "audit log");
     let _ = serving.kill();
     let _ = serving.wait();
     let log = log.join().unwrap();
@@ -176,4 +270,50 @@ fn a_secret_is_found_in_every_form() {
         assert!(found(&token).is_some() && found(&BASE64_STANDARD.encode(&token)).is_some(), "{before}");
     }
     assert_eq!(found("nothing"), None);
+}
+
+/// A file whose one context does not check who the server is.
+fn careless(api: &FakeApi, token: &str, is_careless: bool) -> String {
+    json!({ "apiVersion": "v1", "kind": "Config", "current-context": "shop",
+        "contexts": [{ "name": "shop", "context": { "cluster": "c", "user": "u" } }],
+        "clusters": [{ "name": "c", "cluster": {
+            "server": format!("http://{}", api.address), "insecure-skip-tls-verify": is_careless } }],
+        "users": [{ "name": "u", "user": { "token": token } }] })
+    .to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_less_safe_is_said_again_when_credentials_are_renewed_and_in_terminals() {
+    const WARNING: &str = "is not checked (insecure-skip-tls-verify)";
+    let api = shop().await;
+    api.take_only("good");
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("kubeconfig");
+    std::fs::write(&config, careless(&api, "old", false)).unwrap();
+    let mut serving = Command::new(env!("CARGO_BIN_EXE_rollcast"))
+        .args(["serve", "--no-history", "--listen", "127.0.0.1:0", "--kubeconfig"])
+        .arg(&config)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (log, told) = (serving.stderr.take().unwrap(), Arc::new(Mutex::new(String::new())));
+    let heard = told.clone();
+    std::thread::spawn(move || {
+        BufReader::new(log)
+            .lines()
+            .map_while(Result::ok)
+            .for_each(|line| heard.lock().unwrap().push_str(&(line + "\n")));
+    });
+    until("its token is refused", async || api.refusals() > 0).await;
+    assert!(!told.lock().unwrap().contains(WARNING), "not at the start");
+    std::fs::write(&config, careless(&api, "good", true)).unwrap();
+    until("it is said", async || told.lock().unwrap().contains(WARNING)).await;
+    let _ = serving.kill();
+    let _ = serving.wait();
+    let config = config.display().to_string();
+    let waited = tokio::task::spawn_blocking(move || {
+        said(&["wait", "web", "--namespace", "shop", "--timeout", "1s", "--kubeconfig", &config])
+    });
+    assert!(waited.await.unwrap().contains(WARNING), "in a terminal too");
 }

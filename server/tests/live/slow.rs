@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use server::connections::{Connections, serve};
 use server::http::router;
+use server::limits::Limit;
 use server::state::Rollcast;
 use server::viewers::Viewers;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -48,6 +49,7 @@ async fn headers_that_never_end_are_cut_off_and_keep_nobody_waiting() {
     let took = began.elapsed();
     assert!(took > Duration::from_secs(8) && took < Duration::from_secs(16), "{took:?}");
     crate::until::until("all are gone", async || connections.count() == 0).await;
+    assert_eq!(connections.limits.count(Limit::Headers), 100, "each of them is counted");
 }
 
 #[tokio::test]

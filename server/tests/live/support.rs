@@ -3,7 +3,7 @@
 //! It holds objects per kind and answers list and watch requests from them. A test changes objects with `put` and `delete`
 //! and lays out faults with `fault`: the next matching request gets that fault instead of a good answer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ pub enum Fault {
 }
 
 /// Which request a fault is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
     List,
     Watch,
@@ -167,6 +167,11 @@ impl FakeApi {
     /// Requests so far of a verb for a resource.
     pub fn requests(&self, verb: Verb, resource: &str) -> usize {
         self.times(verb, resource).len()
+    }
+
+    /// What was asked so far: each verb and path once.
+    pub fn paths(&self) -> BTreeSet<(Verb, String)> {
+        self.world.lock().unwrap().requests.iter().map(|(_, verb, path)| (*verb, path.clone())).collect()
     }
 
     /// All list and watch requests so far.

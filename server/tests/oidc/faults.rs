@@ -238,3 +238,63 @@ async fn nobody_sees_anything_without_a_session() {
     }
     assert!(seen > 40, "{seen}");
 }
+
+#[tokio::test]
+async fn no_cookie_but_ones_own_shows_anything_at_any_address() {
+    let (own, elsewhere) = (Own::start().await, Own::start().await);
+    let (rollcast, other) = (site(options(&own.issuer)).await, site(options(&elsewhere.issuer)).await);
+    let session = |browser: &Browser| browser.cookies[SESSION].clone();
+    let mut good = Browser::new(&rollcast);
+    own.sign_in(&mut good).await;
+    // Of another Rollcast, whose keys are its own.
+    let mut anothers = Browser::new(&other);
+    elsewhere.sign_in(&mut anothers).await;
+    // Of somebody who signed out, and kept it.
+    let mut left = Browser::new(&rollcast);
+    own.sign_in(&mut left).await;
+    let replayed = session(&left);
+    left.sign_out().await;
+    // Of somebody whose time is up, without a way to go on.
+    own.with(|doings| (doings.valid_for, doings.can_refresh) = (4, false));
+    let mut late = Browser::new(&rollcast);
+    own.sign_in(&mut late).await;
+    let expired = session(&late);
+    super::site::until("it has expired", async || late.clone().list().await.0 == StatusCode::UNAUTHORIZED).await;
+    let tampered = {
+        let mut bytes = session(&good).into_bytes();
+        let at = bytes.len() / 2;
+        bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+        String::from_utf8(bytes).unwrap()
+    };
+    let cookies = [
+        ("nobody's", "bm9ib2R5".to_owned()),
+        ("another Rollcast's", session(&anothers)),
+        ("expired", expired),
+        ("tampered", tampered),
+        ("replayed", replayed),
+    ];
+    let mut asked = 0;
+    for pattern in server::http::addresses() {
+        let path = named(&pattern, "prod", "rollover");
+        for (method, accepts) in [("GET", "text/html"), ("GET", "application/json"), ("POST", "application/json")] {
+            let origin = ("origin", "http://127.0.0.1:7440");
+            let headers = [("accept", accepts), origin];
+            let headers = if method == "POST" { &headers[..] } else { &headers[..1] };
+            let nobody = Browser::new(&rollcast).ask(method, &path, headers).await;
+            for (whose, cookie) in &cookies {
+                let mut browser = Browser::new(&rollcast);
+                browser.cookies.insert(SESSION.to_owned(), cookie.clone());
+                let answer = browser.ask(method, &path, headers).await;
+                assert!(
+                    !answer.text.contains("rollover") && !answer.text.contains("prod"),
+                    "{whose} {method} {path}: {}",
+                    answer.text
+                );
+                assert_eq!(answer.status, nobody.status, "{whose} {method} {path}: as without any");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+    assert!(good.list().await.1.contains("rollover"), "their own shows what they may see");
+}

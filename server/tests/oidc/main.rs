@@ -13,6 +13,9 @@ mod addresses;
 mod common;
 
 mod browser;
+#[path = "../common/damage.rs"]
+mod damage;
+mod damaged;
 mod dex;
 mod faults;
 mod own;

@@ -11,11 +11,13 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use fastrand::Rng;
 use openidconnect::core::{CoreEdDsaPrivateSigningKey, CoreJwsSigningAlgorithm};
 use openidconnect::{JsonWebKeyId, PkceCodeChallenge, PkceCodeVerifier, PrivateSigningKey};
 use serde_json::{Value, json};
 
 use super::browser::{Browser, parameter};
+use super::damage::damaged;
 
 /// What stands before the 32 bytes of an Ed25519 key in PKCS #8.
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -63,6 +65,8 @@ pub struct Doings {
     pub keys_read: u32,
     pub refreshed: u32,
     pub revoked: Vec<String>,
+    /// Its answers are damaged, as follows from that seed.
+    pub damage: Option<u64>,
     /// Questions that it was never to be asked: where it led to.
     pub strayed: u32,
     /// The form of the last question.
@@ -108,6 +112,7 @@ impl Own {
             keys_read: 0,
             refreshed: 0,
             revoked: Vec::new(),
+            damage: None,
             strayed: 0,
             asked: BTreeMap::new(),
         };
@@ -118,6 +123,7 @@ impl Own {
             .route("/token", post(token))
             .route("/revoke", post(revoke))
             .fallback(strayed)
+            .layer(axum::middleware::map_response_with_state(own.clone(), hurt))
             .with_state(own.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         own
@@ -132,7 +138,12 @@ impl Own {
     pub async fn back(&self, browser: &mut Browser, to: &str) -> String {
         let start = browser.get(&format!("/sign-in/start?to={to}")).await;
         assert_eq!(start.status, StatusCode::SEE_OTHER, "{}", start.text);
-        let asked = |name: &str| parameter(start.location(), name);
+        self.led(start.location())
+    }
+
+    /// The same of somebody who was led there.
+    pub fn led(&self, address: &str) -> String {
+        let asked = |name: &str| parameter(address, name);
         self.with(|doings| (doings.nonce, doings.challenge) = (asked("nonce"), asked("code_challenge")));
         format!("/sign-in/callback?code=good&state={}", asked("state"))
     }
@@ -168,6 +179,25 @@ fn signed(doings: &Doings, issuer: &str) -> String {
     let key = doings.signs.as_ref().unwrap_or(&doings.shows);
     let signature = key.sign(&CoreJwsSigningAlgorithm::EdDsa, text.as_bytes()).unwrap();
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+}
+
+/// Damages an answer, where that is wanted.
+async fn hurt(State(own): State<Own>, response: Response) -> Response {
+    let Some(seed) = own.with(|doings| {
+        let seed = doings.damage;
+        doings.damage = seed.map(|seed| seed + 1_000_000); // each answer in its own way
+        seed
+    }) else {
+        return response;
+    };
+    let rng = &mut Rng::with_seed(seed);
+    if rng.bool() {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    head.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(head, damaged(&bytes, rng).into())
 }
 
 /// What it answers instead of what it should.

@@ -11,12 +11,17 @@
 #[path = "../common/addresses.rs"]
 mod addresses;
 mod api;
+mod clients;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/damage.rs"]
+mod damage;
+mod damaged;
 mod export;
 mod files;
 mod guarded;
 mod history;
+mod keys;
 mod links;
 mod lists;
 mod metrics;
@@ -28,5 +33,7 @@ mod shared;
 mod simulated;
 mod site;
 mod strange;
+#[path = "../common/strangers.rs"]
+mod strangers;
 #[path = "../common/until.rs"]
 mod until;

@@ -3,13 +3,14 @@
 use axum::body::Body;
 use axum::http::{Request, header};
 use server::http::router;
+use server::limits::Limit;
 use tower::ServiceExt;
 
 use crate::common;
 use crate::site::held;
 
 /// Name of the family, its type, and its sample.
-const FAMILIES: [(&str, &str, &str); 14] = [
+const FAMILIES: [(&str, &str, &str); 15] = [
     ("rollcast_list_requests", "counter", "rollcast_list_requests_total"),
     ("rollcast_watch_requests", "counter", "rollcast_watch_requests_total"),
     ("rollcast_request_failures", "counter", "rollcast_request_failures_total"),
@@ -23,6 +24,7 @@ const FAMILIES: [(&str, &str, &str); 14] = [
     ("rollcast_viewers", "gauge", "rollcast_viewers"),
     ("rollcast_connections", "gauge", "rollcast_connections"),
     ("rollcast_connections_refused", "counter", "rollcast_connections_refused_total"),
+    ("rollcast_lists", "gauge", "rollcast_lists"),
     ("rollcast_viewer_resyncs", "counter", "rollcast_viewer_resyncs_total"),
 ];
 
@@ -36,15 +38,20 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
     assert_eq!(media_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let text = String::from_utf8(bytes.to_vec()).unwrap();
-    let mut lines =
-        text.lines().filter(|line| !line.contains("rollcast_deployments") && !line.contains("rollcast_rollout_"));
+    // Those with a name for each sample are looked at by themselves.
+    let apart = ["rollcast_deployments", "rollcast_rollout_", "rollcast_limited"];
+    let mut lines = text.lines().filter(|line| !apart.iter().any(|family| line.contains(family)));
+    for limit in Limit::ALL {
+        assert!(text.contains(&format!("rollcast_limited_total{{limit=\"{}\"}} 0\n", limit.name())), "{limit:?}");
+    }
     for (family, kind, sample) in FAMILIES {
         let help = lines.next().unwrap();
         assert!(help.starts_with(&format!("# HELP {family} ")) && help.ends_with('.'), "{help}");
         assert_eq!(lines.next(), Some(format!("# TYPE {family} {kind}").as_str()));
         let (name, value) = lines.next().unwrap().rsplit_once(' ').unwrap();
         let of_cluster = format!(r#"{sample}{{cluster="a\"b\\c\nd"}}"#);
-        let is_of_server = ["rollcast_viewer", "rollcast_connections"].iter().any(|of| family.starts_with(of));
+        let is_of_server =
+            ["rollcast_viewer", "rollcast_connections", "rollcast_lists"].iter().any(|of| family.starts_with(of));
         assert_eq!(name, if is_of_server { sample } else { of_cluster.as_str() });
         let value: u64 = value.parse().unwrap();
         assert!(value > 0 || !matches!(family, "rollcast_facts" | "rollcast_changes"), "{family} is {value}");

@@ -44,6 +44,8 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
             public_url: None,
             tls_cert: None,
             tls_key: None,
+            trust_proxy: Vec::new(),
+            public_pictures: false,
             insecure_no_auth: false,
         },
     };

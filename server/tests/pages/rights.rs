@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderName, Request, Response, StatusCode, header};
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use futures::StreamExt;
+use futures::channel::mpsc;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use server::auth::cookie::Keys;
@@ -18,6 +21,7 @@ use server::connections::Peer;
 use server::history::options::{Limits, Location, Options};
 use server::http::{addresses, router};
 use server::hub::Handle;
+use server::session::{Shown, serve_over};
 use server::sight::{Seen, Sight};
 use server::source::Pace;
 use server::source::access::Access;
@@ -26,6 +30,7 @@ use server::state::{Rollcast, Site};
 use server::view::View;
 use server::viewers::Viewers;
 use timeline::list::Query;
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
 use tokio::sync::watch;
 use tower::{ServiceExt, service_fn};
@@ -41,6 +46,8 @@ pub(crate) struct Rules {
     is_broken: bool,
     /// Questions stay without an answer.
     is_mute: bool,
+    /// An answer takes this long.
+    takes: Duration,
     asked: usize,
 }
 
@@ -66,6 +73,8 @@ fn reviewer(rules: &Shared) -> Reviewer {
             if rules.lock().unwrap().is_mute {
                 std::future::pending::<()>().await;
             }
+            let takes = rules.lock().unwrap().takes;
+            tokio::time::sleep(takes).await; // how slow the cluster is
             let mut rules = rules.lock().unwrap();
             rules.asked += 1;
             if rules.is_broken {
@@ -84,7 +93,7 @@ fn reviewer(rules: &Shared) -> Reviewer {
 }
 
 /// A cluster with two namespaces, "rollover" and "kill-pod": what was recorded of two, put together.
-async fn cluster(name: &str, rules: &Shared) -> Handle {
+pub(crate) async fn cluster(name: &str, rules: &Shared) -> Handle {
     let all = common::recordings().into_iter().filter(|(name, _)| ["rollover", "kill-pod"].contains(&name.as_str()));
     let mut lines: Vec<(i64, String)> = all
         .flat_map(|(_, text)| text.lines().map(str::to_owned).collect::<Vec<_>>())
@@ -103,7 +112,7 @@ async fn cluster(name: &str, rules: &Shared) -> Handle {
     hub.with_reviewer(reviewer(rules))
 }
 
-fn proxy() -> Auth {
+pub(crate) fn proxy() -> Auth {
     Auth::Proxy(Proxy {
         from: vec!["10.0.0.7/32".parse().unwrap()],
         user_header: HeaderName::from_static("x-forwarded-user"),
@@ -424,6 +433,116 @@ async fn a_namespace_in_which_nothing_is_yet_is_seen_by_who_may_see_it() {
     sight.wait_for(|sight| namespaces(sight, "prod") == both).await.unwrap();
     let foreign = View::of(&rollcast, viewer("foreign")).await.unwrap().naming("prod", "rollover").await;
     assert!(!foreign.has_cluster("prod"));
+}
+
+/// A stream of somebody who follows `web` in a namespace of `prod`: what they say, and what they hear.
+pub(crate) async fn stream(
+    rollcast: &Arc<Rollcast>,
+    user: &'static str,
+    namespace: &str,
+) -> (mpsc::UnboundedSender<Result<Message, axum::Error>>, mpsc::UnboundedReceiver<Message>) {
+    let headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static(user))]);
+    let peer = Some("10.0.0.7".parse().unwrap());
+    let viewer = rollcast.viewer(&headers, peer).await.unwrap();
+    let view = View::of(rollcast, viewer).await.unwrap();
+    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+    tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer, from: peer }));
+    for frame in [
+        ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
+        ViewerFrame::Subscribe { scope: Scope::Workload(Workload::deployment("prod", namespace, "web")), since: None },
+    ] {
+        said.unbounded_send(Ok(Message::Binary(wire::encode(&frame).unwrap().into()))).unwrap();
+    }
+    (said, heard)
+}
+
+/// Waits for a snapshot.
+pub(crate) async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
+            && let ServerFrame::Snapshot(_) = wire::decode(&bytes).unwrap()
+        {
+            return;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_right() {
+    // Where the right is gone before the next round asks for it, and where more were named than rounds ask for.
+    for before in [0, 64] {
+        let rules = rules(&PROD);
+        let names: Vec<String> = (0..=before).map(|n| format!("empty-{n}")).collect();
+        let rights = names.iter().map(|name| ("partly".to_owned(), name.clone()));
+        rules.lock().unwrap().allowed.extend(rights);
+        let rollcast = site(&rules).await;
+        let (last, others) = names.split_last().unwrap();
+        let (_said, mut heard) = stream(&rollcast, "partly", last).await;
+        snapshot(&mut heard).await;
+        let headers =
+            HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static("partly"))]);
+        let viewer = rollcast.viewer(&headers, Some("10.0.0.7".parse().unwrap())).await.unwrap();
+        if before > 0 {
+            // All places are taken before that one is named again.
+            let (_gone, mut first) = stream(&rollcast, "partly", &others[0]).await;
+            snapshot(&mut first).await;
+            let view = View::of(&rollcast, viewer).await.unwrap();
+            for name in others {
+                assert!(view.clone().naming("prod", name).await.has("prod", name, "web"), "{name}");
+            }
+            let calm = tokio::time::timeout(Duration::from_secs(50), snapshot(&mut heard)).await;
+            assert!(calm.is_err(), "while it may be seen it stays");
+        }
+        rules.lock().unwrap().allowed.remove(&("partly".to_owned(), last.clone()));
+        let began = tokio::time::Instant::now();
+        // What knows nothing takes the place of what was seen.
+        snapshot(&mut heard).await;
+        assert!(began.elapsed() <= Duration::from_secs(60), "{before}: {:?}", began.elapsed());
+        let calm = tokio::time::timeout(Duration::from_secs(120), snapshot(&mut heard)).await;
+        assert!(calm.is_err(), "{before}: and stays there");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_hidden_takes_as_long_and_costs_as_much_as_one_that_is_not_there() {
+    let (prod, secret) = (rules(&PROD), rules(&[("fully", "*")]));
+    let hubs = vec![cluster("prod", &prod).await, cluster("secret-eu", &secret).await];
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
+    let asked = || [&prod, &secret].map(|rules| rules.lock().unwrap().asked);
+    prod.lock().unwrap().takes = Duration::from_millis(3);
+    secret.lock().unwrap().takes = Duration::from_millis(250);
+    let mut looked = 0;
+    for like in ["partly", "foreign"] {
+        for pattern in of_workloads().into_iter().chain(["/clusters/{cluster}/namespaces/{namespace}".to_owned()]) {
+            // Nobody is asked about any more who looked before.
+            tokio::time::sleep(Duration::from_secs(200)).await;
+            let mut costs = Vec::new();
+            for (cluster, namespace) in
+                [("secret-eu", "kill-pod"), ("secret-eu", "never-was"), ("never-there", "kill-pod"), ("SECRET-EU", "x")]
+            {
+                // Somebody new each time, of whom no answer is known.
+                let user = format!("{like}-{looked}");
+                if like == "partly" {
+                    prod.lock().unwrap().allowed.insert((user.clone(), "rollover".to_owned()));
+                }
+                ask(&rollcast, Some(&user), "/").await;
+                let (before, began) = (asked(), tokio::time::Instant::now());
+                ask(&rollcast, Some(&user), &named(&pattern, cluster, namespace)).await;
+                let after = asked();
+                costs.push(([after[0] - before[0], after[1] - before[1]], began.elapsed()));
+                looked += 1;
+            }
+            let hidden = [usize::from(like == "foreign"), 1];
+            assert!(costs.iter().all(|cost| *cost == costs[0] && cost.0 == hidden), "{like} {pattern}: {costs:?}");
+            assert!(costs[0].1 >= Duration::from_millis(250), "{like} {pattern}: all that are hidden are waited for");
+        }
+    }
+    assert!(looked > 60, "{looked}");
+    // Of a cluster of which something is seen that one alone is asked.
+    ask(&rollcast, Some("partly"), "/").await;
+    let began = tokio::time::Instant::now();
+    ask(&rollcast, Some("partly"), "/clusters/prod/namespaces/never-was").await;
+    assert!(began.elapsed() < Duration::from_millis(250), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -219,7 +219,7 @@ fn request(patterns: &[String], rng: &mut Rng) -> Option<Request<Body>> {
 }
 
 /// The first seed, and how many.
-fn seeds(usual: u64) -> std::ops::Range<u64> {
+pub(crate) fn seeds(usual: u64) -> std::ops::Range<u64> {
     match std::env::var("ROLLCAST_TEST_REQUESTS").ok().and_then(|text| text.parse::<u64>().ok()) {
         Some(count) => {
             let first = fastrand::u64(..1 << 40);

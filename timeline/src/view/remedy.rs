@@ -69,7 +69,8 @@ impl Assessment<'_> {
         self.cause().filter(is_quota).map(|_| Way::ShowQuota)
     }
 
-    /// Back to the revision that still has most pods available, or the latest one. `kubectl rollout undo` by itself takes the
+    /// Back to the revision that still has most pods available; of those that have none, to one that was complete once, the latest
+    /// of them. `kubectl rollout undo` by itself takes the
     /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
     fn undo(&self) -> Option<Way> {
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
@@ -79,7 +80,11 @@ impl Assessment<'_> {
             self.model.pods_of(set.uid).filter(is_up).count()
         };
         let earlier = sets().filter(|set| Some(set.uid) != current);
-        let (_, to) = earlier.filter_map(|set| Some((available(set), set.revision()?))).max()?;
+        let was_complete = |revision: u64| {
+            self.deployment.rollouts.iter().any(|one| one.revision == revision && one.completed_millis.is_some())
+        };
+        let known = earlier.filter_map(|set| Some((available(set), set.revision()?)));
+        let (.., to) = known.map(|(available, revision)| (available, was_complete(revision), revision)).max()?;
         let mut revisions: Vec<u64> = sets().filter_map(ReplicaSet::revision).collect();
         revisions.sort_unstable();
         let by_itself = revisions.iter().rev().nth(1);

@@ -53,7 +53,8 @@ fn what_may_pass_is_given_ten_seconds() {
     let slow = || rolling(|pod| pod.containers[0].state = Some(waiting("ErrImagePull", "net/http: timeout")));
     for mut web in [slow(), rolling(crashing(1))] {
         assert!(web.verdict().starts_with("[Rolling out] Revision 2 is replacing"), "{}", web.verdict());
-        assert_eq!((web.view().verdict.tone, web.view().remedy), (Tone::Busy, None));
+        let remedy = web.view().remedy.map(|remedy| remedy.what);
+        assert_eq!((web.view().verdict.tone, remedy.as_deref()), (Tone::Busy, Some("Undo this rollout")));
         web.now += 10_000;
         assert!(web.verdict().starts_with("[Failing] Revision 2 cannot start: "), "{}", web.verdict());
     }

@@ -323,3 +323,19 @@ fn what_is_said_anew_makes_a_copy_say_the_same() {
     assert!(known.delta_since(&other).is_some_and(|news| news.view.is_some() && news.story.is_none()));
     assert!(shorter.delta_since(&known).is_some_and(|news| news.view.is_none() && news.story == Some((1, Vec::new()))));
 }
+
+#[test]
+fn releases_are_pruned_but_the_last_one_before_the_cut() {
+    let mut web = Web::live(3);
+    let owner = Some(Uid::from_bits(2));
+    for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None), (40_000, owner)] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller);
+    }
+    let pod = |web: &Web, at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().clone();
+    assert_eq!(pod(&web, 50_000).releases.len(), 2);
+    assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 65_000, ..ALL }), Some(35_000));
+    assert_eq!(pod(&web, 50_000).releases.len(), 1);
+    // At the cut it was released, and adopted afterwards.
+    assert_eq!([pod(&web, 36_000).owner, pod(&web, 41_000).owner], [None, owner]);
+}

@@ -178,7 +178,10 @@ impl Oidc {
     pub fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let session = self.0.session(headers)?;
         let newest = self.0.sessions.newest(session.clone())?;
-        if newest.turn == session.turn { None } else { self.0.seal(&newest) }
+        match newest.turn == session.turn {
+            true => self.0.keys.resealed(Name::Session, headers),
+            false => self.0.seal(&newest),
+        }
     }
 
     /// Where somebody signs in, and the cookie that they come back with; the provider leads back to `path`.

@@ -1,0 +1,106 @@
+//! What a proxy in front says of a request that it passes on: from whom it is, and whether it came by TLS. Believed of proxies that are
+//! trusted, and of nobody else. Pure.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, HeaderValue};
+use ipnet::IpNet;
+
+const FOR: &str = "x-forwarded-for";
+const PROTO: &str = "x-forwarded-proto";
+
+/// An address is in one of these networks.
+#[must_use]
+pub fn is_among(networks: &[IpNet], address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    networks.iter().any(|network| network.contains(&address))
+}
+
+/// From whom a request is. Each proxy adds to the end of the header from whom it has it: what stands behind the last one that is trusted
+/// is true, and what stands before that may be made up.
+#[must_use]
+pub fn client(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> IpAddr {
+    let said: Vec<&str> =
+        headers.get_all(FOR).iter().flat_map(|value| value.to_str().unwrap_or("?").split(',')).collect();
+    let mut client = peer;
+    for hop in said.iter().rev() {
+        match address(hop.trim()) {
+            Some(hop) if is_proxy(client) => client = hop,
+            _ => break,
+        }
+    }
+    client.to_canonical()
+}
+
+/// The request came to the proxy by TLS, as that says.
+#[must_use]
+pub fn is_secure(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> bool {
+    let mut said = headers.get_all(PROTO).iter().map(HeaderValue::as_bytes);
+    is_proxy(peer) && said.next().is_some_and(|said| said.eq_ignore_ascii_case(b"https")) && said.next().is_none()
+}
+
+/// As proxies write it: some put a port behind it.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = || text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
+    text.parse::<SocketAddr>().map(|address| address.ip()).ok().or_else(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, all: &[&'static str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in all {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn is_proxy(address: IpAddr) -> bool {
+        is_among(&["10.0.0.0/24".parse().unwrap(), "fd00::7/128".parse().unwrap()], address)
+    }
+
+    #[test]
+    fn the_last_one_that_no_trusted_proxy_made_up_is_the_client() {
+        for (peer, said, is) in [
+            ("10.0.0.7", &["203.0.113.9"][..], "203.0.113.9"),
+            ("::ffff:10.0.0.7", &["203.0.113.9"], "203.0.113.9"),
+            ("10.0.0.7", &["1.1.1.1, 203.0.113.9"], "203.0.113.9"),
+            ("10.0.0.7", &["1.1.1.1", "203.0.113.9, 10.0.0.8"], "203.0.113.9"),
+            ("10.0.0.7", &["203.0.113.9:4711"], "203.0.113.9"),
+            ("fd00::7", &["[2001:db8::1]:4711"], "2001:db8::1"),
+            ("fd00::7", &["[2001:db8::1]"], "2001:db8::1"),
+            // Nobody believes who is no proxy.
+            ("203.0.113.9", &["1.1.1.1"], "203.0.113.9"),
+            ("127.0.0.1", &["1.1.1.1"], "127.0.0.1"),
+            ("10.0.1.7", &["1.1.1.1"], "10.0.1.7"),
+            // What makes no sense ends it.
+            ("10.0.0.7", &[], "10.0.0.7"),
+            ("10.0.0.7", &["1.1.1.1, unknown"], "10.0.0.7"),
+            ("10.0.0.7", &["1.1.1.1, unknown, 10.0.0.8"], "10.0.0.8"),
+            ("10.0.0.7", &[""], "10.0.0.7"),
+            ("10.0.0.7", &["10.0.0.8, 10.0.0.9"], "10.0.0.8"),
+        ] {
+            let found = client(peer.parse().unwrap(), &headers(FOR, said), is_proxy);
+            assert_eq!(found, is.parse::<IpAddr>().unwrap(), "{peer} {said:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_says_once_that_a_request_came_by_tls() {
+        let is_secure = |peer: &str, said: &[&'static str]| {
+            super::is_secure(peer.parse().unwrap(), &headers(PROTO, said), is_proxy)
+        };
+        assert!(is_secure("10.0.0.7", &["https"]));
+        for (peer, said) in [
+            ("10.0.0.7", &["http"][..]),
+            ("10.0.0.7", &[]),
+            ("10.0.0.7", &["https", "http"]),
+            ("127.0.0.1", &["https"]),
+            ("203.0.113.9", &["https"]),
+        ] {
+            assert!(!is_secure(peer, said), "{peer} {said:?}");
+        }
+    }
+}

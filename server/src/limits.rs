@@ -1,0 +1,90 @@
+//! What is limited, and how often each limit was met: whoever meets one is told so, and operators see it among the metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The head of a request has to come in time.
+    Headers,
+    /// Connections of one address, and of all.
+    Connections,
+    /// Requests and streams of one client of a proxy.
+    Clients,
+    /// Viewers whose rights are known.
+    Viewers,
+    /// What one stream may ask.
+    Questions,
+    /// Words and labels of a search.
+    Search,
+    /// Different lists that are followed.
+    Lists,
+    /// Previews that wait to be drawn.
+    Previews,
+    /// Files of rollouts that are made.
+    Exports,
+}
+
+impl Limit {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Headers,
+        Self::Connections,
+        Self::Clients,
+        Self::Viewers,
+        Self::Questions,
+        Self::Search,
+        Self::Lists,
+        Self::Previews,
+        Self::Exports,
+    ];
+
+    /// Its name among the metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Headers => "headers",
+            Self::Connections => "connections",
+            Self::Clients => "clients",
+            Self::Viewers => "viewers",
+            Self::Questions => "questions",
+            Self::Search => "search",
+            Self::Lists => "lists",
+            Self::Previews => "previews",
+            Self::Exports => "exports",
+        }
+    }
+}
+
+/// How often each was met.
+#[derive(Debug, Default)]
+pub struct Limits([AtomicU64; Limit::ALL.len()]);
+
+impl Limits {
+    /// One was met.
+    pub fn met(&self, limit: Limit) {
+        if let Some(count) = self.0.get(limit as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How often.
+    #[must_use]
+    pub fn count(&self, limit: Limit) -> u64 {
+        self.0.get(limit as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_is_counted_by_itself() {
+        let limits = Limits::default();
+        for (times, limit) in (1..).zip(Limit::ALL) {
+            (0..times).for_each(|_| limits.met(limit));
+        }
+        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+}

@@ -1,0 +1,122 @@
+//! What is told of an error of the Kubernetes client. Of what it says about credentials nothing is passed on: it quotes commands with
+//! their arguments and what they wrote, tokens that a header cannot carry, and passwords that stand in addresses.
+
+use std::error::Error;
+
+use http::Uri;
+use kube::client::AuthError;
+
+/// Every layer of an error, the outermost first.
+fn layers<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    fn inner<'e>(of: &&'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+        (*of).source()
+    }
+    std::iter::successors(Some(error), inner)
+}
+
+/// Whether there was nothing to show to the server: the request was not even sent.
+pub(super) fn is_about_credentials(error: &(dyn Error + 'static)) -> bool {
+    layers(error).any(|error| error.is::<AuthError>())
+}
+
+/// The reasons of an error, or a sentence of our own where they may hold secrets.
+pub(super) fn of(error: &(dyn Error + 'static)) -> String {
+    if let Some(auth) = layers(error).find_map(|error| error.downcast_ref::<AuthError>()) {
+        return of_credentials(auth);
+    }
+    if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<kube::Error>()).and_then(of_proxy) {
+        return why.to_owned();
+    }
+    // Outer layers only say that a request failed.
+    let words = layers(error).map(ToString::to_string).fold(String::new(), |words, text| match words.as_str() {
+        "" => text,
+        said if said.contains(&text) => words,
+        said => format!("{said}: {text}"),
+    });
+    timeline::words::safe(&words)
+}
+
+fn of_credentials(error: &AuthError) -> String {
+    let fixed = match error {
+        AuthError::AuthExecRun { out, .. } => {
+            return format!(
+                "the command of its auth-provider that fetches its credentials failed ({}); run it by hand to see why",
+                out.status
+            );
+        }
+        AuthError::ReadTokenFile(why, _) => return format!("the file with its token cannot be read ({})", why.kind()),
+        AuthError::InvalidBasicAuth(_) => "its user name or password has characters that no header can carry",
+        AuthError::InvalidBearerToken(_) => "its token has characters that no header can carry",
+        AuthError::MalformedTokenExpirationDate(_) => "when its token ends is not said as a time",
+        AuthError::AuthExecStart(_) => "the command that fetches its credentials cannot be started",
+        AuthError::AuthExecParse(_) | AuthError::ParseTokenKey(_) => {
+            "what the command answered that fetches its credentials cannot be read"
+        }
+        _ => "its auth-provider gave no credentials; where it names a command, run that by hand to see why",
+    };
+    fixed.to_owned()
+}
+
+/// The address of a proxy may hold a password.
+const fn of_proxy(error: &kube::Error) -> Option<&'static str> {
+    match error {
+        kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
+            Some("its proxy-url has a scheme that is not supported; http is")
+        }
+        _ => None,
+    }
+}
+
+/// An address without the user and the password that some write into it: the client does not show them to the server, but writes
+/// addresses into its log.
+pub(super) fn without_user(address: Uri) -> Uri {
+    let Some((_, host)) = address.authority().and_then(|authority| authority.as_str().rsplit_once('@')) else {
+        return address;
+    };
+    let Ok(host) = host.parse() else { return address };
+    let mut parts = address.clone().into_parts();
+    parts.authority = Some(host);
+    Uri::from_parts(parts).unwrap_or(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_without_who_asks() {
+        for (address, told) in [
+            ("https://10.0.0.1:6443/", "https://10.0.0.1:6443/"),
+            ("https://ann:secret@10.0.0.1:6443/k8s/c", "https://10.0.0.1:6443/k8s/c"),
+            ("http://:secret@host", "http://host/"),
+        ] {
+            assert_eq!(without_user(address.parse().unwrap()).to_string(), told);
+        }
+    }
+
+    #[test]
+    fn of_what_is_about_credentials_only_the_kind_is_told() {
+        let secret = || "secret".to_owned();
+        let malformed = "secret".parse::<jiff::Timestamp>().unwrap_err();
+        let header = http::HeaderValue::from_str("secret\n").unwrap_err();
+        let no_json = serde_json::from_str::<bool>("\"secret\"").unwrap_err();
+        for auth in [
+            AuthError::AuthExec(secret()),
+            AuthError::InvalidBearerToken(header),
+            AuthError::MalformedTokenExpirationDate(malformed),
+            AuthError::ParseTokenKey(no_json),
+            AuthError::AuthExecStart(io::Error::other("secret")),
+            AuthError::ReadTokenFile(io::Error::other("secret"), secret().into()),
+        ] {
+            let error = kube::Error::Auth(auth);
+            let (bare, wrapped) = (of(&error), is_about_credentials(&error));
+            assert!(wrapped && !bare.contains("secret") && bare.contains("its"), "{bare}");
+            let deeper = kube::Error::Service(Box::new(error));
+            assert_eq!(of(&deeper), bare, "however deep it is");
+        }
+        let other = kube::Error::Service("refused by <host>".into());
+        assert!(of(&other).contains("refused by"), "{}", of(&other));
+    }
+}
