@@ -61,13 +61,16 @@ pub struct PastRollout {
     pub moment_millis: Option<Millis>,
     /// The Deployment is deleted.
     pub is_deleted: bool,
+    /// Its pods are kept, so that it can be made again; the store knows.
+    #[serde(default)]
+    pub is_kept: bool,
 }
 
 impl PastRollout {
-    /// The page of this rollout, at its moment.
+    /// The page of this rollout, at its moment. What is over is shown from what is kept of it, whether or not its cluster is watched now.
     #[must_use]
     pub fn address(&self) -> String {
-        let page = address::permanent(&self.workload(), self.uid, Some(self.revision));
+        let page = self.page();
         self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
     }
 
@@ -105,12 +108,15 @@ impl PastRollout {
     /// Where it is played from its begin.
     #[must_use]
     pub fn played(&self) -> String {
-        let page = if self.is_going_on() {
+        format!("{}&at={}&play=yes", self.page(), self.started_millis)
+    }
+
+    fn page(&self) -> String {
+        if self.is_going_on() {
             address::permanent(&self.workload(), self.uid, Some(self.revision))
         } else {
             address::workload(&self.by_itself())
-        };
-        format!("{page}&at={}&play=yes", self.started_millis)
+        }
     }
 
     /// How long it took; `None` while it goes on.
@@ -195,6 +201,10 @@ pub struct Search {
     pub cluster: String,
     /// Of this namespace.
     pub namespace: String,
+    /// Of the Deployment of this name.
+    pub name: String,
+    /// With this in the names of its images.
+    pub image: String,
     /// With this outcome.
     pub outcome: Option<Outcome>,
     /// Only those that were stuck at some time.
@@ -203,10 +213,12 @@ pub struct Search {
     pub longer_millis: Option<Millis>,
     /// What the time was said in: "last night"; empty where two times were.
     pub when: String,
-    /// Began at this time or later.
+    /// Went on at this time or later.
     pub from_millis: Option<Millis>,
     /// Began before this time.
     pub to_millis: Option<Millis>,
+    /// The offset from UTC in which days, nights and times are told: "+02:00"; empty for UTC.
+    pub zone: String,
 }
 
 /// Outcomes by their names in addresses.
@@ -242,6 +254,12 @@ impl Search {
         self.page(None)
     }
 
+    /// What times are told in: "UTC", or "UTC+02:00".
+    #[must_use]
+    pub fn zone_name(&self) -> String {
+        format!("UTC{}", self.zone)
+    }
+
     /// The name of the least duration.
     #[must_use]
     pub fn length(&self) -> Option<&'static str> {
@@ -263,12 +281,15 @@ impl Search {
             ("q", self.text.as_str()),
             ("cluster", &self.cluster),
             ("namespace", &self.namespace),
+            ("name", &self.name),
+            ("image", &self.image),
             ("outcome", self.outcome_name().unwrap_or_default()),
             ("trouble", if self.had_trouble { "yes" } else { "" }),
             ("longer", self.length().unwrap_or_default()),
             ("when", &self.when),
             ("since", &from),
             ("until", &to),
+            ("tz", &self.zone),
             ("after", after.unwrap_or_default()),
         ];
         format!("/history{}", address::parameters(&told))
@@ -278,7 +299,7 @@ impl Search {
 /// A day, and what began on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
-    /// Its first moment, in UTC.
+    /// Its first moment.
     pub from_millis: Millis,
     /// Its name: "21 Nov".
     pub name: String,
@@ -293,11 +314,11 @@ pub struct Day {
 pub struct HistoryPayload {
     /// Which were asked for.
     pub search: Search,
-    /// Since and until when, as the fields of forms have times, in UTC; empty where no times were named.
+    /// Since and until when, as the fields of forms have times; empty where no times were named.
     pub since: String,
     /// See `since`.
     pub until: String,
-    /// They, the last one first, each with its day and time in UTC.
+    /// They, the last one first, each with its day and time.
     pub rollouts: Vec<(String, PastRollout)>,
     /// The workloads that they are of, as many as are shown together.
     pub workloads: Vec<PastWorkload>,
@@ -309,6 +330,8 @@ pub struct HistoryPayload {
     pub kept: String,
     /// Why none can be shown; empty while they can.
     pub trouble: String,
+    /// Since when what is observed is not written, and why; empty while it is.
+    pub unwritten: String,
 }
 
 impl HistoryPayload {
@@ -323,12 +346,13 @@ impl HistoryPayload {
     pub fn said(&self) -> String {
         let when = TIMES.iter().find(|(name, _)| *name == self.search.when).map(|(_, words)| words.to_lowercase());
         let words = |text: &str| text.replace('T', " ");
+        let zone = self.search.zone_name();
         let when = match (when, self.since.as_str(), self.until.as_str()) {
             (Some(when), ..) => format!(", {when}"),
             (None, "", "") => String::new(),
-            (None, since, "") => format!(", since {} UTC", words(since)),
-            (None, "", until) => format!(", until {} UTC", words(until)),
-            (None, since, until) => format!(", from {} to {} UTC", words(since), words(until)),
+            (None, since, "") => format!(", since {} {zone}", words(since)),
+            (None, "", until) => format!(", until {} {zone}", words(until)),
+            (None, since, until) => format!(", from {} to {} {zone}", words(since), words(until)),
         };
         match (self.rollouts.len() as u32, &self.after) {
             (0, _) => format!("No rollouts{when} that match."),
@@ -368,6 +392,7 @@ pub(crate) mod made {
             managed_by: String::new(),
             moment_millis: None,
             is_deleted: false,
+            is_kept: true,
         }
     }
 }
@@ -392,5 +417,8 @@ mod tests {
         let page = format!("/clusters/prod/namespaces/shop/deployments/web?uid={uid}");
         assert_eq!(rollout(2, Some(5_000)).played(), format!("{page}&rollout=0&at=1000&play=yes"));
         assert_eq!(rollout(2, None).played(), format!("{page}&revision=2&at=1000&play=yes"));
+        let over = PastRollout { moment_millis: Some(7_000), ..rollout(2, Some(5_000)) };
+        assert_eq!(over.address(), format!("{page}&rollout=0&at=7000"), "its cluster need not be watched any more");
+        assert_eq!(rollout(2, None).address(), format!("{page}&revision=2"));
     }
 }

@@ -50,7 +50,8 @@ pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build:
 #[must_use]
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     let (title, description) = (history.title(), history.said());
-    let head = view! { <title>{title.clone()}</title>{still_sheet(build)}{previews(title, description)} };
+    let head =
+        view! { <title>{title.clone()}</title>{still_sheet(build)}{still_script()}{previews(title, description)} };
     document(build, head.into_any(), view! { <HistoryPage history/> }.into_any())
 }
 
@@ -58,7 +59,8 @@ pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
 #[must_use]
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let (title, description) = (compare.title(), compare.said.join(" "));
-    let head = view! { <title>{title.clone()}</title>{still_sheet(build)}{previews(title, description)} };
+    let head =
+        view! { <title>{title.clone()}</title>{still_sheet(build)}{still_script()}{previews(title, description)} };
     document(build, head.into_any(), view! { <ComparePage compare/> }.into_any())
 }
 
@@ -169,6 +171,12 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
 /// The styles of pages in which no program runs.
 fn still_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
+}
+
+/// What helps on them where scripts may run.
+fn still_script() -> impl IntoView + use<> {
+    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
+    view! { <script nonce=nonce inner_html=include_str!("pages/still.js")></script> }
 }
 
 /// What a chat shows of a link; the title itself is the page's.

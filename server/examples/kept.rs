@@ -285,7 +285,7 @@ fn day() {
         .take(100)
         .map(|rollout| {
             let began = Instant::now();
-            let cut = reader.cut("prod", rollout.uid, rollout.number).unwrap().unwrap();
+            let cut = reader.cut("prod", rollout.uid, rollout.number, None).unwrap().unwrap();
             assert!(Recording::read(&cut.text).play().model().pods.len() >= PODS as usize);
             began.elapsed().as_secs_f64() * 1e3
         })
@@ -310,8 +310,14 @@ fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
         rollouts: 0,
         troubled: 0,
     };
-    for (name, text) in [("all", ""), ("words", "app-7 shop v12")] {
-        let search = Search { text: text.to_owned(), ..Search::default() };
+    let words = |text: &str| Search { text: text.to_owned(), ..Search::default() };
+    let last = START_MILLIS + Millis::from(MANY) * 25_000;
+    for (name, search) in [
+        ("all", words("")),
+        ("words", words("app-7 shop v12")),
+        ("late", Search { from_millis: Some(last - 60_000), ..Search::default() }),
+        ("name", Search { name: "app-7".to_owned(), ..Search::default() }),
+    ] {
         let began = Instant::now();
         let found = reader.rollouts(&search, &Sight::All, None, 50).unwrap().rollouts.len();
         let days = reader.days(&search, &Sight::All, (0..30).map(day).collect()).unwrap();

@@ -26,7 +26,7 @@ use crate::listing::{Clusters, Listings};
 use crate::playground::Playground;
 use crate::previews::Previews;
 use crate::viewers::Viewers;
-use timeline::Workload;
+use timeline::{Millis, Workload};
 use tokio::sync::Semaphore;
 
 /// Files of rollouts that are made at once.
@@ -200,11 +200,12 @@ impl Rollcast {
     }
 
     /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself.
-    pub(crate) async fn hub(&self, workload: &Workload) -> Option<Handle> {
+    /// Such a rollout is told until a later moment where one is named.
+    pub(crate) async fn hub(&self, workload: &Workload, until_millis: Option<Millis>) -> Option<Handle> {
         let Some(archive) = self.archive.as_ref().filter(|_| workload.rollout.is_some()) else {
             return self.clusters.get(&workload.cluster).cloned();
         };
-        let opened = self.past.open(archive, workload).await;
+        let opened = self.past.open(archive, workload, until_millis).await;
         opened.inspect_err(|why| tracing::debug!("{}: {why}", workload.name)).ok()
     }
 }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use timeline::list::Query;
 use timeline::wire::Connection;
-use timeline::{Uid, Workload};
+use timeline::{Millis, Uid, Workload};
 use tokio::sync::watch as signal;
 
 use crate::auth::Viewer;
@@ -151,6 +151,11 @@ impl View {
     /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself. Of what is not
     /// seen: a hub that knows nothing.
     pub async fn hub(&self, workload: &Workload) -> Option<Handle> {
+        self.hub_at(workload, None).await
+    }
+
+    /// The same, which knows of a moment, as far as that can be told.
+    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Option<Handle> {
         if !self.shows(workload) {
             self.sight.of(&workload.cluster)?;
             return self.rollcast.empty_hub(workload);
@@ -159,7 +164,7 @@ impl View {
             // A UID of another workload leads to nothing, as one that is nobody's.
             self.kept(workload, uid, |_| Ok(())).await.ok()??;
         }
-        self.rollcast.hub(workload).await
+        self.rollcast.hub(workload, at_millis).await
     }
 
     /// The cluster's hub, whichever rollout the workload names.

@@ -224,7 +224,7 @@ fn files_of_every_format_are_read() {
         store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
         tidy(&mut store);
     }
-    for format in 1..=3 {
+    for format in 1..=4 {
         let copy = tempfile::tempdir().unwrap();
         fs::copy(folder.join(format!("{format}.db")), copy.path().join(FILE)).unwrap();
         if format == 1 {
@@ -235,7 +235,12 @@ fn files_of_every_format_are_read() {
         let reader = Reader::of_folder(copy.path());
         let known = reader.find("c", uid, Sought::Revision(2)).unwrap();
         assert_eq!(known, Some(1), "format {format}");
-        let search = Search { from_millis: Some(rollouts[1].started_millis), ..Search::default() };
+        let search = Search { from_millis: Some(rollouts[1].started_millis + 1), ..Search::default() };
+        let named = Search { name: rollouts[0].name.clone(), image: rollouts[1].images.clone(), ..search.clone() };
+        let of_name = reader.rollouts(&named, &Sight::All, None, 9).unwrap().rollouts;
+        let (names, images) = (&rollouts[0].name, &rollouts[1].images);
+        let is_it = |rollout: &PastRollout| rollout.name == *names && rollout.images.contains(images);
+        assert!(!of_name.is_empty() && of_name.iter().all(is_it), "format {format}");
         let found = reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts;
         let numbered = |(number, rollout): (usize, &PastRollout)| {
             let first = rollout.first_available_millis.filter(|_| format > 2); // earlier ones did not know
@@ -370,7 +375,7 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let place = path.display();
-    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 3)");
+    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 4)");
     assert_eq!(why(folder.path()), newer);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
@@ -438,6 +443,76 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
         assert_eq!(revisions(&mut *store, rollouts.clone()), [3]);
         let deleted = rollouts.into_iter().map(|rollout| PastRollout { is_deleted: true, ..rollout });
         assert_eq!(revisions(&mut *store, deleted.collect()), [0; 0]);
+    }
+}
+
+/// The same lines, later.
+fn shifted(batches: &[(Millis, Millis, String)], by_millis: Millis) -> Vec<(Millis, Millis, String)> {
+    let line = |line: &str| {
+        let read: RecordedLine<'_, &RawValue> = serde_json::from_str(line).unwrap();
+        let observed_at_millis = read.observed_at_millis + by_millis;
+        format!("{}\n", serde_json::to_string(&RecordedLine { observed_at_millis, ..read }).unwrap())
+    };
+    let shifted = |text: &String| text.lines().map(line).collect();
+    batches.iter().map(|(from, to, text)| (from + by_millis, to + by_millis, shifted(text))).collect()
+}
+
+#[test]
+fn the_last_rollout_of_what_exists_is_made_again_pod_by_pod_when_its_lines_are_long_gone() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let first = batches(&text);
+    let (whole, _) = play(&first);
+    let uid = *whole.model().deployments.keys().next().unwrap();
+    let end_millis = first.last().unwrap().1;
+    let now = Now { millis: end_millis, skew_millis: 0 };
+    let rollouts = index::rollouts("c", whole.model(), uid, now, index::LAST);
+    // Much else happens later.
+    let other = longest();
+    let later = shifted(&other, end_millis + 3_600_000 - other[0].0);
+    let last_millis = later.last().unwrap().1;
+    for (place, is_by_age) in
+        [true, false].into_iter().flat_map(|by| places().into_iter().map(move |place| (place, by)))
+    {
+        let mut store = place.open(SMALL);
+        for (from, to, text) in &first {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
+        for (from, to, text) in &later {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+            store.tidy(0).unwrap();
+        }
+        let before = store.bytes().unwrap();
+        drop(store);
+        let reader = Reader::new(&place.location);
+        let cut = |number: usize| reader.cut("c", uid, number as u32, None).unwrap();
+        let as_before: Vec<String> = (0..rollouts.len()).map(|number| cut(number).unwrap().text).collect();
+        let limits =
+            if is_by_age { Limits { age_millis: 1_000, ..SMALL } } else { Limits { bytes: before / 2, ..SMALL } };
+        let mut store = place.open(limits);
+        let now_millis = if is_by_age { last_millis + 60_000 } else { 0 };
+        while store.tidy(now_millis).unwrap() {}
+        let gone = store.resume("c", None, 0).unwrap().unwrap().batches;
+        assert!(gone[0].from_millis > end_millis, "its lines are gone");
+        let known = reader.of_workload("c", uid, 9).unwrap();
+        let told: Vec<(u64, bool)> = known.iter().map(|rollout| (rollout.revision, rollout.is_kept)).collect();
+        let last = rollouts.len() - 1;
+        if is_by_age {
+            assert_eq!(told, [(3, true)]);
+        } else {
+            assert_eq!(told, [(3, true), (2, false), (1, false)]);
+            assert!(cut(0).is_none(), "of the others the list is all there is");
+        }
+        let played = |text: &str| Recording::read(text).play();
+        let (made, was) = (played(&cut(last).unwrap().text), played(&as_before[last]));
+        assert!(made.model() == was.model() && made.model().pods.len() > 3, "{}", made.model().pods.len());
+        // Once it goes, what was put aside goes with it.
+        let deleted = rollouts.iter().map(|rollout| PastRollout { is_deleted: true, ..rollout.clone() }).collect();
+        store.commit(&[Commit { rollouts: deleted, ..commit(None, None) }]).unwrap();
+        drop(store);
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        while store.tidy(last_millis + 60_000).unwrap() {}
+        assert!(cut(last).is_none() && reader.places(uid).unwrap().is_empty());
     }
 }
 
@@ -604,4 +679,19 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     .await;
     let text = kept(folder.path());
     assert_eq!(text.matches("\"blindSinceMillis\":2000").count(), 3, "of each kind");
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), HANGS);
+    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+    journal.note(&set(1, 1_000), &model);
+    let mut keeping = archive.keeping();
+    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+    let why = "the place where it is kept does not answer".to_owned();
+    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why });
+    fault.store(0, Ordering::Relaxed);
+    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    until::until("it", async || sets(&kept(folder.path())) == 1).await;
 }

@@ -25,6 +25,8 @@ pub struct ComparePayload {
     pub course: Course,
     /// When it began, as it is told.
     pub began: String,
+    /// The zone in which times are told: "UTC", or "UTC+02:00".
+    pub zone: String,
     /// The one that it is laid over.
     pub other: Option<Course>,
     /// Those before it, the last one first, each with the time of its begin as it is told.

@@ -3,13 +3,15 @@
 
 use leptos::prelude::*;
 use timeline::rollout::Outcome;
-use timeline::words::safe;
+use timeline::words::{count, safe};
 
 use crate::history::{PastRollout, PastWorkload, Search};
 
 /// Width of a bar with the gap after it, and height of the highest one, in pixels.
 const STEP: u32 = 9;
 const HEIGHT: u32 = 28;
+/// So many workloads are shown at once; the others are unfolded.
+const FIRST: usize = 8;
 /// A bar of something that took no time can still be seen and hit.
 const LEAST: u32 = 4;
 
@@ -36,22 +38,28 @@ const fn class(rollout: &PastRollout) -> &'static str {
 pub fn PastWorkloads(
     /// The workloads, each with its last rollouts.
     workloads: Vec<PastWorkload>,
+    /// The offset from UTC in which times are told.
+    zone: String,
 ) -> impl IntoView {
-    let workload = |PastWorkload { name, place, rollouts }: PastWorkload| {
+    let workload = move |PastWorkload { name, place, rollouts }: PastWorkload| {
         let (cluster, namespace) = place;
-        let only = Search { text: name.clone(), cluster, namespace, ..Search::default() };
+        let only = Search { name: name.clone(), cluster, namespace, zone: zone.clone(), ..Search::default() };
         let width = STEP * u32::try_from(rollouts.len()).unwrap_or_default();
         let said = PastWorkload::said(&rollouts);
         let label = format!("The last rollouts of {}: {said}", safe(&name));
         let heights = heights(&rollouts);
         let bar = |(index, (rollout, height)): (u32, (PastRollout, u32))| {
             let words = format!("Revision {}. {}. {}", rollout.revision, rollout.ended(), rollout.cause);
+            let class = class(&rollout);
+            let bar = view! {
+                <rect class=class x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
+                <title>{words}</title>
+            };
             // Rows lead to the same places: one stop for each workload is enough for who goes by keyboard.
-            view! {
-                <a href=rollout.played() tabindex="-1">
-                    <rect class=class(&rollout) x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
-                    <title>{words}</title>
-                </a>
+            if rollout.is_kept {
+                view! { <a href=rollout.played() tabindex="-1">{bar}</a> }.into_any()
+            } else {
+                view! { <g>{bar}</g> }.into_any()
             }
         };
         let bars = (0..).zip(rollouts.into_iter().zip(heights)).map(bar).collect_view();
@@ -63,9 +71,18 @@ pub fn PastWorkloads(
             </li>
         }
     };
-    (!workloads.is_empty()).then(|| {
+    let mut first = workloads;
+    let more = first.split_off(first.len().min(FIRST));
+    let many = count(u32::try_from(more.len()).unwrap_or(u32::MAX), "workload");
+    let more_words = many.replacen(' ', " more ", 1);
+    let list = move |workloads: Vec<PastWorkload>| {
+        let workload = workload.clone();
         view! { <ul class="workloads" aria-label="Workloads">{workloads.into_iter().map(workload).collect_view()}</ul> }
-    })
+    };
+    let more = (!more.is_empty()).then(|| {
+        view! { <details class="workloads-more"><summary>{more_words}</summary>{list(more)}</details> }
+    });
+    (!first.is_empty()).then(|| view! { {list(first)}{more} })
 }
 
 #[cfg(test)]

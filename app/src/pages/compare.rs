@@ -28,7 +28,8 @@ pub fn ComparePage(
     /// What it shows.
     compare: ComparePayload,
 ) -> impl IntoView {
-    let ComparePayload { workload, uid, course, other, before, began, said } = compare;
+    let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
+    let began_in = format!("Began ({zone})");
     let page = address::permanent(&workload, uid, Some(course.revision));
     let name = safe(&workload.name);
     let title = format!("{name}, revision {}", course.revision);
@@ -68,7 +69,7 @@ pub fn ComparePage(
         </header>
         <main class="history compare" data-testid="compare">
             <h1>{title}</h1>
-            <p class="muted">{where_words}". Began "{began}" UTC. "<span class="mono">{safe(&images)}</span></p>
+            <p class="muted">{where_words}". Began "{began}" "{zone}". "<span class="mono">{safe(&images)}</span></p>
             <div class="place-said" data-testid="place">{lines}{nothing}</div>
             {place}
             <Courses course other/>
@@ -76,7 +77,7 @@ pub fn ComparePage(
                 <section>
                     <h2>"Those before it"</h2>
                     <table class="before">
-                        <thead><tr><th>"Revision"</th><th>"Began (UTC)"</th><th>"How it ended"</th><th>"First pod available"</th><th>"Restarts"</th></tr></thead>
+                        <thead><tr><th>"Revision"</th><th>{began_in}</th><th>"How it ended"</th><th>"First pod available"</th><th>"Restarts"</th></tr></thead>
                         <tbody>{rows}</tbody>
                     </table>
                 </section>

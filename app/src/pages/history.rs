@@ -17,10 +17,15 @@ pub fn HistoryPage(
     history: HistoryPayload,
 ) -> impl IntoView {
     let said = history.said();
-    let HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble } = history;
-    let kept = if kept.is_empty() { String::new() } else { format!("History is kept {kept}. Times are in UTC.") };
+    let HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble, unwritten } = history;
+    let zone = search.zone_name();
+    let kept = if kept.is_empty() { String::new() } else { format!("History is kept {kept}. Times are in {zone}.") };
     let more = after.map(|after| view! { <a href=search.page(Some(&after))>"Earlier rollouts"</a> });
-    let rows = rollouts.into_iter().map(|(began, rollout)| view! { <Row began rollout/> }).collect_view();
+    let rows = rollouts
+        .into_iter()
+        .map(|(began, rollout)| view! { <Row began rollout zone=search.zone.clone()/> })
+        .collect_view();
+    let keys = (!rows.is_empty()).then_some("Keys: j and k go from row to row, Enter plays it.");
     view! {
         <header class="top">
             <Brand/>
@@ -28,15 +33,16 @@ pub fn HistoryPage(
             <a class="choice" href="/">"Live"</a>
         </header>
         <Banner test_id="trouble" words=Signal::stored(trouble)/>
+        <Banner test_id="unwritten" words=Signal::stored(unwritten)/>
         <main class="history" data-testid="history">
             <h1>"History"</h1>
             <Days search=search.clone() days/>
-            <Filter search times=[since, until]/>
+            <Filter search=search.clone() times=[since, until]/>
             <p id="found" class="muted" role="status" data-testid="found">{said}</p>
-            <PastWorkloads workloads/>
+            <PastWorkloads workloads zone=search.zone.clone()/>
             <ol class="kept">{rows}</ol>
             <p class="later">{more}</p>
-            <p class="muted">{kept}</p>
+            <p class="muted">{kept}" "{keys}</p>
         </main>
     }
 }
@@ -57,7 +63,7 @@ fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
             _ => "day heat4",
         };
         let troubled = if day.troubled == 0 { String::new() } else { format!(", {} with trouble", day.troubled) };
-        let words = format!("{}: {} rollouts{troubled}", day.name, day.rollouts);
+        let words = format!("{}: {} rollouts began{troubled}", day.name, day.rollouts);
         let mark = (day.troubled > 0).then(|| view! { <i class="trouble"></i> });
         view! {
             <li><a class=heat href=of_day.address() title=words.clone() aria-label=words aria-current=is_chosen.then_some("true")>{mark}</a></li>
@@ -99,8 +105,7 @@ fn Filter(
     let trouble = Search { had_trouble: !search.had_trouble, ..search.clone() };
     let text = search.text.clone();
     let kept = [
-        ("cluster", search.cluster.clone()),
-        ("namespace", search.namespace.clone()),
+        ("tz", search.zone.clone()),
         ("outcome", search.outcome_name().unwrap_or_default().to_owned()),
         ("longer", search.length().unwrap_or_default().to_owned()),
         ("when", search.when.clone()),
@@ -108,18 +113,32 @@ fn Filter(
     ];
     let kept = kept.into_iter().filter(|(_, value)| !value.is_empty());
     let kept = kept.map(|(name, value)| view! { <input type="hidden" name=name value=value/> }).collect_view();
-    let all = search.cluster.is_empty() && search.namespace.is_empty();
-    let place = [search.cluster.as_str(), search.namespace.as_str()].into_iter().filter(|part| !part.is_empty());
-    let place = place.map(safe).collect::<Vec<_>>().join(" / ");
-    let everywhere = Search { cluster: String::new(), namespace: String::new(), ..search.clone() };
+    let place = [&search.cluster, &search.namespace, &search.name, &search.image];
+    let is_all = place.iter().all(|part| part.is_empty());
     let place =
-        (!all).then(|| view! { <p>"Only "{place}" "<a class="choice" href=everywhere.address()>"Everywhere"</a></p> });
+        place.into_iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect::<Vec<_>>().join(" / ");
+    let nothing = String::new;
+    let everywhere =
+        Search { cluster: nothing(), namespace: nothing(), name: nothing(), image: nothing(), ..search.clone() };
+    let place = (!is_all)
+        .then(|| view! { <p>"Only "{place}" "<a class="choice" href=everywhere.address()>"Everywhere"</a></p> });
+    let field = |name: &'static str, words: &'static str, value: &str| {
+        view! { <label>{words}" "<input type="text" name=name value=value.to_owned() autocomplete="off"/></label> }
+    };
+    let fields = [
+        field("cluster", "Cluster", &search.cluster),
+        field("namespace", "Namespace", &search.namespace),
+        field("name", "Name", &search.name),
+        field("image", "Image", &search.image),
+    ];
+    let zone = search.zone_name();
     view! {
         <form class="filter" method="get" role="search" action="/history">
             <input type="search" name="q" value=text placeholder="Name, namespace, image, cause" aria-label="Search" autocomplete="off"/>
             {kept}
+            {fields.collect_view()}
             <label>"From "<input type="datetime-local" name="since" value=since/></label>
-            <label>"to "<input type="datetime-local" name="until" value=until/>" UTC"</label>
+            <label>"to "<input type="datetime-local" name="until" value=until/>" "{zone}</label>
             <button class="search">"Search"</button>
             <nav class="choices" aria-label="When">{link("Any time", any_time, timed(""))}{times}</nav>
             <nav class="choices" aria-label="How it ended">
@@ -138,30 +157,44 @@ fn Row(
     /// When it began, as it is told.
     began: String,
     rollout: PastRollout,
+    /// The offset from UTC in which times are told.
+    zone: String,
 ) -> impl IntoView {
     let class = if rollout.cause.is_empty() { "past-rollout" } else { "past-rollout troubled" };
     let (name, revision) = (safe(&rollout.name), format!("revision {}", rollout.revision));
-    let place = Search { cluster: rollout.cluster.clone(), namespace: rollout.namespace.clone(), ..Search::default() };
+    let (cluster, namespace) = (rollout.cluster.clone(), rollout.namespace.clone());
+    let place = Search { cluster, namespace, zone, ..Search::default() };
     let where_words = format!("{} / {}", safe(&rollout.cluster), safe(&rollout.namespace));
     let by = (!rollout.managed_by.is_empty()).then(|| format!(", by {}", safe(&rollout.managed_by)));
     let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
-    let file = (!rollout.is_going_on()).then(|| {
+    let file = (rollout.is_kept && !rollout.is_going_on()).then(|| {
         let of = rollout.by_itself();
         view! {
+            " "<a class="muted" href=rollout.address()>"End"</a>
             " "<a class="muted" href=address::file(&of, None) download="">"File"</a>
             " "<a class="muted" href=address::recording(&of) download="">"Recording"</a>
         }
     });
-    let compare = address::compare(&rollout.workload(), rollout.uid, rollout.revision, None);
+    // The first link of a row plays it: that is where keys lead.
+    let name = format!("{name}, {revision}");
+    let links = if rollout.is_kept {
+        let compare = address::compare(&rollout.workload(), rollout.uid, rollout.revision, None);
+        let play = view! { <a class="name" href=rollout.played() title="Play it">{name}</a> };
+        (play.into_any(), view! { " "<a class="muted" href=compare>"Compare"</a>{file} }.into_any())
+    } else {
+        let gone = view! { " "<span class="muted">"Its pods are not kept any more."</span> };
+        (view! { <span class="name">{name}</span> }.into_any(), gone.into_any())
+    };
+    let (name, links) = links;
+    let row = rollout.is_kept.then_some("");
     let cause = (!rollout.cause.is_empty()).then(|| view! { <p class="why">{rollout.cause.clone()}</p> });
     view! {
-        <li class=class data-testid="past">
+        <li class=class data-testid="past" data-row=row>
             <p>
                 <time>{began}</time>" "
-                <a class="name" href=rollout.address()>{name}", "{revision}</a>" "
+                {name}" "
                 <a class="muted" href=place.address()>{where_words}</a>
-                " "<a class="muted" href=rollout.played()>"Play"</a>
-                " "<a class="muted" href=compare>"Compare"</a>{file}
+                {links}
             </p>
             <p>{rollout.ended()}". "<span class="muted">{rollout.began()}{by}{change}": "<span class="mono">{safe(&rollout.images)}</span>"; "{rollout.extremes()}"."</span></p>
             {cause}

@@ -54,7 +54,9 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   // From the list it plays from its begin to its end.
   await page.goto(history(second));
   await expect(page.getByTestId("workload").locator("rect")).toHaveCount(3);
-  await page.getByRole("link", { name: "Play", exact: true }).nth(1).press("Enter");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("moment")).not.toHaveText("");
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");

@@ -56,7 +56,7 @@ pub enum Command {
     History(HistoryOf),
     /// Links for people without an account, of a running Rollcast on which people sign in
     Share(ShareOf),
-    /// Write a recorded rollout to standard output as one HTML file, to look at and play without a server
+    /// Write a rollout of a recording or of a running Rollcast to standard output as one HTML file, to look at and play without a server
     ///
     /// The file holds the page with its time control, story and details, and loads nothing. A recording comes from `rollcast record`
     /// or `rollcast history export`.
@@ -366,13 +366,22 @@ pub struct Wait {
 /// `rollcast export`.
 #[derive(Debug, Args)]
 pub struct Export {
-    /// The recording; - for standard input
-    #[arg(value_name = "FILE.jsonl")]
-    pub file: PathBuf,
+    /// The recording; - for standard input. With --server: the Deployment, where there is no such file
+    #[arg(value_name = "FILE.jsonl|deployment/NAME")]
+    pub of: String,
     /// The Deployment, where the recording is of several
     #[arg(value_name = "deployment/NAME")]
     pub deployment: Option<Named>,
-    /// Its namespace, where several have one of that name
+    /// Take it from a running Rollcast at this address, live or from what it keeps, instead of from a recording
+    #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
+    pub server: Option<String>,
+    /// With --server: file with a Kubernetes token, where people have to sign in
+    #[arg(long, env = "ROLLCAST_TOKEN_FILE", requires = "server", value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// With --server: the cluster to look in, where it watches several
+    #[arg(long, env = "ROLLCAST_CLUSTER", requires = "server", value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// Its namespace, where several have one of that name; with --server, without it, default
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Its revision; without it, its last rollout

@@ -1,7 +1,7 @@
-//! `rollcast export`: one file of a recorded rollout.
+//! `rollcast export`: one file of a rollout, made here of a recording, or by a running Rollcast.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use timeline::{Uid, Workload};
@@ -11,15 +11,23 @@ use crate::export::{ExportRequest, html};
 use crate::history::past;
 use crate::hub::Handle;
 use crate::recording::Recording;
+use crate::terminal;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the recording cannot be read, holds no such rollout, or the file cannot be written.
+/// When the recording cannot be read or the server does not answer, there is no such rollout, or the file cannot be written.
 pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
-    let recording = read(&arguments.file)?;
+    let file = PathBuf::from(&arguments.of);
+    // A server may be named by the environment, for other commands.
+    let is_recording = file.as_os_str() == "-" || file.is_file() || arguments.deployment.is_some();
+    if let Some(server) = arguments.server.as_ref().filter(|_| !is_recording) {
+        let made = terminal::file(server, &arguments).await?;
+        return Ok(std::io::stdout().lock().write_all(made.as_bytes())?);
+    }
+    let recording = read(&file)?;
     let (_, end_millis) = recording.span().context("the recording holds no line that can be played")?;
-    let cluster = arguments.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
     let hub = past::play(&cluster, cluster.clone(), recording, end_millis).await.context("it cannot be played")?;
     let workload = meant(&hub, &arguments).await?;

@@ -90,13 +90,12 @@ pub struct RolloutSelector {
 pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Write) -> Result<(), HistoryError> {
     let reader = reader(options)?;
     let search = Search {
-        text: selector.name.clone(),
+        name: selector.name.clone(),
         cluster: selector.cluster.clone().unwrap_or_default(),
         namespace: selector.namespace.clone().unwrap_or_default(),
         ..Search::default()
     };
-    let found = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
-    let of_name: Vec<PastRollout> = found.into_iter().filter(|rollout| rollout.name == selector.name).collect();
+    let of_name = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
     let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
         let known = of_name.iter().take(10).map(|rollout| {
@@ -110,7 +109,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
     if of_name.iter().any(is_another) {
         return Err(unknown());
     }
-    let cut = reader.cut(&meant.cluster, meant.uid, meant.number)?.ok_or_else(unknown)?;
+    let cut = reader.cut(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
     let text = if selector.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
     out.write_all(text.as_bytes())?;
     Ok(())

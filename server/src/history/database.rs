@@ -144,9 +144,6 @@ pub trait Database {
     /// The function that tells at which place of a text another one begins.
     fn place_in(&self) -> &'static str;
 
-    /// The name of a rollout's workload, which stands in its JSON.
-    fn workload_name(&self) -> &'static str;
-
     /// Looks through its files; returns what is wrong with them, in words.
     ///
     /// # Errors

@@ -51,6 +51,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
             moment_millis: moment(rollout, deployment.rollouts.get(index + 1)).or(deployment.deleted_millis),
             is_deleted: deployment.deleted_millis.is_some(),
+            is_kept: true,
         }
     })
     .collect()

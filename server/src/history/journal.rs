@@ -36,14 +36,25 @@ pub enum Message {
         made_by: Option<&'static str>,
         /// Without a checkpoint, since when it is wanted.
         since_millis: Millis,
+        /// It could not be read at the start: what was observed since then is to be part of it.
+        is_late: bool,
         /// The answer.
-        reply: oneshot::Sender<Option<Stored>>,
+        reply: oneshot::Sender<Answer>,
     },
     /// The program ends: everything is to be written now.
     Close {
         /// Told when it is.
         reply: oneshot::Sender<()>,
     },
+}
+
+/// What is kept of a cluster.
+#[derive(Debug)]
+pub enum Answer {
+    /// This; `None` when that is nothing.
+    Stored(Option<Stored>),
+    /// That cannot be told now.
+    Unread,
 }
 
 /// What is told of a cluster.
@@ -134,6 +145,12 @@ impl Journal {
     /// Takes note of rollouts. `false` when there is no room: they are to be told again.
     pub fn rollouts(&mut self, rollouts: Vec<PastRollout>) -> bool {
         self.tell(Told::Rollouts(rollouts)).is_ok()
+    }
+
+    /// Everything that was noted was told.
+    #[must_use]
+    pub const fn is_even(&self) -> bool {
+        self.held.is_none()
     }
 
     /// Hands over the timeline as it stands. It is left out while steps are missing.

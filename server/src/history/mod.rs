@@ -18,11 +18,13 @@ pub mod journal;
 pub mod options;
 pub mod past;
 pub mod postgres;
+mod pulse;
 pub mod resume;
 pub mod slice;
 pub mod sql;
 pub mod sqlite;
 pub mod store;
+mod unread;
 mod writer;
 
 use std::sync::Arc;
@@ -33,7 +35,7 @@ use std::time::Duration;
 use timeline::Millis;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use self::journal::{Journal, Message};
+use self::journal::{Answer, Journal, Message};
 use self::options::Options;
 use self::resume::Resumed;
 use self::sql::Reader;
@@ -95,6 +97,17 @@ pub struct Counters {
     pub missed: AtomicU64,
 }
 
+/// What was known of a cluster before.
+#[derive(Debug)]
+pub enum Before {
+    /// This.
+    Known(Box<Resumed>),
+    /// Nothing.
+    Nothing,
+    /// That cannot be told now.
+    Unread,
+}
+
 /// The way to what is kept. Copies are handles of the same.
 #[derive(Clone)]
 pub struct Archive {
@@ -121,7 +134,9 @@ impl Archive {
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
         let counters = Arc::new(Counters::default());
-        let writer = writer::Writer::new(Box::new(open), told, counters.clone());
+        let told = Arc::new(told);
+        let pulse = pulse::Pulse::start(told.clone());
+        let writer = writer::Writer::new(Box::new(open), told, counters.clone(), pulse);
         std::thread::spawn(move || writer.run(&inbox));
         Self {
             to_writer,
@@ -173,24 +188,39 @@ impl Archive {
 
     /// What was known of a cluster when its last observation was written. `None` when that is nothing, or was of other namespaces.
     pub async fn resume(&self, cluster: &str, namespaces: &[String], age_millis: Millis) -> Option<Resumed> {
+        match self.before(cluster, namespaces, age_millis, false).await {
+            Before::Known(resumed) => Some(*resumed),
+            Before::Nothing | Before::Unread => None,
+        }
+    }
+
+    /// The same, which tells what is not there from what cannot be read now. `is_late` says that it could not be read at the start: what
+    /// was observed since then is part of it.
+    pub async fn before(&self, cluster: &str, namespaces: &[String], age_millis: Millis, is_late: bool) -> Before {
         let since_millis = clock::now_millis() - age_millis;
         // A checkpoint that is damaged, or of another version, is made anew from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
             let (reply, answer) = oneshot::channel();
-            let message = Message::Resume { cluster: cluster.into(), made_by, since_millis, reply };
-            self.to_writer.try_send(message).ok()?; // the queue is empty when hubs start
-            let stored = answer.await.ok()??;
+            let message = Message::Resume { cluster: cluster.into(), made_by, since_millis, is_late, reply };
+            if self.to_writer.try_send(message).is_err() {
+                return Before::Unread; // the queue is empty when hubs start
+            }
+            let stored = match answer.await {
+                Ok(Answer::Stored(Some(stored))) => stored,
+                Ok(Answer::Stored(None)) => return Before::Nothing,
+                Ok(Answer::Unread) | Err(_) => return Before::Unread,
+            };
             if stored.scope != namespaces.join(",") {
                 tracing::info!("{cluster} was watched with other namespaces before; it is watched anew");
-                return None;
+                return Before::Nothing;
             }
             let name: Arc<str> = cluster.into();
-            let resumed = tokio::task::spawn_blocking(move || resume::resume(&name, stored)).await.ok()?;
-            if resumed.is_some() {
-                return resumed;
+            let resumed = tokio::task::spawn_blocking(move || resume::resume(&name, stored)).await;
+            if let Ok(Some(resumed)) = resumed {
+                return Before::Known(Box::new(resumed));
             }
         }
-        None
+        Before::Nothing
     }
 
     /// Writes what is not written yet, and ends.

@@ -20,7 +20,17 @@ const HELD: usize = 12;
 /// The rollouts that were looked at lately.
 #[derive(Default)]
 pub struct Past {
-    held: Mutex<VecDeque<(Workload, Handle)>>,
+    held: Mutex<VecDeque<Held>>,
+}
+
+/// A rollout that was made again.
+struct Held {
+    workload: Workload,
+    /// It is told until then.
+    to_millis: Millis,
+    /// It could be told until then.
+    most_millis: Millis,
+    hub: Handle,
 }
 
 /// Why a rollout cannot be shown.
@@ -35,34 +45,47 @@ pub enum Lost {
 }
 
 impl Past {
-    /// The rollout that a workload names, standing at its end.
+    /// The rollout that a workload names, standing at its end, or at a later moment that is asked for.
     ///
     /// # Errors
     /// When it is not kept, or cannot be read.
-    pub async fn open(&self, archive: &Archive, workload: &Workload) -> Result<Handle, Lost> {
+    pub async fn open(
+        &self,
+        archive: &Archive,
+        workload: &Workload,
+        until_millis: Option<Millis>,
+    ) -> Result<Handle, Lost> {
         let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
-        if let Some(known) = self.held(workload) {
+        if let Some(known) = self.held(workload, until_millis) {
             return Ok(known);
         }
         let cluster = workload.cluster.clone();
-        let cut = archive.read(move |reader| reader.cut(&cluster, uid, number)).await?.ok_or(Lost::Unknown)?;
-        let recording =
-            tokio::task::spawn_blocking(move || Recording::read(&cut.text)).await.map_err(|_| Lost::Unknown)?;
+        let mut cut =
+            archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
+        let recording = {
+            let text = std::mem::take(&mut cut.text);
+            tokio::task::spawn_blocking(move || Recording::read(&text)).await
+        }
+        .map_err(|_| Lost::Unknown)?;
         let end_millis = recording.span().map(|(_, last)| last.max(cut.to_millis)).ok_or(Lost::Unknown)?;
         let name = format!("{} revision {}", workload.name, cut.revision);
         let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
-        self.hold(workload.clone(), hub.clone());
+        let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
+        self.hold(Held { workload: workload.clone(), to_millis, most_millis, hub: hub.clone() });
         Ok(hub)
     }
 
-    fn held(&self, workload: &Workload) -> Option<Handle> {
+    fn held(&self, workload: &Workload, until_millis: Option<Millis>) -> Option<Handle> {
         let held = self.held.lock().ok()?;
-        held.iter().find(|(known, _)| known == workload).map(|(_, hub)| hub.clone())
+        let reaches = |held: &&Held| until_millis.is_none_or(|until| until.min(held.most_millis) <= held.to_millis);
+        held.iter().filter(|held| held.workload == *workload).find(reaches).map(|held| held.hub.clone())
     }
 
-    fn hold(&self, workload: Workload, hub: Handle) {
+    fn hold(&self, made: Held) {
         if let Ok(mut held) = self.held.lock() {
-            held.push_front((workload, hub));
+            // One that is told for longer takes the place of the one before.
+            held.retain(|known| known.workload != made.workload);
+            held.push_front(made);
             held.truncate(HELD);
         }
     }

@@ -11,20 +11,38 @@ use super::fold::Fold;
 use crate::recording::{LineType, RecordedLine};
 
 /// A rollout is shown from this long before it began.
-const LEAD_MILLIS: Millis = 5_000;
+pub const LEAD_MILLIS: Millis = 5_000;
 /// And until this long after it was over: pods take their time to end.
-const TAIL_MILLIS: Millis = 45_000;
+pub const TAIL_MILLIS: Millis = 45_000;
 /// Of one that never ended this much is shown.
-const LONGEST_MILLIS: Millis = 6 * 3_600_000;
+pub const LONGEST_MILLIS: Millis = 6 * 3_600_000;
+
+/// Since when and until when.
+pub type Stretch = (Millis, Millis);
 
 /// The stretch of time in which a rollout is shown: from a little before its begin to a little after its end, and not into the next one.
 #[must_use]
-pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, next_millis: Option<Millis>) -> (Millis, Millis) {
+pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, next_millis: Option<Millis>) -> Stretch {
     let over_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
     // One that was complete before the next one began is shown complete, however soon that one came.
     let complete = |next: Millis| ended_millis.filter(|ended| *ended < next).unwrap_or(Millis::MIN);
     let to_millis = next_millis.map_or(over_millis, |next| over_millis.min(next - BEFORE_MILLIS).max(complete(next)));
     (started_millis - LEAD_MILLIS, to_millis)
+}
+
+/// Until when it can be shown at most: some hours longer, where somebody asks for a moment there, and not into the next one.
+#[must_use]
+pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, next_millis: Option<Millis>) -> Millis {
+    let (_, to_millis) = stretch(started_millis, ended_millis, next_millis);
+    let most_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
+    next_millis.map_or(most_millis, |next| most_millis.min(next - BEFORE_MILLIS)).max(to_millis)
+}
+
+/// The lines that came later than a time.
+#[must_use]
+pub fn later(text: &str, than_millis: Millis) -> String {
+    let lines = text.lines().filter_map(KeptLine::read).filter(|line| line.at_millis > than_millis);
+    lines.map(|line| format!("{}\n", line.text)).collect()
 }
 
 /// Of an object who it is, whose, and what it is about.

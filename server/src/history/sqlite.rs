@@ -24,8 +24,12 @@ const LOCK: &str = "history.lock";
 /// "Roll": files of other programs are not touched.
 const APPLICATION: i64 = 0x526f_6c6c;
 /// What makes a file of each format from one of the format before.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("sqlite/1.sql"), include_str!("sqlite/2.sql"), include_str!("sqlite/3.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("sqlite/1.sql"),
+    include_str!("sqlite/2.sql"),
+    include_str!("sqlite/3.sql"),
+    include_str!("sqlite/4.sql"),
+];
 /// Another process reads only, so that waits are short.
 const BUSY: Duration = Duration::from_secs(2);
 
@@ -101,10 +105,6 @@ impl Database for File {
             rows.collect::<rusqlite::Result<Vec<Row>>>()
         };
         read().map_err(|error| wrong(&self.path, &error))
-    }
-
-    fn workload_name(&self) -> &'static str {
-        "(rollout ->> 'name')"
     }
 
     fn place_in(&self) -> &'static str {

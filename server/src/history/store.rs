@@ -145,6 +145,14 @@ pub trait Store: Send {
         since_millis: Millis,
     ) -> Result<Option<Stored>, StoreError>;
 
+    /// The last word from a cluster; `None` when nothing is kept of it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        Ok(self.resume(cluster, None, Millis::MAX)?.map(|stored| stored.heard_millis))
+    }
+
     /// Makes keyframes, joins small batches, lets go of what is old or too much, and gives room back: a little each time. `true` when
     /// there is more to do.
     ///
@@ -182,8 +190,10 @@ pub struct Place {
 pub struct Cut {
     /// Its revision.
     pub revision: u64,
-    /// The moment at which it is over, and what it left behind is gone.
+    /// The moment until which it is told: it is over, and what it left behind is gone, or a later one that was asked for.
     pub to_millis: Millis,
+    /// The last moment until which it could be told.
+    pub most_millis: Millis,
     /// A recording of it.
     pub text: String,
 }

@@ -13,8 +13,10 @@ use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
 use super::batch;
-use super::journal::{Message, Missed, Told};
-use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Stored, Written};
+use super::journal::{Answer, Message, Missed, Told};
+use super::pulse::Pulse;
+use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Written};
+use super::unread::Unread;
 use super::{Counters, Keeping};
 use crate::clock;
 use crate::recording::{self, LineType, ListDone};
@@ -36,11 +38,16 @@ type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 pub(super) struct Writer {
     open: Open,
     store: Option<Box<dyn Store>>,
-    keeping: watch::Sender<Keeping>,
+    keeping: Arc<watch::Sender<Keeping>>,
     counters: Arc<Counters>,
+    pulse: Pulse,
     waiting: BTreeMap<Arc<str>, Waiting>,
     /// What could not be written, or of which that is not known. It is tried again as it is, before anything else.
     unwritten: Vec<Commit>,
+    /// Clusters of which something may be kept that could not be read at the start.
+    unread: BTreeMap<Arc<str>, Unread>,
+    /// Everything of the last commit was written here, nothing by another Rollcast.
+    is_own: bool,
     /// Commits that were made.
     made: u64,
     /// Since when something waits.
@@ -104,15 +111,18 @@ impl Waiting {
 }
 
 impl Writer {
-    pub(super) fn new(open: Open, keeping: watch::Sender<Keeping>, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(open: Open, keeping: Arc<watch::Sender<Keeping>>, counters: Arc<Counters>, pulse: Pulse) -> Self {
         let now = Instant::now();
         Self {
             open,
             store: None,
             keeping,
             counters,
+            pulse,
             waiting: BTreeMap::new(),
             unwritten: Vec::new(),
+            unread: BTreeMap::new(),
+            is_own: false,
             made: 0,
             since: None,
             not_before: now,
@@ -134,8 +144,8 @@ impl Writer {
             };
             match message {
                 Ok(Message::Of { cluster, scope, told }) => self.take(cluster, scope, told),
-                Ok(Message::Resume { cluster, made_by, since_millis, reply }) => {
-                    let _ = reply.send(self.resume(&cluster, made_by, since_millis)); // the asker may have left
+                Ok(Message::Resume { cluster, made_by, since_millis, is_late, reply }) => {
+                    let _ = reply.send(self.resume(&cluster, made_by, since_millis, is_late)); // the asker may have left
                 }
                 Ok(Message::Close { reply }) => return self.close(reply),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -188,9 +198,30 @@ impl Writer {
         }
     }
 
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>, since_millis: Millis) -> Option<Stored> {
-        let resumed = self.store.as_mut()?.resume(cluster, made_by, since_millis);
-        resumed.inspect_err(|why| tracing::warn!("what is kept of {cluster} cannot be read: {why}")).ok()?
+    fn resume(&mut self, cluster: &Arc<str>, made_by: Option<&str>, since_millis: Millis, is_late: bool) -> Answer {
+        if is_late {
+            self.write();
+            // What another one writes may lack what was seen here a moment ago.
+            if !self.is_own || !self.unwritten.is_empty() || self.waiting.contains_key(cluster) {
+                return Answer::Unread;
+            }
+        }
+        let resumed = self.store.as_mut().map(|store| store.resume(cluster, made_by, since_millis));
+        if let Some(Err(why)) = &resumed {
+            tracing::warn!("what is kept of {cluster} cannot be read: {why}");
+        }
+        match resumed {
+            Some(Ok(stored)) => {
+                self.unread.remove(cluster);
+                Answer::Stored(stored)
+            }
+            None | Some(Err(StoreError::Failed(_))) => {
+                self.unread.entry(cluster.clone()).or_default();
+                Answer::Unread
+            }
+            // Another file is begun.
+            Some(Err(_)) => Answer::Stored(None),
+        }
     }
 
     /// Opens the store. A program that is just ending may have it for a moment.
@@ -236,9 +267,20 @@ impl Writer {
         if self.unwritten.is_empty() || !self.open_store() {
             return false;
         }
+        let since_millis = self.unwritten_since_millis();
         let Some(store) = &mut self.store else { return false };
-        match store.commit(&self.unwritten) {
+        let (unread, unwritten) = (&mut self.unread, &mut self.unwritten);
+        let written = self.pulse.asking(since_millis, || {
+            for commit in unwritten.iter_mut() {
+                if let Some(unread) = unread.get_mut(&commit.cluster) {
+                    unread.mend(&mut **store, commit)?;
+                }
+            }
+            store.commit(unwritten)
+        });
+        match written {
             Ok(written) => {
+                self.is_own = written.clusters == self.unwritten.len();
                 self.unwritten.clear();
                 self.wrote(written);
                 !self.waiting.is_empty()
@@ -277,9 +319,7 @@ impl Writer {
         if !matches!(why, StoreError::Failed(_)) {
             self.store = None;
         }
-        let unwritten = self.unwritten.iter().filter_map(|commit| Some(commit.lines.as_ref()?.from_millis));
-        let waiting = self.waiting.values().filter_map(|waiting| Some(waiting.span?.0));
-        let now_millis = unwritten.chain(waiting).min().unwrap_or_else(clock::now_millis);
+        let now_millis = self.unwritten_since_millis();
         let why = why.to_string();
         self.keeping.send_if_modified(|keeping| {
             let since_millis = match keeping {
@@ -291,6 +331,13 @@ impl Writer {
             *keeping = Keeping::Failing { since_millis, why: why.clone() };
             true
         });
+    }
+
+    /// What arrived since then is not written.
+    fn unwritten_since_millis(&self) -> Millis {
+        let unwritten = self.unwritten.iter().filter_map(|commit| Some(commit.lines.as_ref()?.from_millis));
+        let waiting = self.waiting.values().filter_map(|waiting| Some(waiting.span?.0));
+        unwritten.chain(waiting).min().unwrap_or_else(clock::now_millis)
     }
 
     fn tidy(&mut self) {

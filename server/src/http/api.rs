@@ -75,7 +75,7 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
         return error(StatusCode::NOT_FOUND, "Name a rollout that is kept, with uid= and rollout=.".to_owned());
     };
     let cluster = workload.cluster.clone();
-    match view.kept(&workload, uid, move |reader| reader.cut(&cluster, uid, number)).await.map(Option::flatten) {
+    match view.kept(&workload, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten) {
         Ok(Some(cut)) => {
             let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);
             let headers = [

@@ -9,7 +9,7 @@ use axum::response::Response;
 use timeline::words::safe;
 
 use super::extract::{Malformed, NamedWorkload, Parameters};
-use super::history::stamp;
+use super::history::{Zone, zone};
 use super::pages;
 use crate::earlier;
 use crate::view::View;
@@ -18,11 +18,13 @@ use crate::view::View;
 struct Asked {
     revision: Option<u64>,
     with: Option<u64>,
+    zone: Zone,
 }
 
 fn asked(parameters: &Parameters) -> Result<Asked, Malformed> {
     let number = |text: &str| text.parse().ok();
-    Ok(Asked { revision: parameters.read("revision", number)?, with: parameters.read("with", number)? })
+    let (revision, with) = (parameters.read("revision", number)?, parameters.read("with", number)?);
+    Ok(Asked { revision, with, zone: zone(parameters)? })
 }
 
 /// The page.
@@ -35,7 +37,7 @@ pub(super) async fn page(
     let view = &view;
     let name = safe(&workload.name);
     let instead = |workload| vec![(address::workload(workload), format!("The page of {name}"))];
-    let Asked { revision, with } = match asked(&parameters) {
+    let Asked { revision, with, zone } = match asked(&parameters) {
         Ok(asked) => asked,
         Err(wrong) => {
             return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead(&workload), request).await;
@@ -71,8 +73,9 @@ pub(super) async fn page(
     };
     let payload = ComparePayload {
         said: earlier::standing(view, &workload, this, before).await,
-        before: before.iter().map(|rollout| (stamp(rollout.started_millis), Before::of(rollout))).collect(),
-        began: stamp(course.started_millis),
+        before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), Before::of(rollout))).collect(),
+        began: zone.stamp(course.started_millis),
+        zone: zone.said(),
         workload,
         uid,
         course,

@@ -118,7 +118,7 @@ async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redact
     let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
-    let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number)).await.map(Option::flatten);
+    let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
     let cut = cut.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")))?;
     let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {

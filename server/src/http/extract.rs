@@ -8,6 +8,7 @@ use axum::extract::{FromRequestParts, Query, RawPathParams, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use jiff::tz::{Offset, TimeZone};
 use timeline::words::safe;
 use timeline::{Millis, Workload, WorkloadKind};
 
@@ -125,6 +126,7 @@ impl Malformed {
             "columns" => "1 to 4",
             "sound" => "on or off",
             "theme" => "dark, light or auto",
+            "tz" => "utc, or an offset from UTC such as +02:00",
             "outcome" => "complete, failed, superseded, deleted or in-progress",
             "when" => "today, last-night, yesterday, week or month",
             "trouble" | "redact" => "yes",
@@ -142,10 +144,33 @@ impl Malformed {
 
 /// A moment as people and programs write it; without a zone, as the fields of forms do, it is in UTC.
 pub(super) fn millis(text: &str) -> Option<Millis> {
+    millis_in(text, &TimeZone::UTC)
+}
+
+/// The same; what names no zone is in this one.
+pub(super) fn millis_in(text: &str, zone: &TimeZone) -> Option<Millis> {
     let time = || text.parse::<jiff::Timestamp>().ok();
-    let in_utc = || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
-    let told = || time().or_else(|| in_utc().map(|at| at.timestamp())).map(|at| at.as_millisecond());
+    let in_zone = || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(zone.clone()).ok();
+    let told = || time().or_else(|| in_zone().map(|at| at.timestamp())).map(|at| at.as_millisecond());
     text.parse().ok().or_else(told)
+}
+
+/// An offset from UTC: "+02:00", "-03:30", "utc". A plus sign that nobody encoded comes as a space.
+pub(super) fn offset(text: &str) -> Option<Offset> {
+    if text.eq_ignore_ascii_case("utc") {
+        return Some(Offset::UTC);
+    }
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+" | " ", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = digits.split_once(':')?;
+    let two =
+        |part: &str| part.parse().ok().filter(|_| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let (hours, minutes): (i32, i32) = (two(hours)?, two(minutes)?);
+    let is_one = hours <= 18 && minutes < 60;
+    is_one.then(|| Offset::from_seconds(sign * (hours * 3_600 + minutes * 60)).ok()).flatten()
 }
 
 /// What links to this server begin with, for whoever sent a request; the guard finds it out.

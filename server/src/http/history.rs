@@ -8,15 +8,17 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan, Zoned};
 use serde_json::json;
 use timeline::Millis;
+use timeline::wire::{Connection, Unwritten};
 
 use super::api;
-use super::extract::{Malformed, Parameters, millis};
+use super::extract::{Malformed, Parameters, millis_in, offset};
 use super::pages;
 use crate::clock;
+use crate::history::Keeping;
 use crate::history::sql::Reader;
 use crate::history::store::{Found, Place, StoreError};
 use crate::view::View;
@@ -26,16 +28,57 @@ const LINES: u32 = 50;
 /// Most rollouts of one answer.
 const MOST: u32 = 500;
 /// Workloads of a page whose last rollouts are drawn, and how many of each.
-const WORKLOADS: usize = 8;
+const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 /// Days of the strip.
 const DAYS: i64 = 30;
 /// Most words that are looked for.
 const WORDS: usize = 8;
 
+/// In which zone times are told and asked for.
+pub(super) struct Zone {
+    /// "+02:00"; empty for UTC.
+    name: String,
+    zone: TimeZone,
+}
+
+/// The zone that an address names: UTC where it names none.
+pub(super) fn zone(parameters: &Parameters) -> Result<Zone, Malformed> {
+    let offset = parameters.read("tz", offset)?.unwrap_or(Offset::UTC);
+    Ok(Zone::of(offset))
+}
+
+impl Zone {
+    fn of(offset: Offset) -> Self {
+        let (sign, minutes) = (if offset.is_negative() { '-' } else { '+' }, offset.seconds().abs() / 60);
+        let name = if minutes == 0 { String::new() } else { format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60) };
+        Self { name, zone: offset.to_time_zone() }
+    }
+
+    /// As pages say it: "UTC+02:00".
+    pub(super) fn said(&self) -> String {
+        format!("UTC{}", self.name)
+    }
+
+    fn at(&self, at_millis: Millis) -> Option<Zoned> {
+        Timestamp::from_millisecond(at_millis).ok().map(|at| at.to_zoned(self.zone.clone()))
+    }
+
+    /// "2026-11-21T14:02", as a form's field has it.
+    fn field(&self, at_millis: Millis) -> String {
+        self.at(at_millis).map(|at| at.strftime("%Y-%m-%dT%H:%M").to_string()).unwrap_or_default()
+    }
+
+    /// "21 Nov 14:02:05".
+    pub(super) fn stamp(&self, at_millis: Millis) -> String {
+        self.at(at_millis).map(|at| at.strftime("%-d %b %H:%M:%S").to_string()).unwrap_or_default()
+    }
+}
+
 /// What an address asks for.
 struct Asked {
     search: Search,
+    zone: Zone,
     after: Option<Place>,
 }
 
@@ -44,22 +87,28 @@ fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed
     let named = |text: &str| TIMES.iter().find(|(name, _)| *name == text).map(|(name, _)| (*name).to_owned());
     let length = |text: &str| LENGTHS.iter().find(|(name, ..)| *name == text).map(|(_, millis, _)| *millis);
     let words = |text: &str| (text.split_whitespace().count() <= WORDS).then(|| text.to_owned());
-    let (since, until) = (parameters.read("since", millis)?, parameters.read("until", millis)?);
+    let zone = zone(parameters)?;
+    let time = |text: &str| millis_in(text, &zone.zone);
+    let (since, until) = (parameters.read("since", time)?, parameters.read("until", time)?);
     // Two times say it better than a word.
     let when = parameters.read("when", named)?.filter(|_| since.or(until).is_none()).unwrap_or_default();
-    let (from, to) = span(&when, now_millis).unzip();
+    let (from, to) = span(&when, now_millis, &zone).unzip();
     Ok(Asked {
         search: Search {
             text: parameters.read("q", words)?.unwrap_or_default(),
             cluster: parameters.text("cluster"),
             namespace: parameters.text("namespace"),
+            name: parameters.text("name"),
+            image: parameters.text("image"),
             outcome: parameters.read("outcome", outcome)?,
             had_trouble: parameters.read("trouble", |text| (text == "yes").then_some(()))?.is_some(),
             longer_millis: parameters.read("longer", length)?,
             from_millis: since.or(from),
             to_millis: until.or(to),
             when,
+            zone: zone.name.clone(),
         },
+        zone,
         after: parameters.read("after", place)?,
     })
 }
@@ -74,9 +123,9 @@ fn in_address(place: Place) -> String {
     format!("{}-{}", place.started_millis, place.id)
 }
 
-/// What a word for a time means, in UTC.
-fn span(when: &str, now_millis: Millis) -> Option<(Millis, Millis)> {
-    let now = utc(now_millis)?;
+/// What a word for a time means.
+fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)> {
+    let now = zone.at(now_millis)?;
     let today = now.start_of_day().ok()?;
     let day = |days: i64| today.checked_add(days.days()).ok();
     let at = |days: i64, hours: i64| Some(day(days)?.checked_add(hours.hours()).ok()?.timestamp().as_millisecond());
@@ -91,25 +140,19 @@ fn span(when: &str, now_millis: Millis) -> Option<(Millis, Millis)> {
     Some((from, to))
 }
 
-fn utc(at_millis: Millis) -> Option<Zoned> {
-    Timestamp::from_millisecond(at_millis).ok().map(|at| at.to_zoned(TimeZone::UTC))
-}
-
-/// "2026-11-21T14:02", as a form's field has it.
-fn field(at_millis: Millis) -> String {
-    utc(at_millis).map(|at| at.strftime("%Y-%m-%dT%H:%M").to_string()).unwrap_or_default()
-}
-
-/// "21 Nov 14:02:05".
-pub(super) fn stamp(at_millis: Millis) -> String {
-    utc(at_millis).map(|at| at.strftime("%-d %b %H:%M:%S").to_string()).unwrap_or_default()
+/// Since when what is observed is not written, and why, as the other pages say it.
+fn unwritten(keeping: &Keeping, zone: &Zone) -> String {
+    let Keeping::Failing { since_millis, why } = keeping else { return String::new() };
+    let unwritten = Some(Unwritten { since_millis: *since_millis, why: why.clone() });
+    let stamp = |at: Millis| format!("{} {}", zone.stamp(at), zone.said());
+    app::connection::unwritten(&Connection { unwritten, ..Connection::default() }, stamp).unwrap_or_default()
 }
 
 /// The last days, nothing counted yet.
-fn days(now_millis: Millis) -> Vec<Day> {
-    let today = utc(now_millis).and_then(|now| now.start_of_day().ok()).map(|today| today.datetime());
+fn days(now_millis: Millis, zone: &Zone) -> Vec<Day> {
+    let today = zone.at(now_millis).and_then(|now| now.start_of_day().ok()).map(|today| today.datetime());
     let day = |day: DateTime| {
-        let from_millis = day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond();
+        let from_millis = day.to_zoned(zone.zone.clone()).ok()?.timestamp().as_millisecond();
         Some(Day { from_millis, name: day.strftime("%-d %b").to_string(), rollouts: 0, troubled: 0 })
     };
     let back = |days: i64| today.and_then(|today| today.checked_sub(days.days()).ok()).and_then(day);
@@ -120,7 +163,7 @@ fn days(now_millis: Millis) -> Vec<Day> {
 pub(super) async fn page(view: View, parameters: Parameters, request: Request) -> Response {
     let view = &view;
     let now_millis = clock::now_millis();
-    let Asked { search, after } = match asked(&parameters, now_millis) {
+    let Asked { search, zone, after } = match asked(&parameters, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
             let instead = vec![("/history".to_owned(), "All rollouts that are kept".to_owned())];
@@ -131,26 +174,34 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
         let why = "No history is kept here: this is a recording, the playground, or a Rollcast that was started with --no-history.";
         return pages::missing(view, why.to_owned(), request).await;
     };
-    let (asked, sight) = (search.clone(), view.sight().clone());
+    let (asked, sight, days) = (search.clone(), view.sight().clone(), days(now_millis, &zone));
+    let unwritten = unwritten(&archive.keeping().borrow(), &zone);
     let read = archive.read(move |reader| {
         // The strip tells of all days, whichever was asked for.
-        let days = reader.days(&asked, &sight, days(now_millis))?;
+        let days = reader.days(&asked, &sight, days)?;
         let found = reader.rollouts(&asked, &sight, after, LINES)?;
         let workloads = workloads(reader, &found.rollouts)?;
         Ok((days, found, workloads))
     });
     let (payload, status) = match read.await {
         Ok((days, found, workloads)) => {
-            let rollouts = found.rollouts.into_iter().map(|rollout| (stamp(rollout.started_millis), rollout)).collect();
+            let rollouts = found.rollouts.into_iter();
+            let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
             let (after, kept) = (found.after.map(in_address), archive.said());
-            let written = |at: Option<Millis>| at.filter(|_| search.when.is_empty()).map(field).unwrap_or_default();
+            let written =
+                |at: Option<Millis>| at.filter(|_| search.when.is_empty()).map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (written(search.from_millis), written(search.to_millis));
             let trouble = String::new();
-            (HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble }, StatusCode::OK)
+            let payload =
+                HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble, unwritten };
+            (payload, StatusCode::OK)
         }
         Err(why) => {
             let trouble = format!("History cannot be read: {}.", timeline::words::safe(&why.to_string()));
-            (HistoryPayload { search, trouble, ..HistoryPayload::default() }, StatusCode::SERVICE_UNAVAILABLE)
+            (
+                HistoryPayload { search, trouble, unwritten, ..HistoryPayload::default() },
+                StatusCode::SERVICE_UNAVAILABLE,
+            )
         }
     };
     pages::still(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
@@ -173,7 +224,7 @@ fn workloads(reader: &Reader, found: &[PastRollout]) -> Result<Vec<PastWorkload>
 pub(super) async fn json(view: View, parameters: Parameters) -> Response {
     let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
     let read = asked(&parameters, clock::now_millis()).and_then(|asked| Ok((asked, parameters.read("limit", limit)?)));
-    let (Asked { search, after }, limit) = match read {
+    let (Asked { search, after, .. }, limit) = match read {
         Ok(read) => read,
         Err(wrong) => return api::error(StatusCode::BAD_REQUEST, wrong.why()),
     };
@@ -203,17 +254,39 @@ mod tests {
     #[test]
     fn words_for_times_are_whole_days_and_nights_in_utc() {
         let now = at("2026-11-23T03:50:00Z");
-        let span = |when| span(when, now).unwrap();
+        let utc = Zone::of(Offset::UTC);
+        let span = |when| span(when, now, &utc).unwrap();
         assert_eq!(span("today"), (at("2026-11-23T00:00:00Z"), at("2026-11-24T00:00:00Z")));
         assert_eq!(span("last-night"), (at("2026-11-22T18:00:00Z"), at("2026-11-23T08:00:00Z")));
         assert_eq!(span("yesterday"), (at("2026-11-22T00:00:00Z"), at("2026-11-23T00:00:00Z")));
         assert_eq!(span("week"), (at("2026-11-17T00:00:00Z"), at("2026-11-24T00:00:00Z")));
         assert_eq!(span("month"), (at("2026-10-25T00:00:00Z"), at("2026-11-24T00:00:00Z")));
-        let days = days(now);
+        let days = days(now, &utc);
         assert_eq!((days.len(), days[0].name.as_str(), days[29].name.as_str()), (30, "25 Oct", "23 Nov"));
         assert_eq!(days[29].from_millis, at("2026-11-23T00:00:00Z"));
-        assert_eq!(stamp(now + 5_000), "23 Nov 03:50:05");
-        assert_eq!((field(now + 5_000).as_str(), millis(&field(now))), ("2026-11-23T03:50", Some(now)));
+        assert_eq!(utc.stamp(now + 5_000), "23 Nov 03:50:05");
+        let field = |at| utc.field(at);
+        assert_eq!((field(now + 5_000).as_str(), millis_in(&field(now), &utc.zone)), ("2026-11-23T03:50", Some(now)));
+        assert_eq!(utc.said(), "UTC");
+    }
+
+    #[test]
+    fn in_a_zone_days_and_nights_are_those_of_the_zone() {
+        let now = at("2026-11-23T03:50:00Z");
+        let auckland = Zone::of(offset("+13:00").unwrap());
+        assert_eq!(span("today", now, &auckland).unwrap().0, at("2026-11-22T11:00:00Z"));
+        let night = (at("2026-11-22T05:00:00Z"), at("2026-11-22T19:00:00Z"));
+        assert_eq!(span("last-night", now, &auckland).unwrap(), night);
+        let days = days(now, &auckland);
+        assert_eq!((days[29].name.as_str(), days[29].from_millis), ("23 Nov", at("2026-11-22T11:00:00Z")));
+        let newfoundland = Zone::of(offset("-03:30").unwrap());
+        assert_eq!((newfoundland.stamp(now).as_str(), newfoundland.said().as_str()), ("23 Nov 00:20:00", "UTC-03:30"));
+        assert_eq!(millis_in("2026-11-23T00:20", &newfoundland.zone), Some(now));
+        assert_eq!(millis_in("2026-11-23T03:50:00Z", &newfoundland.zone), Some(now), "who names a zone is understood");
+        assert_eq!(offset(" 02:00"), offset("+02:00"), "a plus sign in an address is a space");
+        for wrong in ["", "+2", "+02:60", "+19:00", "02:00", "Europe/Berlin", "+-1:00", "\u{20ac}"] {
+            assert_eq!(offset(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

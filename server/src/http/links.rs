@@ -9,7 +9,7 @@
 //! | `…?uid=U&rollout=N` | one of its rollouts by itself, from what is kept |
 //! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
 //!
-//! What the hub does not hold any more leads to what is kept of it. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
+//! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
 
 use app::address;
 use app::detail::rollouts::BEFORE_MILLIS;
@@ -18,7 +18,6 @@ use axum::extract::{Path, Request};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use timeline::model::{Deployment, ReplicaSet};
-use timeline::wire::Snapshot;
 use timeline::words::{clock, safe};
 use timeline::{Millis, Model, Uid, Workload};
 
@@ -69,6 +68,12 @@ enum Meaning {
 /// The page of a workload, or of a moment of it.
 pub(super) async fn workload(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
     if !parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
+        // What was watched once may be kept.
+        if let (Ok(named), Ok(workload)) = (LinkParameters::read(parameters), parameters.of(workload.clone()))
+            && let Some(link) = kept(view, &workload, named, None, crate::clock::now_millis()).await
+        {
+            return redirect(&link, parameters);
+        }
         let (why, instead) = (pages::no_cluster(view, &workload.cluster), elsewhere(view, &workload));
         return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
     };
@@ -82,7 +87,7 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
             return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
         }
     };
-    let Some(hub) = view.hub(&workload).await else {
+    let Some(hub) = view.hub_at(&workload, named.at_millis).await else {
         let why = format!("That rollout of {name} is not kept, or not any more.");
         return pages::refuse(view, StatusCode::NOT_FOUND, why, now(&page), request).await;
     };
@@ -92,7 +97,10 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
     };
     let meaning = match snapshot.deployment {
         Some(_) if named.is_present() => Meaning::Live,
-        Some(uid) => meaning(&Model::from(snapshot.objects.clone()), uid, named, &page, snapshot.now_millis),
+        Some(uid) => {
+            let model = Model::from(snapshot.objects.clone());
+            meaning(&model, uid, named, &workload, snapshot.now_millis)
+        }
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
             let why = format!(
@@ -105,10 +113,10 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
     let moment = match meaning {
         Meaning::Live => None,
         Meaning::Then(at_millis) => hub.moment(&workload, at_millis).await.ok(),
-        Meaning::Elsewhere(link) => return Redirect::temporary(&link).into_response(),
+        Meaning::Elsewhere(link) => return redirect(&link, parameters),
         Meaning::Nothing(why, instead) => {
-            if let Some(link) = kept(view, &workload, named, &snapshot).await {
-                return Redirect::temporary(&link).into_response();
+            if let Some(link) = kept(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
+                return redirect(&link, parameters);
             }
             return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
         }
@@ -124,13 +132,25 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
     pages::render(view, Payload::Deployment(Box::new(page)), status, request).await
 }
 
-/// The link to what is kept of a rollout that the hub does not hold any more.
-async fn kept(view: &View, workload: &Workload, named: LinkParameters, snapshot: &Snapshot) -> Option<String> {
+/// Leads elsewhere; what is to be played is played there.
+fn redirect(link: &str, parameters: &Parameters) -> Response {
+    let play = if parameters.text("play") == "yes" { "&play=yes" } else { "" };
+    Redirect::temporary(&format!("{link}{play}")).into_response()
+}
+
+/// The link to what is kept of a rollout that the hub does not hold any more. `known` is the Deployment that it holds.
+async fn kept(
+    view: &View,
+    workload: &Workload,
+    named: LinkParameters,
+    known: Option<Uid>,
+    now_millis: Millis,
+) -> Option<String> {
     if workload.rollout.is_some() {
         return None;
     }
-    let uid = named.uid.or(snapshot.deployment)?;
-    if named.at_millis.is_some_and(|at| at > snapshot.now_millis) {
+    let uid = named.uid.or(known)?;
+    if named.at_millis.is_some_and(|at| at > now_millis) {
         return None; // nobody has seen that yet
     }
     let sought = match (named.at_millis, named.revision) {
@@ -144,20 +164,30 @@ async fn kept(view: &View, workload: &Workload, named: LinkParameters, snapshot:
     Some(named.at_millis.map_or_else(|| link.clone(), |at_millis| format!("{link}&at={at_millis}")))
 }
 
-fn meaning(model: &Model, uid: Uid, named: LinkParameters, page: &str, now_millis: Millis) -> Meaning {
+fn meaning(model: &Model, uid: Uid, named: LinkParameters, workload: &Workload, now_millis: Millis) -> Meaning {
+    let page = &address::whatever_bears_the_name(workload);
+    let is_by_itself = workload.rollout.is_some();
     let Some(deployment) = model.deployments.get(&uid) else { return Meaning::Live };
     let then = |at_millis: Millis| match named.uid {
+        _ if is_by_itself => format!("{}&at={at_millis}", address::workload(workload)),
         Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
         None => format!("{page}?at={at_millis}"),
     };
     let live = || match named.uid {
         Some(uid) => format!("{page}?uid={uid}"),
-        None => page.to_owned(),
+        None => page.clone(),
     };
     let name = safe(&deployment.name);
     if let Some(at_millis) = named.at_millis {
         let since = deployment.known_since_millis();
-        return if at_millis > now_millis + AHEAD_MILLIS {
+        return if is_by_itself && at_millis > now_millis {
+            let why = format!(
+                "This rollout of {name} is shown until {} UTC; what came between it and the next one is not shown later than that.",
+                clock(now_millis)
+            );
+            let last = (then(now_millis), "The last moment that is shown".to_owned());
+            Meaning::Nothing(why, vec![last, (live(), format!("{name} as it is now"))])
+        } else if at_millis > now_millis + AHEAD_MILLIS {
             let why = format!("That moment is in the future: it is {} UTC now.", clock(now_millis));
             Meaning::Nothing(why, vec![(live(), format!("{name} as it is now"))])
         } else if at_millis >= now_millis {
@@ -225,6 +255,12 @@ fn elsewhere(view: &View, workload: &Workload) -> Vec<(String, String)> {
     found.chain([("/".to_owned(), "All Deployments".to_owned())]).collect()
 }
 
+/// The whole link, with what else the short one names.
+fn leading(workload: &Workload, uid: Uid, request: &Request) -> Response {
+    let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
+    Redirect::temporary(&format!("{}{rest}", address::permanent(workload, uid, None))).into_response()
+}
+
 /// The short link by UID alone: leads to the whole one, and keeps what else it names.
 pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request) -> Response {
     let Ok(wanted) = uid.parse::<Uid>() else {
@@ -240,9 +276,13 @@ pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request
         if let Ok(Some((namespace, name))) = place.await
             && view.has(hub.name(), &namespace, &name)
         {
-            let link = address::permanent(&Workload::deployment(hub.name(), namespace, name), wanted, None);
-            let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
-            return Redirect::temporary(&format!("{link}{rest}")).into_response();
+            return leading(&Workload::deployment(hub.name(), namespace, name), wanted, &request);
+        }
+    }
+    if let Some(archive) = view.archive() {
+        let places = archive.read(move |reader| reader.places(wanted)).await.unwrap_or_default();
+        if let Some(workload) = places.iter().find(|workload| view.shows(workload)) {
+            return leading(workload, wanted, &request);
         }
     }
     pages::missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await

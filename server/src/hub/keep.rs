@@ -11,10 +11,11 @@ use tokio::sync::watch;
 
 use super::Kept;
 use super::task::Hub;
-use crate::history::Keeping;
 use crate::history::index;
 use crate::history::journal::Journal;
+use crate::history::resume::Resumed;
 use crate::history::resume::{self, Standing};
+use crate::history::{Archive, Before, Keeping};
 use crate::source::SourceEvent;
 
 /// That the cluster is there is written this often: what lies between this and the next start is a gap.
@@ -27,6 +28,10 @@ const BEGINS: &str = "Rollcast was started anew and is connecting";
 /// What a hub keeps with.
 pub(super) struct Keeper {
     journal: Journal,
+    archive: Archive,
+    namespaces: Vec<String>,
+    /// What is kept from before this start could not be read yet.
+    is_past_unread: bool,
     keeping: watch::Receiver<Keeping>,
     /// The last word that is kept from before this start.
     heard_millis: Option<Millis>,
@@ -44,24 +49,55 @@ impl Hub {
         let Kept { archive, namespaces } = kept;
         let mut keeper = Keeper {
             journal: archive.journal(&self.name, namespaces),
+            archive: archive.clone(),
+            namespaces: namespaces.clone(),
+            is_past_unread: false,
             keeping: archive.keeping(),
             heard_millis: None,
             listed: BTreeSet::new(),
             checkpoint_seq: 0,
             unindexed: BTreeSet::new(),
         };
-        if let Some(resumed) = archive.resume(&self.name, namespaces, self.retention.age_millis).await {
-            self.timeline = resumed.timeline;
-            self.history = resumed.history;
-            self.observed = resumed.observed;
-            let last = resumed.observed.map_or(resumed.heard_millis, |(_, last)| last.max(resumed.heard_millis));
-            keeper.heard_millis = Some(last);
-            self.not_before_millis = last;
-            self.outdated = self.timeline.model().deployments.keys().copied().collect();
-            tracing::info!("{} goes on from what was kept of it", self.name);
+        match archive.before(&self.name, namespaces, self.retention.age_millis, false).await {
+            Before::Known(resumed) => keeper.heard_millis = Some(self.go_on_from(*resumed)),
+            Before::Nothing => {}
+            Before::Unread => keeper.is_past_unread = true,
         }
         self.keeper = Some(keeper);
         self.tell_connection();
+    }
+
+    /// Takes up what is kept; returns the last word of it.
+    fn go_on_from(&mut self, resumed: Resumed) -> Millis {
+        self.timeline = resumed.timeline;
+        self.history = resumed.history;
+        self.observed = resumed.observed;
+        let last = resumed.observed.map_or(resumed.heard_millis, |(_, last)| last.max(resumed.heard_millis));
+        self.not_before_millis = last;
+        self.outdated.extend(self.timeline.model().deployments.keys().copied());
+        tracing::info!("{} goes on from what was kept of it", self.name);
+        last
+    }
+
+    /// Takes up what could not be read at the start, with what was observed since then.
+    async fn catch_up(&mut self) {
+        let Some(keeper) = self.keeper.as_ref().filter(|keeper| keeper.is_past_unread && keeper.journal.is_even())
+        else {
+            return;
+        };
+        let before = keeper.archive.before(&self.name, &keeper.namespaces, self.retention.age_millis, true).await;
+        match before {
+            Before::Unread => return,
+            Before::Nothing => {}
+            Before::Known(resumed) => {
+                self.go_on_from(*resumed);
+                self.renew();
+            }
+        }
+        if let Some(keeper) = &mut self.keeper {
+            keeper.is_past_unread = false;
+        }
+        self.begin_anew();
     }
 
     /// Tells the journal. The first list of a kind after a start ends the time in which nobody looked.
@@ -73,7 +109,7 @@ impl Hub {
     }
 
     /// Writes down that the cluster is there, and hears how writing gets on.
-    pub(super) fn keep(&mut self) {
+    pub(super) async fn keep(&mut self) {
         let now_millis = self.clock.now_millis();
         let is_live = self.signals.connection.borrow().state == ConnectionState::Live;
         let Some(keeper) = &mut self.keeper else { return };
@@ -87,13 +123,23 @@ impl Hub {
                 self.begin_anew();
             }
         }
+        if self.is_written() {
+            self.catch_up().await;
+        }
         self.index();
+    }
+
+    fn is_written(&self) -> bool {
+        self.keeper.as_ref().is_some_and(|keeper| *keeper.keeping.borrow() == Keeping::Written)
     }
 
     /// Tells the index how rollouts stand that something was heard of.
     fn index(&mut self) {
         let now = self.now();
         let Some(keeper) = self.keeper.as_mut().filter(|keeper| !keeper.unindexed.is_empty()) else { return };
+        if keeper.is_past_unread {
+            return; // its rollouts would be told as others than those that are kept
+        }
         let (name, model) = (&self.name, self.timeline.model());
         let rollouts =
             keeper.unindexed.iter().flat_map(|uid| index::rollouts(name, model, *uid, now, index::LAST)).collect();
@@ -118,7 +164,7 @@ impl Hub {
         let standing = Standing { timeline: &self.timeline, history: &self.history, observed: self.observed };
         let Some(keeper) = &mut self.keeper else { return };
         let at_millis = self.observed.map_or(0, |(_, last)| last);
-        if keeper.checkpoint_seq == self.timeline.seq() {
+        if keeper.checkpoint_seq == self.timeline.seq() || keeper.is_past_unread {
             return;
         }
         if let Some(checkpoint) = resume::checkpoint(&standing) {

@@ -149,7 +149,7 @@ impl Hub {
                     self.take(now_millis, changes);
                     self.history.prune(now_millis - self.retention.age_millis);
                 }
-                _ = keep.tick(), if self.keeper.is_some() => self.keep(),
+                _ = keep.tick(), if self.keeper.is_some() => self.keep().await,
                 _ = checkpoint.tick(), if self.keeper.is_some() => self.checkpoint(),
                 _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(Haste::None),
             }
@@ -381,13 +381,9 @@ impl Hub {
             Command::Restart { clock, state } => {
                 self.timeline = Timeline::new();
                 self.history = History::default();
-                self.epoch = fastrand::u64(..);
                 self.observed = None;
                 self.looking_since_millis = clock.start_millis;
-                self.touched.clear();
-                self.outdated = self.listed.keys().copied().collect();
-                self.topics.values_mut().for_each(|topic| topic.renew(None));
-                self.is_dirty = true;
+                self.renew();
                 self.replay = Some(state);
                 self.set_clock(clock);
             }
@@ -397,6 +393,16 @@ impl Hub {
                 let _ = reply.send(()); // whoever asked may have given up
             }
         }
+    }
+
+    /// Whoever looks gets everything anew: it is another timeline now.
+    pub(super) fn renew(&mut self) {
+        self.epoch = fastrand::u64(..);
+        self.touched.clear();
+        self.outdated.extend(self.listed.keys().copied());
+        let model = self.timeline.model();
+        self.topics.iter_mut().for_each(|(workload, topic)| topic.renew(workload.find(model).map(|known| known.uid)));
+        self.is_dirty = true;
     }
 
     /// Time does not go back where arrivals are told in it: the present clock ran on until the command came.

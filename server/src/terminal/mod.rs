@@ -11,6 +11,7 @@
 mod decide;
 mod document;
 mod feed;
+mod file;
 mod follower;
 mod picture;
 mod server;
@@ -32,6 +33,7 @@ use crate::source::kubeconfig::{Contexts, Target};
 use crate::source::{self, Counters, Pace};
 use crate::viewers::Viewers;
 
+pub use file::file;
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;

@@ -14,17 +14,14 @@ use timeline::words::duration;
 
 pub use super::decide::Ended;
 use super::decide::{Decision, Waiting};
-use super::feed;
 use super::follower::Follower;
 use super::trace::{Printed, tell};
 use super::{Origin, document, plain};
-use crate::fetch::Limits;
+use super::{feed, file};
 use crate::{cli, export};
 
 /// Nobody waits longer; clocks cannot count for ever.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
-/// A server makes the file of a rollout within this time, and it is no larger.
-const FILE: Limits = Limits { answer: Duration::from_mins(5), largest: 256 << 20 };
 
 /// How one Deployment ended, in a line.
 struct Outcome {
@@ -151,9 +148,7 @@ async fn hand_on(origin: &Origin, name: &str, path: &Path, is_redacted: bool) ->
             export::html(hub, export::ExportRequest { workload, revision: None, is_redacted }).await?.html
         }
         Origin::Server { server, cluster, namespace, .. } => {
-            let path = app::address::file(&Workload::deployment(cluster, namespace, name), None);
-            let asked = if is_redacted { format!("{path}?redact=yes") } else { path };
-            document::get(server, &asked, FILE).await?
+            file::of(server, &Workload::deployment(cluster, namespace, name), None, is_redacted).await?
         }
     };
     std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))

@@ -79,6 +79,54 @@ pub async fn after_a_restart(archive: impl Fn() -> Archive) {
     assert_eq!(words, Some(EndReason::Unknown), "nobody looked when it went");
 }
 
+/// Ends a run, and starts again where what is kept cannot be read at first. Returns once it was read.
+pub async fn what_cannot_be_read_at_the_start_is_read_later(
+    archive: impl Fn() -> Archive,
+    take_away: impl FnOnce(),
+    give_back: impl FnOnce(),
+) {
+    let api = shop().await;
+    let before = first_run(&api, archive()).await;
+    let ended_millis = server::clock::now_millis();
+    take_away();
+    api.delete(&pod(10, 2, "web-a"));
+    let second = archive();
+    let watched = Watched::kept(&api, &second);
+    watched.until_pods(&["web-c"]).await;
+    until_connection(&watched.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
+    watched.hub.checkpoint().await.unwrap(); // must not take the place of the one that was not read
+    give_back();
+    until("its past", async || model(&watched).await.pods.values().any(|pod| pod.name == "web-b")).await;
+    let after = model(&watched).await;
+    assert_eq!(story(&after)[..story(&before).len()], story(&before), "what was told stays told");
+    let [gap] = after.deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
+    assert!(gap.from_millis <= ended_millis && gap.from_millis > ended_millis - 4_000, "{gap:?} {ended_millis}");
+    assert!(gap.to_millis >= ended_millis, "{gap:?} {ended_millis}");
+    let gone = after.pods.values().find(|pod| pod.name == "web-a").unwrap();
+    assert_eq!(gone.end_reason, Some(EndReason::Unknown), "nobody looked when it went");
+    api.put(pod(13, 2, "web-d"));
+    watched.until_pods(&["web-c", "web-d"]).await;
+    let seen = model(&watched).await;
+    watched.hub.checkpoint().await.unwrap();
+    second.close().await;
+    let third = archive();
+    let resumed = third.resume("fake", &[], 86_400_000).await.unwrap();
+    third.close().await;
+    assert!(*resumed.timeline.model() == seen, "the next start has all of it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_another_one_has_at_the_start_is_read_once_it_is_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = std::cell::RefCell::new(None);
+    what_cannot_be_read_at_the_start_is_read_later(
+        || archive(folder.path()),
+        || *other.borrow_mut() = Some(Sqlite::open(folder.path(), Limits::default()).unwrap()),
+        || drop(other.borrow_mut().take()),
+    )
+    .await;
+}
+
 /// The last run ended an hour ahead of this one's clock: nothing goes back in time, and what happens is told.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
@@ -242,7 +290,9 @@ async fn what_was_known_is_known_after_the_file_was_damaged_and_another_one_begu
 /// Kills the program at moments that a seed names, and looks what is there: everything that is older than a second and nothing else.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_moment_it_keeps_what_is_older_than_a_second_and_invents_nothing() {
-    let kills: u64 = std::env::var("ROLLCAST_TEST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(8);
+    let kills: Option<u64> = std::env::var("ROLLCAST_TEST_KILLS").ok().and_then(|kills| kills.parse().ok());
+    let whole = || if std::env::var_os("ROLLCAST_TEST_WHOLE").is_some() { 200 } else { 8 };
+    let kills = kills.unwrap_or_else(whole);
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     let kubeconfig = kubeconfig(&api, "fake");
     let mut random = fastrand::Rng::with_seed(7);
@@ -317,4 +367,50 @@ async fn a_disk_that_is_full_is_said_and_what_happened_meanwhile_is_written_once
         })
     })
     .await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_cannot_be_written_is_said_and_written_to_once_it_can() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let serving = Serving::on_a_read_only_disk(&kubeconfig(&api, "fake"), folder.path());
+    let page = async || get(&serving.address, "/clusters/fake/namespaces/shop/deployments/web").await;
+    until("the page says so", async || {
+        let page = page().await;
+        page.contains("2 of 2 available") && page.contains("History is not written since") && page.contains("Read-only")
+    })
+    .await;
+    assert!(get(&serving.address, "/history").await.contains("History is not written since"), "so does History");
+    serving.make_writable(folder.path());
+    until("it is written", async || !page().await.contains("History is not written since")).await;
+    until("the file is there", async || serving.seen(&folder.path().join("history.db")).exists()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_rollcast_makes_the_file_of_a_rollout_for_the_command_line() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let serving = Serving::keeping(&kubeconfig(&api, "fake"), folder.path());
+    let page = async || get(&serving.address, "/clusters/fake/namespaces/shop/deployments/web").await;
+    until("it is live", async || page().await.contains("2 of 2 available")).await;
+    let export = async |arguments: &[&str]| {
+        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        let server = format!("http://{}", serving.address);
+        command.args(["export", "--server", &server]).args(arguments).output().await.unwrap()
+    };
+    let made = export(&["deployment/web", "-n", "shop", "--cluster", "fake"]).await;
+    let html = String::from_utf8_lossy(&made.stdout);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("shop / web \u{2014} Rollcast</title>"));
+    let redacted = export(&["web", "-n", "shop", "--redact"]).await;
+    let html = String::from_utf8_lossy(&redacted.stdout);
+    assert!(html.contains(" / web \u{2014} Rollcast</title>") && !html.contains("shop"), "without names");
+    for (arguments, why) in [
+        (&["web", "-n", "shop", "--revision", "99"][..], "404"),
+        (&["web", "-n", "shop", "--cluster", "other"], "other"),
+        (&["pod/web"], "only Deployments"),
+    ] {
+        let refused = export(arguments).await;
+        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && text.contains(why), "{arguments:?}: {text}");
+    }
 }

@@ -130,9 +130,28 @@ impl Serving {
     /// The same, and its history is on a disk of its own, with room for 4 MB, that nobody else sees.
     #[cfg(target_os = "linux")]
     pub fn on_a_small_disk(kubeconfig: &str, folder: &std::path::Path) -> Self {
-        let mount = "mount -t tmpfs -o size=4m tmpfs \"$0\" && exec \"$@\"";
+        Self::on_a_disk(kubeconfig, folder, "mount -t tmpfs -o size=4m tmpfs \"$0\"")
+    }
+
+    /// The same on a disk that cannot be written.
+    #[cfg(target_os = "linux")]
+    pub fn on_a_read_only_disk(kubeconfig: &str, folder: &std::path::Path) -> Self {
+        Self::on_a_disk(kubeconfig, folder, "mount -t tmpfs -o size=4m,ro tmpfs \"$0\"")
+    }
+
+    /// From now on the disk can be written.
+    #[cfg(target_os = "linux")]
+    pub fn make_writable(&self, folder: &std::path::Path) {
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.child.id().to_string(), "--user", "--mount", "--preserve-credentials"]);
+        assert!(command.args(["mount", "-o", "remount,rw"]).arg(folder).status().unwrap().success());
+    }
+
+    #[cfg(target_os = "linux")]
+    fn on_a_disk(kubeconfig: &str, folder: &std::path::Path, mount: &str) -> Self {
+        let mount = format!("{mount} && exec \"$@\"");
         let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--mount", "sh", "-c", mount]).arg(folder);
+        command.args(["--map-root-user", "--mount", "sh", "-c", &mount]).arg(folder);
         command.args([env!("CARGO_BIN_EXE_rollcast"), "serve", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"]);
         Self::begin(command.arg("--data-dir").arg(folder))
     }

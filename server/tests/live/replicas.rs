@@ -5,8 +5,8 @@ mod in_postgres {
     use server::history::options::{Limits, Location, Options};
     use server::history::{Archive, Keeping};
 
-    use crate::kept::{after_a_restart, live, model};
-    use crate::postgres::shared;
+    use crate::kept::{after_a_restart, live, model, what_cannot_be_read_at_the_start_is_read_later};
+    use crate::postgres::{Postgres, shared};
     use crate::support::{Watched, pod, shop};
     use crate::until::until;
 
@@ -18,6 +18,15 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread")]
     async fn after_a_restart_everything_is_as_it_was() {
         after_a_restart(archives()).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_server_that_starts_later_than_rollcast_is_read_once_it_is_there() {
+        let postgres = std::cell::RefCell::new(Postgres::start());
+        let location = Location::Postgres(postgres.borrow().server());
+        let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
+        let (stop, start) = (|| postgres.borrow_mut().stop(), || postgres.borrow_mut().start_again());
+        what_cannot_be_read_at_the_start_is_read_later(archive, stop, start).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]

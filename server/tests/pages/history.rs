@@ -119,13 +119,41 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     let superseded = like(&|rollout| rollout.outcome == timeline::rollout::Outcome::Superseded);
     assert_eq!(found(rollcast, "outcome=superseded").await, superseded);
     let (from, to) = (all[20].started_millis, all[10].started_millis);
-    let between = like(&|rollout| (from..to).contains(&rollout.started_millis));
+    // What went on then, whenever it began.
+    let open = |rollout: &PastRollout| {
+        let over = rollout.ended_millis.or(rollout.moment_millis.filter(|_| rollout.is_deleted));
+        over.map(|over| over.max(rollout.started_millis))
+    };
+    let goes_on = |rollout: &PastRollout, from: Millis, to: Millis| {
+        rollout.started_millis < to && open(rollout).is_none_or(|over| over >= from)
+    };
+    // What is open in a recording was heard of until its end; that is before `from` for some.
+    let heard = |rollout: &PastRollout| {
+        let text = common::recordings().into_iter().find(|(name, _)| *name == rollout.cluster).unwrap().1;
+        Recording::read(&text).span().unwrap().1
+    };
+    let went_on = |rollout: &PastRollout, from: Millis, to: Millis| {
+        let is_open = open(rollout).is_none();
+        goes_on(rollout, from, to) && (!is_open || rollout.started_millis >= from || heard(rollout) >= from)
+    };
+    let between = like(&|rollout| went_on(rollout, from, to));
+    let began = like(&|rollout| (from..to).contains(&rollout.started_millis));
+    assert!(began.iter().all(|rollout| between.contains(rollout)));
+    let middle = all.iter().find(|rollout| rollout.took_millis().is_some_and(|took| took > 1_000)).unwrap();
+    let (during, id) = (middle.started_millis + 500, (middle.uid, middle.number));
+    let then = found(rollcast, &format!("since={during}&until={}", during + 1)).await;
+    assert!(then.iter().any(|rollout| (rollout.uid, rollout.number) == id), "it went on then");
+    // A name is whole, an image is a part of one.
+    assert_eq!(found(rollcast, "name=web").await, like(&|rollout| rollout.name == "web"));
+    assert_eq!(found(rollcast, "name=we").await, []);
+    let crashing_image = like(&|rollout| rollout.images.contains("crash"));
+    assert_eq!(found(rollcast, "image=Crash").await, crashing_image);
     assert_eq!(found(rollcast, &format!("since={from}&until={to}")).await, between);
     // Times as a form's fields write them, which are in UTC and win over a word.
     let minute = "since=2026-11-21T04:54&until=2026-11-21T04:55&when=last-night&outcome=complete";
     let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
     let (from, to) = (at("2026-11-21T04:54:00Z"), at("2026-11-21T04:55:00Z"));
-    let within = like(&|rollout| (from..to).contains(&rollout.started_millis) && rollout.outcome == Outcome::Complete);
+    let within = like(&|rollout| went_on(rollout, from, to) && rollout.outcome == Outcome::Complete);
     assert!(!within.is_empty() && within.len() < all.len());
     assert_eq!(found(rollcast, minute).await, within);
     let page = fetch(rollcast, &format!("/history?{minute}")).await.text;
@@ -164,6 +192,7 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
         "limit=501",
         "after=x",
         "since=noon",
+        "tz=Berlin",
         "q=1+2+3+4+5+6+7+8+9",
     ];
     for wrong in wrong {
@@ -217,7 +246,12 @@ async fn each_workload_has_its_last_rollouts_as_a_small_picture_that_leads_to_th
     let kept = kept();
     let page = fetch(&kept.rollcast, "/history").await.text;
     let pictures: Vec<&str> = page.split("data-testid=\"workload\"").skip(1).collect();
-    assert_eq!(pictures.len(), 8);
+    let of_page = found(&kept.rollcast, "").await.into_iter().take(50);
+    let workloads: std::collections::BTreeSet<_> = of_page.map(|rollout| (rollout.cluster, rollout.uid)).collect();
+    assert_eq!(pictures.len(), workloads.len());
+    let more = timeline::words::count(workloads.len() as u32 - 8, "workload").replacen(' ', " more ", 1);
+    assert!(page.contains(&format!("<summary>{more}</summary>")), "{more}");
+    assert!(pictures[0].contains("&amp;name="), "its link finds no other one: {}", pictures[0]);
     let bars = |picture: &str| picture.split("</svg>").next().unwrap().matches("<rect").count();
     assert!(pictures.iter().all(|picture| bars(picture) > 0));
     // All of it, whatever is looked for: one that was superseded stands among its others.
@@ -395,8 +429,9 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
     let by_itself = format!("{page}?uid={}&rollout={}", rollout.uid, rollout.number);
     let last = kept.rollouts.iter().filter(|of| of.uid == rollout.uid).map(|of| of.number).max().unwrap();
     let at: Millis = rollout.started_millis + 500;
+    assert_eq!(fetch(&rollcast, &rollout.address()).await.status, StatusCode::OK);
     for (link, to) in [
-        (rollout.address(), format!("{by_itself}&at={}", rollout.moment_millis.unwrap())),
+        (format!("{page}?uid={}&revision=2&at={at}&play=yes", rollout.uid), format!("{by_itself}&at={at}&play=yes")),
         (format!("{page}?uid={}&revision=2", rollout.uid), by_itself.clone()),
         (format!("{page}?uid={}&at={at}", rollout.uid), format!("{by_itself}&at={at}")),
         (format!("{page}?uid={}", rollout.uid), format!("{page}?uid={}&rollout={last}", rollout.uid)),
@@ -405,9 +440,120 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
         assert_eq!((answer.status, answer.location.as_str()), (StatusCode::TEMPORARY_REDIRECT, to.as_str()), "{link}");
         assert_eq!(fetch(&rollcast, &to).await.status, StatusCode::OK, "{to}");
     }
+    let short = fetch(&rollcast, &format!("/deployments/{}", rollout.uid)).await;
+    assert_eq!(short.location, format!("{page}?uid={}", rollout.uid));
     let unnamed = format!("/api/v1{page}/recording");
     assert_eq!(fetch(&rollcast, &unnamed).await.status, StatusCode::NOT_FOUND);
     for lost in [format!("{page}?uid={}&rollout=99", rollout.uid), format!("{page}?uid={}&revision=99", rollout.uid)] {
         assert_eq!(fetch(&rollcast, &lost).await.status, StatusCode::NOT_FOUND, "{lost}");
     }
+}
+
+#[tokio::test]
+async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
+    let kept = kept();
+    let last = kept.rollouts.iter().filter(|rollout| rollout.cluster == "rollout").max_by_key(|of| of.number).unwrap();
+    let (hub, _) = server::hub::Handle::start("rollout", Arc::default(), timeline::Retention::default());
+    let archive = everything(&kept.rollcast).await.archive().cloned();
+    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
+    let page = address::permanent(&last.workload(), last.uid, None);
+    let by_itself = address::workload(&last.by_itself());
+    let hour = 3_600_000;
+    let (two, ten) = (last.ended_millis.unwrap() + 2 * hour, last.ended_millis.unwrap() + 10 * hour);
+    // Somebody looks at it, and others at moments after it.
+    assert_eq!(fetch(&rollcast, &by_itself).await.status, StatusCode::OK);
+    let answer = fetch(&rollcast, &format!("{page}&at={two}")).await;
+    assert_eq!(answer.location, format!("{by_itself}&at={two}"));
+    let shown = fetch(&rollcast, &answer.location).await;
+    assert_eq!(shown.status, StatusCode::OK, "{}", shown.text);
+    let answer = fetch(&rollcast, &format!("{page}&at={ten}")).await;
+    let far = fetch(&rollcast, &answer.location).await;
+    assert_eq!(far.status, StatusCode::NOT_FOUND);
+    assert!(far.text.contains("is shown until") && !far.text.contains("in the future"), "{}", far.text);
+    let nearest = far.text.split("href=\"").map(|part| part.split('"').next().unwrap());
+    let nearest = nearest.filter(|link| link.contains("rollout=")).last().unwrap().replace("&amp;", "&");
+    assert_eq!(fetch(&rollcast, &nearest).await.status, StatusCode::OK, "{nearest}");
+}
+
+#[tokio::test]
+async fn what_was_watched_once_is_found_by_its_links() {
+    let kept = kept();
+    let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollout" && rollout.revision == 2).unwrap();
+    let short = fetch(&kept.rollcast, &format!("/deployments/{}?revision=2", rollout.uid)).await;
+    let page = address::permanent(&rollout.workload(), rollout.uid, Some(2));
+    assert_eq!((short.status, &short.location), (StatusCode::TEMPORARY_REDIRECT, &page));
+    let long = fetch(&kept.rollcast, &page).await;
+    assert_eq!((long.status, long.location), (StatusCode::TEMPORARY_REDIRECT, address::workload(&rollout.by_itself())));
+    let nobody = fetch(&kept.rollcast, "/deployments/00000000-0000-4000-8000-000000000000").await;
+    assert_eq!(nobody.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
+    let kept = kept();
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
+    let rollouts = kept.rollouts.iter().filter(|rollout| rollout.cluster == "rollout").cloned().collect();
+    let cluster = "rollout".into();
+    let commit =
+        Commit { number: 0, cluster, scope: "".into(), lines: None, heard_millis: 0, checkpoint: None, rollouts };
+    store.commit(&[commit]).unwrap();
+    drop(store);
+    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
+    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
+    let site = Site { archive: Some(archive), ..Site::default() };
+    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
+    let page = fetch(&rollcast, "/history").await.text;
+    let rows: Vec<&str> = page.split("data-testid=\"past\"").skip(1).collect();
+    assert!(!rows.is_empty());
+    for row in rows {
+        assert!(row.contains("Its pods are not kept any more."), "{row}");
+        assert!(["rollout=", "/export", "/recording", "/compare"].iter().all(|link| !row.contains(link)), "{row}");
+    }
+    assert!(!page.contains("play=yes"), "pictures lead nowhere either");
+    let told = found(&rollcast, "").await;
+    assert!(told.iter().all(|rollout| !rollout.is_kept));
+    assert_eq!(fetch(&rollcast, &told[0].played()).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn times_are_told_and_asked_for_in_the_zone_that_the_address_names() {
+    let kept = kept();
+    let rollcast = &kept.rollcast;
+    let minute = "since=2026-11-21T10:24&until=2026-11-21T10:25&tz=%2B05:30";
+    let utc = found(rollcast, "since=2026-11-21T04:54&until=2026-11-21T04:55").await;
+    assert!(!utc.is_empty());
+    assert_eq!(found(rollcast, minute).await, utc);
+    let page = fetch(rollcast, &format!("/history?{minute}")).await.text;
+    for part in [
+        ", from 2026-11-21 10:24 to 2026-11-21 10:25 UTC+05:30.",
+        "Times are in UTC+05:30.",
+        "name=\"tz\" value=\"+05:30\"",
+        "name=\"since\" value=\"2026-11-21T10:24\"",
+        "<time>21 Nov 10:2",
+        "&amp;tz=%2B05%3A30",
+    ] {
+        assert!(page.contains(part) || page.contains(&part.replace("%3A", ":")), "{part} in {page}");
+    }
+    let of = &kept.rollouts[0];
+    let compare = address::compare(&of.workload(), of.uid, of.revision, None);
+    let compare = fetch(rollcast, &format!("{compare}&tz=-03:30")).await.text;
+    assert!(compare.contains(" UTC-03:30. "), "{compare}");
+    // The script that asks for the zone of whoever looks is allowed to run, and no other.
+    let script = page.split("<script nonce=\"").nth(1).unwrap();
+    assert!(script.contains("getTimezoneOffset"), "{script}");
+}
+
+#[tokio::test]
+async fn the_page_says_since_when_history_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("plain"), "").unwrap();
+    let location = Location::Folder(folder.path().join("plain").join("below"));
+    let archive = Archive::start(Options { location, limits: Limits::default() });
+    let mut keeping = archive.keeping();
+    keeping.wait_for(|keeping| *keeping != server::history::Keeping::Written).await.unwrap();
+    let site = Site { archive: Some(archive), ..Site::default() };
+    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
+    let page = fetch(&rollcast, "/history").await.text;
+    assert!(page.contains("History is not written since ") && page.contains("cannot make "), "{page}");
 }

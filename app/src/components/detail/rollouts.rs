@@ -45,8 +45,8 @@ pub fn RolloutsView(
         }
     };
     let past = workload.with_value(|of| {
-        let (cluster, namespace, text) = (of.cluster.clone(), of.namespace.clone(), of.name.clone());
-        Search { cluster, namespace, text, ..Search::default() }.address()
+        let (cluster, namespace, name) = (of.cluster.clone(), of.namespace.clone(), of.name.clone());
+        Search { cluster, namespace, name, ..Search::default() }.address()
     });
     let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
     let pruned = move || rollouts.read().pruned_said();

@@ -35,6 +35,7 @@ pub fn ShareView(
             workload.with_value(|workload| address::file(&of(workload), share.revision))
         })
     };
+    let redacted = move || format!("{}&redact=yes", file());
     view! {
         <Frame workload test_id="share-detail" title="Share">
             <div data-testid="links">
@@ -48,6 +49,10 @@ pub fn ShareView(
             <p>
                 <a href=file rel="external" download="" data-testid="file">"Save the rollout as a file"</a>
                 <span class="muted">": one page to play anywhere, without Rollcast and without a network."</span>
+            </p>
+            <p>
+                <a href=redacted rel="external" download="" data-testid="redacted-file">"Save it without names"</a>
+                <span class="muted">": the same without the names of namespaces, nodes and images."</span>
             </p>
             <img class="code" src=code alt="The first link as a QR code" width="180" height="180"/>
         </Frame>

@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// Our tables are in a schema of their own.
 const SCHEMA: &str = "rollcast";
 /// What makes the tables of each format from those of the format before.
-const MIGRATIONS: [&str; 2] = [include_str!("1.sql"), include_str!("2.sql")];
+const MIGRATIONS: [&str; 3] = [include_str!("1.sql"), include_str!("2.sql"), include_str!("3.sql")];
 /// How a session is: the server notices soon that a connection is lost, as its locks end with it.
 const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET statement_timeout = '9s';
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000";
@@ -205,11 +205,6 @@ impl Database for Connection {
 
     fn rows(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         self.wait(async |client| client.query_typed(sql, &typed(values)).await?.iter().map(cells).collect())
-    }
-
-    fn workload_name(&self) -> &'static str {
-        // As text: its JSON may hold what the server's own type refuses. What stands in strings has its quotes escaped.
-        "substring(rollout FROM '\"name\":\"([^\"]*)\"')"
     }
 
     fn place_in(&self) -> &'static str {

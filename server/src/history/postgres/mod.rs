@@ -219,6 +219,7 @@ impl Store for Postgres {
     fn bytes(&mut self) -> Result<u64, StoreError> {
         let connection = connected(&mut self.connection, &self.server)?;
         let row = "SELECT coalesce((SELECT sum(length(body)) FROM batches), 0) + coalesce((SELECT sum(length(body)) FROM checkpoints), 0)
+             + coalesce((SELECT sum(length(body)) FROM pins), 0)
              + coalesce((SELECT sum(length(rollout) + length(text)) FROM rollouts), 0)";
         Ok(connection.number(row, &[])?.unwrap_or_default().unsigned_abs())
     }

@@ -1,5 +1,6 @@
 //! What is kept, in tables: written, tidied and read by statements that SQLite and PostgreSQL have in common.
 
+mod cut;
 mod read;
 mod tidy;
 mod write;
@@ -8,11 +9,24 @@ pub use self::read::{Examined, Reader};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{Head, append, head, stored};
 
+use app::history::PastRollout;
 use timeline::Millis;
 
 use super::batch::Batch;
 use super::database::{Database, Row};
-use super::store::StoreError;
+use super::store::{Place, StoreError};
+
+/// Clocks of those who saw the same may differ by this much.
+const CLOCKS_MILLIS: Millis = 1_000;
+
+/// What of a rollout [`read_rollout`] takes; the table is called `r`. Its pods are kept while its begin is among the lines, or it was put aside.
+const ROLLOUT: &str = "rollout, cause, started_millis, r.id, number, first_available_millis, restarts,
+     CASE WHEN EXISTS (SELECT 1 FROM pins p WHERE p.cluster = r.cluster AND p.uid = r.uid AND p.number = r.number AND length(p.body) > 0)
+     OR r.started_millis + 1000 >= (SELECT k.from_millis FROM batches k WHERE k.cluster = r.cluster
+         AND k.seq >= (SELECT kept_from FROM clusters z WHERE z.id = r.cluster)
+         AND (k.is_keyframe = 1 OR k.seq > (SELECT kept_from FROM clusters z WHERE z.id = r.cluster))
+         ORDER BY k.seq, k.is_keyframe LIMIT 1)
+     THEN 1 ELSE 0 END";
 
 /// The columns of a batch, as [`read_batch`] takes them.
 const BATCH: &str = "seq, is_keyframe, from_millis, to_millis, format, body";
@@ -63,4 +77,24 @@ fn beginning(database: &mut dyn Database, cluster: i64, since: Millis) -> Result
     }
     let first = "SELECT kept_from FROM clusters WHERE id = $1";
     Ok(database.number(first, &[cluster.into()])?.unwrap_or_default())
+}
+
+/// A rollout, `None` when a later version wrote it in a way that is not known; and where it stands.
+fn read_rollout(mut row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
+    let (text, cause) = (row.text(0)?, row.text(1)?);
+    let place = Place { started_millis: row.number(2)?, id: row.number(3)? };
+    let (number, started_millis) = (small(row.number(4)?), place.started_millis);
+    let first_available_millis = Some(row.number(5)?).filter(|millis| *millis >= 0);
+    let restarts = u32::try_from(row.number(6)?).ok();
+    let is_kept = row.is(7)?;
+    let known = |rollout: PastRollout| {
+        let known = PastRollout { cause, number, started_millis, is_kept, ..rollout };
+        PastRollout { first_available_millis, restarts, ..known }
+    };
+    let rollout: Option<PastRollout> = serde_json::from_str(&text).ok();
+    Ok((rollout.map(known), place))
+}
+
+fn small(count: i64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use app::history::{Day, PastRollout, Search};
-use timeline::{Millis, Uid};
+use timeline::{Millis, Uid, Workload};
 
-use super::write::name;
-use super::{batches, beginning, read_batch};
-use crate::history::database::{Database, Row, Value};
+use super::cut::{self, Named};
+use super::write::{OPEN, name};
+use super::{ROLLOUT, read_batch, read_rollout, small};
+use crate::history::database::{Database, Value};
 use crate::history::options::Location;
 use crate::history::postgres::Pool;
-use crate::history::slice;
 use crate::history::sqlite::File;
 use crate::history::store::{Cut, Found, Place, Sought, StoreError};
 use crate::sight::{Seen, Sight};
@@ -78,7 +78,13 @@ impl Reader {
         self.read(|database| {
             let mut asked = Asked::of(search, sight, database);
             if let Some(from) = search.from_millis {
-                asked.and("started_millis >= $", from.into());
+                // What went on is found, whenever it began. Nobody knows of what is open in a cluster longer than it was heard.
+                asked.and("over_millis >= $", from.into());
+                let since = asked.values.len();
+                asked.conditions.push_str(&format!(
+                    " AND (over_millis < {OPEN} OR started_millis >= ${since}
+                     OR (SELECT heard_millis FROM clusters h WHERE h.id = r.cluster) >= ${since})"
+                ));
             }
             if let Some(to) = search.to_millis {
                 asked.and("started_millis < $", to.into());
@@ -117,36 +123,35 @@ impl Reader {
         Ok(found)
     }
 
-    /// One rollout of a workload with its lines; `None` when it is not kept, or not any more.
+    /// One rollout of a workload with its lines; `None` when it is not kept, or not any more. It goes on until a later time where that is
+    /// asked for, as far as it is shown at all.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn cut(&self, cluster: &str, uid: Uid, number: u32) -> Result<Option<Cut>, StoreError> {
+    pub fn cut(
+        &self,
+        cluster: &str,
+        uid: Uid,
+        number: u32,
+        until_millis: Option<Millis>,
+    ) -> Result<Option<Cut>, StoreError> {
         let found = self.read(|database| {
-            let row = format!(
-                "SELECT {ROLLOUT}, cluster FROM rollouts r JOIN clusters c ON c.id = cluster
-                 WHERE name = $1 AND uid = $2 AND number = $3"
-            );
-            let uid = uid.to_string();
-            let row = database.row(&row, &[cluster.into(), uid.as_str().into(), number.into()])?;
-            let Some(mut row) = row else { return Ok(None) };
-            let cluster = row.number(7)?;
-            let (Some(rollout), _) = read_rollout(row)? else { return Ok(None) };
-            let next = "SELECT min(started_millis) FROM rollouts WHERE cluster = $1 AND uid = $2 AND number > $3";
-            let next = database.number(next, &[cluster.into(), uid.as_str().into(), number.into()])?;
-            let (from_millis, to_millis) = slice::stretch(rollout.started_millis, rollout.ended_millis, next);
-            // From the last keyframe before it, or the beginning.
-            let after = beginning(database, cluster, from_millis)?;
-            let condition =
-                "cluster = $1 AND (seq > $2 AND is_keyframe = 0 OR seq = $2 AND is_keyframe = 1) AND from_millis <= $3";
-            let batches = batches(database, condition, &[cluster.into(), after.into(), to_millis.into()])?;
-            Ok(Some((rollout.revision, from_millis, to_millis, batches)))
-        })?;
-        let Some((revision, from_millis, to_millis, batches)) = found else { return Ok(None) };
-        // A batch that is damaged is left out; what is there is still worth a look.
-        let texts: Vec<String> = batches.iter().filter_map(|batch| batch.text().ok()).collect();
-        let text = slice::cut(&texts, uid, from_millis, to_millis);
-        Ok((!text.is_empty()).then_some(Cut { revision, to_millis, text }))
+            let cluster = database.number("SELECT id FROM clusters WHERE name = $1", &[cluster.into()])?;
+            let Some(cluster) = cluster else { return Ok(None) };
+            cut::texts(database, &Named { cluster, uid: &uid.to_string(), number }, until_millis)
+        });
+        Ok(found?.and_then(|texts| texts.cut(uid)))
+    }
+
+    /// Where the workload of a UID is, or was.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn places(&self, uid: Uid) -> Result<Vec<Workload>, StoreError> {
+        let rows = "SELECT DISTINCT c.name, r.namespace, r.workload FROM rollouts r JOIN clusters c ON c.id = r.cluster
+             WHERE r.cluster IN (SELECT id FROM clusters) AND r.uid = $1 ORDER BY 1, 2, 3";
+        let rows = self.read(|database| database.rows(rows, &[uid.to_string().into()]))?.into_iter();
+        rows.map(|mut row| Ok(Workload::deployment(row.text(0)?, row.text(1)?, row.text(2)?))).collect()
     }
 
     /// The rollouts of a workload, the last one first.
@@ -244,13 +249,6 @@ impl Reader {
     }
 }
 
-/// What of a rollout [`read_rollout`] takes.
-const ROLLOUT: &str = "rollout, cause, started_millis, r.id, number, first_available_millis, restarts";
-
-fn small(count: i64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
 /// What is asked for, as conditions with their values.
 struct Asked<'s> {
     conditions: String,
@@ -261,13 +259,20 @@ impl<'s> Asked<'s> {
     fn of(search: &'s Search, sight: &'s Sight, database: &dyn Database) -> Self {
         let place_in = database.place_in();
         let mut asked = Self { conditions: "1 = 1".to_owned(), values: Vec::new() };
-        asked.seen(sight, database.workload_name());
+        asked.seen(sight);
         if !search.cluster.is_empty() {
             asked.and("cluster IN (SELECT id FROM clusters WHERE name = $", search.cluster.as_str().into());
             asked.conditions.push(')');
         }
         if !search.namespace.is_empty() {
             asked.and("namespace = $", search.namespace.as_str().into());
+        }
+        if !search.name.is_empty() {
+            asked.and("workload = $", search.name.as_str().into());
+        }
+        if !search.image.is_empty() {
+            asked.and(&format!("{place_in}(images, $"), search.image.to_lowercase().into());
+            asked.conditions.push_str(") > 0");
         }
         if let Some(outcome) = search.outcome {
             asked.and("outcome = $", name(outcome).into());
@@ -286,7 +291,7 @@ impl<'s> Asked<'s> {
     }
 
     /// Asks for no more than may be seen.
-    fn seen(&mut self, sight: &'s Sight, workload_name: &str) {
+    fn seen(&mut self, sight: &'s Sight) {
         let Sight::Part { clusters, .. } = sight else { return };
         let mut places = vec!["1 = 0".to_owned()];
         for (cluster, seen) in clusters {
@@ -302,7 +307,7 @@ impl<'s> Asked<'s> {
                 }
                 Seen::Workload { namespace, name } => {
                     self.values.extend([namespace.as_str().into(), name.as_str().into()]);
-                    place = format!("{place} AND namespace = ${first} AND {workload_name} = ${}", first + 1);
+                    place = format!("{place} AND namespace = ${first} AND workload = ${}", first + 1);
                 }
             }
             places.push(place);
@@ -315,19 +320,4 @@ impl<'s> Asked<'s> {
         self.values.push(value);
         self.conditions.push_str(&format!(" AND {condition}{}", self.values.len()));
     }
-}
-
-/// A rollout, `None` when a later version wrote it in a way that is not known; and where it stands.
-fn read_rollout(mut row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
-    let (text, cause) = (row.text(0)?, row.text(1)?);
-    let place = Place { started_millis: row.number(2)?, id: row.number(3)? };
-    let (number, started_millis) = (small(row.number(4)?), place.started_millis);
-    let first_available_millis = Some(row.number(5)?).filter(|millis| *millis >= 0);
-    let restarts = u32::try_from(row.number(6)?).ok();
-    let known = |rollout: PastRollout| {
-        let known = PastRollout { cause, number, started_millis, ..rollout };
-        PastRollout { first_available_millis, restarts, ..known }
-    };
-    let rollout: Option<PastRollout> = serde_json::from_str(&text).ok();
-    Ok((rollout.map(known), place))
 }

@@ -2,15 +2,19 @@
 
 use timeline::Millis;
 
+use super::cut::{self, Named};
 use super::{add, batches};
 use crate::history::batch::{self, Batch};
 use crate::history::database::{Database, together};
 use crate::history::fold::Fold;
 use crate::history::options::Limits;
+use crate::history::slice;
 use crate::history::store::StoreError;
 
 /// Most rows that are removed at a time.
 const AT_A_TIME: i64 = 500;
+/// Most rollouts that are put aside at a time: each is cut out of everything that its cluster did meanwhile.
+const ASIDE_AT_A_TIME: i64 = 8;
 
 /// Tidies some clusters a little. `is_too_much` says that more is kept than may be. `true` when there is more to do.
 pub fn tidy(
@@ -152,6 +156,9 @@ fn let_go(database: &mut dyn Database, cluster: i64, old: Millis, is_too_much: b
     }
     let mut gone = 0;
     if let Some(until) = until {
+        if put_aside(database, cluster, until)? {
+            return Ok(true);
+        }
         database.run("UPDATE clusters SET kept_from = $2 WHERE id = $1", &[cluster.into(), until.into()])?;
         let rows = "DELETE FROM batches WHERE id IN (SELECT id FROM batches WHERE cluster = $1
              AND (seq < $2 OR seq = $2 AND is_keyframe = 0) ORDER BY seq LIMIT $3)";
@@ -160,8 +167,39 @@ fn let_go(database: &mut dyn Database, cluster: i64, old: Millis, is_too_much: b
     // The last rollout of a workload that exists stays in the index.
     let rows = "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE cluster = $1 AND started_millis < $2 AND (is_deleted = 1
          OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid)) LIMIT $3)";
-    gone += database.run(rows, &[cluster.into(), old.into(), AT_A_TIME.into()])?;
-    Ok(gone > 0)
+    let rollouts = database.run(rows, &[cluster.into(), old.into(), AT_A_TIME.into()])?;
+    if rollouts > 0 {
+        let pins = "DELETE FROM pins WHERE cluster = $1 AND NOT EXISTS
+             (SELECT 1 FROM rollouts r WHERE r.cluster = pins.cluster AND r.uid = pins.uid AND r.number = pins.number)";
+        database.run(pins, &[cluster.into()])?;
+    }
+    Ok(gone + rollouts > 0)
+}
+
+/// Puts the last rollouts of workloads that exist aside, as far as they tell of the time before a keyframe: everything before it is let
+/// go next. `true` when there was one; there may be more.
+fn put_aside(database: &mut dyn Database, cluster: i64, keyframe: i64) -> Result<bool, StoreError> {
+    let row = "SELECT to_millis FROM batches WHERE cluster = $1 AND seq = $2 AND is_keyframe = 1";
+    let Some(before_millis) = database.number(row, &[cluster.into(), keyframe.into()])? else { return Ok(false) };
+    let rows = format!(
+        "SELECT r.uid, r.number FROM rollouts r LEFT JOIN pins p ON p.cluster = r.cluster AND p.uid = r.uid AND p.number = r.number
+         WHERE r.cluster = $1 AND r.is_deleted = 0 AND r.started_millis - {lead} < $2
+         AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid)
+         AND (p.uid IS NULL OR p.to_millis < $2 AND p.to_millis <
+             CASE WHEN r.took_millis < 0 THEN r.started_millis + {longest} ELSE r.started_millis + r.took_millis END + {tail})
+         ORDER BY r.id LIMIT $3",
+        lead = slice::LEAD_MILLIS,
+        longest = slice::LONGEST_MILLIS,
+        tail = slice::TAIL_MILLIS,
+    );
+    let rows = database.rows(&rows, &[cluster.into(), before_millis.into(), ASIDE_AT_A_TIME.into()])?;
+    let found = rows.into_iter().map(|mut row| Ok((row.text(0)?, row.number(1)?)));
+    let found = found.collect::<Result<Vec<(String, i64)>, StoreError>>()?;
+    for (uid, number) in &found {
+        let number = u32::try_from(*number).unwrap_or(u32::MAX);
+        cut::put_aside(database, &Named { cluster, uid, number })?;
+    }
+    Ok(!found.is_empty())
 }
 
 fn whole(bytes: u64) -> i64 {

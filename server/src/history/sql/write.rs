@@ -4,13 +4,13 @@ use app::history::PastRollout;
 use timeline::Millis;
 use timeline::rollout::Outcome;
 
-use super::{add, batches, beginning};
+use super::{CLOCKS_MILLIS, add, batches, beginning};
 use crate::history::batch::{self, Batch};
 use crate::history::database::Database;
 use crate::history::store::{Checkpoint, Commit, StoreError, Stored};
 
-/// Clocks of those who saw the same may differ by this much.
-const CLOCKS_MILLIS: Millis = 1_000;
+/// When what goes on is over.
+pub const OPEN: Millis = Millis::MAX;
 
 /// Where writing of a cluster stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +59,9 @@ pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Resul
 
 /// Writes how a rollout stands. That it was stuck stays known, and what its pods did until it ended.
 fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
-    let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-         ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12,
+    let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+         ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17,
          first_available_millis = CASE WHEN rollouts.took_millis < 0 THEN $13 ELSE rollouts.first_available_millis END,
          restarts = CASE WHEN rollouts.took_millis < 0 THEN $14 ELSE rollouts.restarts END,
          cause = CASE WHEN $7 = '' THEN rollouts.cause ELSE $7 END, text = CASE WHEN $7 = '' THEN rollouts.text ELSE $9 END";
@@ -73,6 +73,11 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
     let uid = rollout.uid.to_string();
     let Numbered { number, started_millis } = numbered(database, cluster, &uid, rollout)?;
     let took = rollout.ended_millis.map_or(-1, |ended| (ended - started_millis).max(0));
+    let over = match rollout.ended_millis {
+        Some(ended) => ended.max(started_millis),
+        None if rollout.is_deleted => rollout.moment_millis.unwrap_or(started_millis),
+        None => OPEN,
+    };
     let json = serde_json::to_string(rollout).unwrap_or_default();
     let values = [
         cluster.into(),
@@ -89,6 +94,9 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
         took.into(),
         rollout.first_available_millis.unwrap_or(-1).into(),
         rollout.restarts.map_or(-1, i64::from).into(),
+        named.as_str().into(),
+        images.to_lowercase().into(),
+        over.into(),
     ];
     database.run(row, &values).map(|_| ())
 }

@@ -1,0 +1,129 @@
+//! One rollout with its lines: out of the batches, or out of what was put aside of it before they were let go.
+
+use timeline::{Millis, Uid};
+
+use super::{ROLLOUT, batches, beginning, read_rollout};
+use crate::history::batch::{self, Batch};
+use crate::history::database::{Database, Row};
+use crate::history::slice::{self, Stretch};
+use crate::history::store::{Cut, StoreError};
+
+/// Which rollout of which workload, as the tables have it.
+pub struct Named<'n> {
+    pub cluster: i64,
+    pub uid: &'n str,
+    pub number: u32,
+}
+
+/// The lines in which a rollout is sought, and what it is.
+pub struct Texts {
+    revision: u64,
+    stretch: Stretch,
+    most_millis: Millis,
+    batches: Vec<Batch>,
+    /// What was put aside of it, and until when that tells.
+    pin: Option<(Batch, Millis)>,
+}
+
+/// What was put aside of a rollout.
+struct Pin {
+    to_millis: Millis,
+    batch: Batch,
+}
+
+fn pin(database: &mut dyn Database, named: &Named<'_>) -> Result<Option<Pin>, StoreError> {
+    let row =
+        "SELECT to_millis, format, body FROM pins WHERE cluster = $1 AND uid = $2 AND number = $3 AND length(body) > 0";
+    let values = [named.cluster.into(), named.uid.into(), named.number.into()];
+    let Some(mut row) = database.row(row, &values)? else { return Ok(None) };
+    let to_millis = row.number(0)?;
+    let format = u32::try_from(row.number(1)?).unwrap_or_default();
+    let batch = Batch { seq: 0, is_keyframe: true, from_millis: 0, to_millis, format, body: row.bytes(2)? };
+    Ok(Some(Pin { to_millis, batch }))
+}
+
+/// Reads what a rollout is cut out of. It is shown until a little after its end, or until a later time that is asked for; `None` when
+/// its lines are not kept.
+pub fn texts(
+    database: &mut dyn Database,
+    named: &Named<'_>,
+    until_millis: Option<Millis>,
+) -> Result<Option<Texts>, StoreError> {
+    let Named { cluster, uid, number } = *named;
+    let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
+    let row: Option<Row> = database.row(&row, &[cluster.into(), uid.into(), number.into()])?;
+    let Some((Some(rollout), _)) = row.map(read_rollout).transpose()? else { return Ok(None) };
+    if !rollout.is_kept {
+        return Ok(None);
+    }
+    let next = "SELECT min(started_millis) FROM rollouts WHERE cluster = $1 AND uid = $2 AND number > $3";
+    let next = database.number(next, &[cluster.into(), uid.into(), number.into()])?;
+    let stretch = slice::stretch(rollout.started_millis, rollout.ended_millis, next);
+    let pin = pin(database, named)?;
+    // What came after it went with the other lines.
+    let most_millis =
+        if pin.is_some() { stretch.1 } else { slice::reach(rollout.started_millis, rollout.ended_millis, next) };
+    let (from_millis, to_millis) =
+        (stretch.0, until_millis.map_or(stretch.1, |until| until.clamp(stretch.1, most_millis.max(stretch.1))));
+    let found = match &pin {
+        Some(pin) if pin.to_millis >= to_millis => Vec::new(),
+        Some(pin) => {
+            let condition = "cluster = $1 AND is_keyframe = 0 AND to_millis > $2 AND from_millis <= $3";
+            batches(database, condition, &[cluster.into(), pin.to_millis.into(), to_millis.into()])?
+        }
+        None => {
+            // From the last keyframe before it, or the beginning.
+            let after = beginning(database, cluster, from_millis)?;
+            let condition =
+                "cluster = $1 AND (seq > $2 AND is_keyframe = 0 OR seq = $2 AND is_keyframe = 1) AND from_millis <= $3";
+            batches(database, condition, &[cluster.into(), after.into(), to_millis.into()])?
+        }
+    };
+    Ok(Some(Texts {
+        revision: rollout.revision,
+        stretch: (from_millis, to_millis),
+        most_millis,
+        batches: found,
+        pin: pin.map(|pin| (pin.batch, pin.to_millis)),
+    }))
+}
+
+impl Texts {
+    /// The lines of a workload among them; `None` when there are none.
+    pub fn cut(&self, uid: Uid) -> Option<Cut> {
+        let (from_millis, to_millis) = self.stretch;
+        // A batch that is damaged is left out; what is there is still worth a look.
+        let after = self.batches.iter().filter_map(|batch| batch.text().ok());
+        let texts: Vec<String> = match &self.pin {
+            Some((pin, until)) => {
+                pin.text().ok().into_iter().chain(after.map(|text| slice::later(&text, *until))).collect()
+            }
+            None => after.collect(),
+        };
+        let text = slice::cut(&texts, uid, from_millis, to_millis);
+        let Self { revision, most_millis, .. } = *self;
+        (!text.is_empty()).then_some(Cut { revision, to_millis, most_millis, text })
+    }
+}
+
+/// Puts a rollout aside as it is known now: it is found again when the batches are gone.
+pub fn put_aside(database: &mut dyn Database, named: &Named<'_>) -> Result<(), StoreError> {
+    let heard = "SELECT max(to_millis) FROM batches WHERE cluster = $1";
+    let heard_millis = database.number(heard, &[named.cluster.into()])?.unwrap_or_default();
+    let found = texts(database, named, None)?;
+    let cut = found.as_ref().and_then(|found| found.cut(named.uid.parse().ok()?));
+    let (from_millis, to_millis) = found.map_or((0, Millis::MAX), |found| found.stretch);
+    let body = cut.and_then(|cut| batch::pack(&cut.text).ok()).unwrap_or_default();
+    let row = "INSERT INTO pins (cluster, uid, number, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (cluster, uid, number) DO UPDATE SET to_millis = $5, format = $6, body = $7";
+    let values = [
+        named.cluster.into(),
+        named.uid.into(),
+        named.number.into(),
+        from_millis.into(),
+        to_millis.min(heard_millis).into(),
+        batch::FORMAT.into(),
+        body.as_slice().into(),
+    ];
+    database.run(row, &values).map(|_| ())
+}

@@ -1,0 +1,114 @@
+//! What is observed while nobody can read what was kept before: once it can be written, it is made to follow that.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+use timeline::Millis;
+use timeline::fact::Kind;
+
+use super::batch;
+use super::fold::Fold;
+use super::store::{Commit, Lines, Store, StoreError};
+use crate::recording::{LineType, RecordedLine};
+
+/// Clocks of two that saw the same may differ by this much.
+const CLOCKS_MILLIS: Millis = 1_000;
+
+/// A cluster of which something may be kept that was not read.
+#[derive(Debug, Default)]
+pub(super) struct Unread {
+    /// Its last word, once that is known; `None` in it when nothing was kept.
+    heard: Option<Option<Millis>>,
+    /// What came until then is kept already, as another one wrote it.
+    kept_until_millis: Option<Millis>,
+    /// What was listed since then.
+    listed: BTreeSet<(String, Option<String>)>,
+}
+
+impl Unread {
+    /// Makes a commit follow what is kept. Its checkpoint would stand for a past that it does not know.
+    pub(super) fn mend(&mut self, store: &mut dyn Store, commit: &mut Commit) -> Result<(), StoreError> {
+        let heard = match self.heard {
+            Some(known) => known,
+            None => *self.heard.insert(store.heard(&commit.cluster)?),
+        };
+        let Some(heard_millis) = heard else { return Ok(()) };
+        commit.checkpoint = None;
+        if let Some(lines) = &commit.lines
+            && let Ok(text) = lines.text()
+            && let Ok(body) = batch::pack(&self.after(heard_millis, &text))
+        {
+            commit.lines = Some(Lines { body, ..*lines });
+        }
+        Ok(())
+    }
+
+    /// Lines of the time that is kept already become what existed at its end; the first lists after it end the time in which nobody looked.
+    fn after(&mut self, heard_millis: Millis, text: &str) -> String {
+        let (mut before, mut after) = (Fold::default(), String::new());
+        for line in text.lines() {
+            let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
+            let kept_until_millis = *self.kept_until_millis.get_or_insert_with(|| {
+                let is_overlap = read.observed_at_millis <= heard_millis;
+                if is_overlap { heard_millis + CLOCKS_MILLIS } else { heard_millis }
+            });
+            let scope = || (read.kind.to_string(), read.namespace.as_ref().map(ToString::to_string));
+            let is_first = read.r#type == LineType::ListDone && self.listed.insert(scope());
+            if read.observed_at_millis <= kept_until_millis {
+                before.take(line);
+                continue;
+            }
+            let is_gap =
+                is_first && read.gap_since_millis.is_none() && Kind::ALL.iter().any(|kind| kind.name() == read.kind);
+            let ended = RecordedLine { gap_since_millis: Some(heard_millis), ..read };
+            match serde_json::to_string(&ended) {
+                Ok(ended) if is_gap => after.push_str(&ended),
+                _ => after.push_str(line),
+            }
+            after.push('\n');
+        }
+        let (_, mut text) = before.keyframe(None);
+        text.push_str(&after);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(at_millis: Millis, r#type: &str, name: &str) -> String {
+        let object = format!(
+            r#"{{"metadata":{{"uid":"00000000-0000-4000-8000-{name:0>12}","name":"{name}","namespace":"n"}}}}"#
+        );
+        format!(r#"{{"observedAtMillis":{at_millis},"kind":"Pod","type":"{type}","object":{object}}}"#)
+    }
+
+    fn text(lines: &[String]) -> String {
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn the_first_list_after_what_is_kept_has_the_gap_and_no_later_one() {
+        let lines = [line(9_000, "LISTED", "1"), line(9_000, "LIST_DONE", "1"), line(9_500, "LIST_DONE", "1")];
+        let told = Unread::default().after(5_000, &text(&lines));
+        let gaps: Vec<bool> = told.lines().map(|line| line.contains("\"blindSinceMillis\":5000")).collect();
+        assert_eq!(gaps, [false, true, false]);
+    }
+
+    #[test]
+    fn of_the_time_that_is_kept_already_only_what_existed_at_its_end_is_told() {
+        let lines = [
+            line(1_000, "LISTED", "1"),
+            line(1_000, "LIST_DONE", "1"),
+            line(2_000, "ADDED", "2"),
+            line(3_000, "DELETED", "1"),
+            line(8_000, "ADDED", "3"),
+        ];
+        let told = Unread::default().after(5_000, &text(&lines));
+        let types: Vec<&str> =
+            told.lines().map(|line| line.split("\"type\":\"").nth(1).unwrap().split('"').next().unwrap()).collect();
+        assert_eq!(types, ["LISTED", "LIST_DONE", "ADDED"], "{told}");
+        assert!(!told.contains("\"name\":\"1\"") && !told.contains("blindSince"), "{told}");
+    }
+}
