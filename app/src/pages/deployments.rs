@@ -47,7 +47,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let zone = Zone::of_page();
     let overall = board.overall;
     let live = Live::of_app();
-    let lost = move || (!board.is_linked.get()).then(|| lost(None, live.retry_seconds.get())).unwrap_or_default();
+    let lost = move || if board.is_linked.get() { String::new() } else { lost(None, live.retry_seconds.get()) };
     let is_part = move || {
         let Query { cluster, namespace, .. } = &*query.read();
         cluster.is_some() || namespace.is_some()
