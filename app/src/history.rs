@@ -217,9 +217,13 @@ pub struct Search {
     pub from_millis: Option<Millis>,
     /// Began before this time.
     pub to_millis: Option<Millis>,
-    /// The offset from UTC in which days, nights and times are told: "+02:00"; empty for UTC.
+    /// The offset from UTC in which days, nights and times are told: "+02:00". For UTC "utc" where that was asked for, else empty: then
+    /// browsers ask for their own.
     pub zone: String,
 }
+
+/// UTC, as addresses name it.
+pub const UTC: &str = "utc";
 
 /// Outcomes by their names in addresses.
 pub const OUTCOMES: [(&str, Outcome, &str); 5] = [
@@ -257,7 +261,8 @@ impl Search {
     /// What times are told in: "UTC", or "UTC+02:00".
     #[must_use]
     pub fn zone_name(&self) -> String {
-        format!("UTC{}", self.zone)
+        let offset = if self.zone == UTC { "" } else { &self.zone };
+        format!("UTC{offset}")
     }
 
     /// The name of the least duration.
@@ -409,6 +414,17 @@ mod tests {
         let stuck = PastRollout { cause: "why".to_owned(), ..rollout(4, None) };
         let all = [rollout(1, Some(60_000)), rollout(2, Some(20_000)), rollout(3, Some(40_000)), stuck];
         assert_eq!(said(&all), "4 rollouts, 1 with trouble, half of those that were complete within 40 s");
+    }
+
+    #[test]
+    fn links_keep_the_zone_that_was_asked_for() {
+        let of = |zone: &str| {
+            let search = Search { zone: zone.to_owned(), text: "web".to_owned(), ..Search::default() };
+            (search.address(), search.zone_name())
+        };
+        assert_eq!(of("utc"), ("/history?q=web&tz=utc".to_owned(), "UTC".to_owned()));
+        assert_eq!(of(""), ("/history?q=web".to_owned(), "UTC".to_owned()));
+        assert_eq!(of("-03:30").1, "UTC-03:30");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -31,6 +31,9 @@ const MOST_HEADERS: usize = 16 << 10;
 const MOST: usize = 10_000;
 /// Connections of one address at once; proxies and this machine may have more.
 const MOST_OF_ONE: usize = 256;
+/// What of an IPv6 address tells one from another where they are counted: whoever has a network has all addresses of it, and networks
+/// are not smaller than this.
+const ONES_NETWORK: u128 = u128::MAX << 64;
 /// What those hear who are one too many.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -43,7 +46,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// How many there are of each address.
+/// How many there are of each address, or network of IPv6 addresses that are one's.
 #[derive(Debug, Default)]
 struct Tally(Mutex<HashMap<IpAddr, usize>>);
 
@@ -84,6 +87,7 @@ impl Connections {
     /// One more request of somebody who comes through a proxy, with whom others share its connections; `None` where that is one too many.
     #[must_use]
     pub fn serve_client(&self, client: IpAddr) -> Option<Open> {
+        let client = whose(client);
         let mut all = self.clients.all();
         let own = all.get(&client).copied().unwrap_or_default();
         if own >= MOST_OF_ONE {
@@ -96,6 +100,7 @@ impl Connections {
 
     /// One more from an address; `None` where that is one too many.
     fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<Open> {
+        let address = whose(address);
         let mut open = self.open.all();
         let all: usize = open.values().sum();
         let own = open.get(&address).copied().unwrap_or_default();
@@ -106,6 +111,14 @@ impl Connections {
         }
         open.insert(address, own + 1);
         Some(Open { tally: self.open.clone(), address })
+    }
+}
+
+/// Who is counted for an address.
+fn whose(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & ONES_NETWORK).into()),
+        address => address,
     }
 }
 
@@ -187,25 +200,43 @@ async fn refuse(mut stream: TcpStream) {
 struct Counted<S> {
     stream: Pin<Box<TimeoutStream<S>>>,
     _open: Open,
+    /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
+    /// since.
+    is_awaited: Arc<AtomicBool>,
 }
 
 impl<S: AsyncRead + AsyncWrite> Counted<S> {
-    fn new(stream: S, open: Open) -> Self {
+    fn new(stream: S, open: Open, is_awaited: Arc<AtomicBool>) -> Self {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(TAKE));
-        Self { stream: Box::pin(stream), _open: open }
+        Self { stream: Box::pin(stream), _open: open, is_awaited }
+    }
+}
+
+impl<S> Counted<S> {
+    fn answered(&self, written: &Poll<io::Result<usize>>) {
+        if matches!(written, Poll::Ready(Ok(1..))) {
+            self.is_awaited.store(false, Ordering::Relaxed);
+        }
     }
 }
 
 impl<S: AsyncRead + AsyncWrite> AsyncRead for Counted<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = self.stream.as_mut().poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.is_awaited.store(true, Ordering::Relaxed);
+        }
+        read
     }
 }
 
 impl<S: AsyncRead + AsyncWrite> AsyncWrite for Counted<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.stream.as_mut().poll_write(cx, bytes)
+        let written = self.stream.as_mut().poll_write(cx, bytes);
+        self.answered(&written);
+        written
     }
 
     fn poll_write_vectored(
@@ -213,7 +244,9 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for Counted<S> {
         cx: &mut Context<'_>,
         all: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.stream.as_mut().poll_write_vectored(cx, all)
+        let written = self.stream.as_mut().poll_write_vectored(cx, all);
+        self.answered(&written);
+        written
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -247,9 +280,12 @@ async fn talk(
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
-    let io = TokioIo::new(Counted::new(stream, open));
+    let is_awaited = Arc::new(AtomicBool::new(true));
+    let io = TokioIo::new(Counted::new(stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
-        if why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
+        // Connections that nobody uses any more end in the same way.
+        let is_awaited = is_awaited.load(Ordering::Relaxed);
+        if is_awaited && why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
             limits.met(Limit::Headers);
         }
         tracing::debug!("a connection broke: {why}");
@@ -287,5 +323,23 @@ mod tests {
         assert_eq!((connections.limits.count(Limit::Clients), connections.count()), (1, 0));
         drop(all);
         assert!(connections.serve_client(greedy).is_some());
+    }
+
+    #[test]
+    fn whoever_has_an_ipv6_network_is_one_and_not_as_many_as_its_addresses() {
+        let connections = Connections::default();
+        let of = |network: &str, n: usize| format!("2001:db8:0:{network}::{n:x}").parse::<IpAddr>().unwrap();
+        let mut all: Vec<Open> = (1..=MOST_OF_ONE).map(|n| connections.serve_client(of("a", n)).unwrap()).collect();
+        assert!(connections.serve_client(of("a", 0xffff)).is_none() && connections.serve_client(of("b", 1)).is_some());
+        all.extend((1..=MOST_OF_ONE).map(|n| connections.enter(of("a", n), false).unwrap()));
+        assert!(connections.enter(of("a", 0xffff), false).is_none() && connections.enter(of("b", 1), false).is_some());
+        drop(all);
+        assert!(connections.serve_client(of("a", 1)).is_some() && connections.enter(of("a", 1), false).is_some());
+        // An IPv4 address that is written as one of IPv6 is itself.
+        let mapped: Vec<Open> =
+            (0..MOST_OF_ONE).filter_map(|_| connections.serve_client("::ffff:203.0.113.9".parse().unwrap())).collect();
+        assert_eq!(mapped.len(), MOST_OF_ONE);
+        assert!(connections.serve_client("203.0.113.9".parse().unwrap()).is_none());
+        assert!(connections.serve_client("203.0.113.10".parse().unwrap()).is_some());
     }
 }

@@ -1,4 +1,6 @@
-//! What is limited, and how often each limit was met: whoever meets one is told so, and operators see it among the metrics.
+//! Limits that operators see among the metrics, with how often each was met. Who meets one is told so where there is an answer: whose
+//! headers do not come in time, and whose connection by TLS is one too many, is hung up on, and who asks too much of a stream waits.
+//! Other limits, such as those of sizes, of links and of what is remembered, are not counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

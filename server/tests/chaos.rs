@@ -180,7 +180,7 @@ async fn chaos_is_recorded() {
     std::fs::create_dir_all(&folder).unwrap();
     let real = client(Kubeconfig::read_from(&kubeconfig).unwrap()).await;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
-    let seeds = std::env::var("ROLLCAST_TEST_SEEDS").map_or(SEEDS, |text| text.parse().unwrap());
+    let seeds = std::env::var("ROLLCAST_TEST_CHAOS").map_or(SEEDS, |text| text.parse().unwrap());
     let all = (1..=seeds).map(|seed| {
         let namespace = format!("chaos-{seed}-{}", now % 1_000_000);
         let side = Side { client: real.clone(), namespace, name: NAMES[0] };

@@ -149,6 +149,12 @@ fn a_recorded_rollout_is_one_file() {
         let text = refusal(&[&["export"], arguments].concat());
         assert!(text.contains(why), "{arguments:?}: {text}");
     }
+    // What the environment names for commands that ask a server is nothing to this one.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+    command.args(["export", &recording, "--redact"]).env("HOME", "/nonexistent");
+    command.env("ROLLCAST_TOKEN_FILE", "/no/such/token").env("ROLLCAST_CLUSTER", "prod");
+    let made = command.output().unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
     let text = refusal(&["wait", "deployment/a", "deployment/b", "--export", "/tmp/never.html"]);
     assert!(text.contains("--export writes the rollout of one Deployment"), "{text}");
 }

@@ -27,7 +27,7 @@ use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
 use server::history::sql::Reader;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Sought, Store, StoreError, Stored, Written};
-use server::history::{Archive, Keeping, index};
+use server::history::{Archive, Before, Keeping, index};
 use server::recording::{LineType, RecordedLine, Recording};
 use server::sight::{Scope, Sight};
 use server::source::SourceEvent;
@@ -57,6 +57,20 @@ impl Place {
 
     fn options(&self) -> Options {
         Options { location: self.location.clone(), limits: SMALL }
+    }
+
+    /// Damages what was put aside.
+    fn damage_pins(&self) {
+        match &self.location {
+            Location::Folder(folder) => {
+                let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
+                database.execute("UPDATE pins SET body = x'0102' WHERE length(body) > 0", []).unwrap();
+            }
+            Location::Postgres(_) => {
+                let sql = "UPDATE rollcast.pins SET body = '\\x0102' WHERE length(body) > 0";
+                postgres::shared().sql(&self.database, sql);
+            }
+        }
     }
 
     /// Damages the first batch.
@@ -377,6 +391,13 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let place = path.display();
     let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 4)");
     assert_eq!(why(folder.path()), newer);
+    let read = |folder: &Path| Reader::of_folder(folder).namespaces().unwrap_err().to_string();
+    assert_eq!(read(folder.path()), newer, "so does who only reads");
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    let older = format!(
+        "{place} was written by an earlier version of Rollcast (format 3, this one reads 4): start `rollcast serve` once, which brings it up to date"
+    );
+    assert_eq!(read(folder.path()), older);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
@@ -502,10 +523,18 @@ fn the_last_rollout_of_what_exists_is_made_again_pod_by_pod_when_its_lines_are_l
         } else {
             assert_eq!(told, [(3, true), (2, false), (1, false)]);
             assert!(cut(0).is_none(), "of the others the list is all there is");
+            let name = known[0].name.clone();
+            let gone = RolloutSelector { name, namespace: None, cluster: None, revision: Some(1), is_redacted: false };
+            let why = command::export(&place.options(), &gone, &mut Vec::new()).unwrap_err().to_string();
+            assert!(why.contains("revision 3 in c") && !why.contains("revision 1 in"), "{why}");
         }
         let played = |text: &str| Recording::read(text).play();
         let (made, was) = (played(&cut(last).unwrap().text), played(&as_before[last]));
         assert!(made.model() == was.model() && made.model().pods.len() > 3, "{}", made.model().pods.len());
+        assert!(command::check(&place.options()).is_ok());
+        place.damage_pins();
+        let why = command::check(&place.options()).unwrap_err().to_string();
+        assert!(why.starts_with(&format!("what was put aside of rollout {last} of {uid} of c: ")), "{why}");
         // Once it goes, what was put aside goes with it.
         let deleted = rollouts.iter().map(|rollout| PastRollout { is_deleted: true, ..rollout.clone() }).collect();
         store.commit(&[Commit { rollouts: deleted, ..commit(None, None) }]).unwrap();
@@ -694,4 +723,83 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     fault.store(0, Ordering::Relaxed);
     keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
+    assert_eq!(*archive.anew().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
+}
+
+/// A rollout that went on when watching began is told as it ended, too.
+#[test]
+fn what_went_on_when_watching_began_is_told_once_it_is_over() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let model = Recording::read(&text).play().model().clone();
+    let uid = *model.deployments.keys().next().unwrap();
+    let told = |completed: Millis| {
+        let mut model = model.clone();
+        let deployment = model.deployments.get_mut(&uid).unwrap();
+        let first = &mut deployment.rollouts[0];
+        (first.started_millis, first.superseded_millis) = (None, None);
+        first.completed_millis = Some(deployment.first_seen_millis + completed);
+        let now = Now { millis: deployment.first_seen_millis + 3_600_000, skew_millis: 0 };
+        let told = index::rollouts("c", &model, uid, now, 99);
+        let revision = model.deployments.get(&uid).unwrap().rollouts[0].revision;
+        told.first().filter(|told| told.revision == revision).cloned()
+    };
+    let over = told(5_000).unwrap();
+    assert_eq!((over.took_millis(), over.outcome), (Some(5_000), timeline::rollout::Outcome::Complete));
+    assert!(told(0).is_none(), "what was complete when watching began was not seen");
+}
+
+#[test]
+fn what_has_not_come_yet_is_not_told() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let batches = batches(&text);
+    let (whole, _) = play(&batches);
+    let uid = *whole.model().deployments.keys().next().unwrap();
+    let heard_millis = batches.last().unwrap().1;
+    let rollouts = index::rollouts("c", whole.model(), uid, Now { millis: heard_millis, skew_millis: 0 }, index::LAST);
+    let last = rollouts.len() - 1;
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        store.commit(&[Commit { rollouts: rollouts.clone(), heard_millis, ..commit(None, None) }]).unwrap();
+        let reader = Reader::new(&place.location);
+        let cut = |until_millis| reader.cut("c", uid, last as u32, until_millis).unwrap().unwrap();
+        let ahead = cut(Some(heard_millis + 3_600_000));
+        assert_eq!((ahead.to_millis, ahead.is_settled), (heard_millis, false), "nobody has seen it");
+        // An hour passes in which nothing happens.
+        let heard_millis = heard_millis + 3_600_000;
+        store.commit(&[Commit { heard_millis, ..commit(None, None) }]).unwrap();
+        let then = cut(Some(heard_millis));
+        assert_eq!((then.to_millis, then.is_settled), (heard_millis, true));
+        assert!(cut(None).is_settled);
+    }
+}
+
+#[tokio::test]
+async fn what_is_read_late_is_not_taken_up_where_other_namespaces_were_watched() {
+    for (namespaces, is_known) in [(vec![], true), (vec!["n".to_owned()], false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Archive::start(in_folder(folder.path()));
+        first.journal("c", &[]).note(&set(0, 1_000), &Model::default());
+        first.close().await;
+        let (place, mut times) = (folder.path().to_owned(), 0);
+        let second = Archive::with(in_folder(folder.path()), move || {
+            times += 1;
+            if times == 1 {
+                return Err(StoreError::Failed("not now".into()));
+            }
+            Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+        });
+        let age_millis = server::clock::now_millis();
+        assert!(matches!(second.before("c", &namespaces, age_millis).await, Before::Unread));
+        second.journal("c", &namespaces).note(&set(1, 9_000), &Model::default());
+        until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
+        let late = second.late("c", &namespaces, age_millis, true).unwrap().await.unwrap();
+        match (late, is_known) {
+            (Before::Known(resumed), true) => assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2),
+            (Before::Nothing, false) => {}
+            (other, _) => panic!("{namespaces:?}: {other:?}"),
+        }
+    }
 }

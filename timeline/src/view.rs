@@ -253,8 +253,8 @@ impl<'m> Assessment<'m> {
         let causes = if deployment.is_over() { Vec::new() } else { scene.causes() };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
-        // While the ReplicaSet of an edited template is awaited no pod is new.
-        let new = current.filter(|_| !rollout::awaits_revision(model, deployment));
+        // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
+        let new = current.filter(|_| deployment.now.spec.paused || !rollout::awaits_revision(model, deployment));
         let counts = if sees_pods {
             counts(model, deployment, new, sums.desired)
         } else {

@@ -16,7 +16,7 @@ const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
 const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
 
 /// How much more is tried by night: seeds of chaos on the real control plane, and kills of a server that writes history.
-const NIGHTLY: [(&str, &str); 2] = [("ROLLCAST_TEST_SEEDS", "20"), ("ROLLCAST_TEST_KILLS", "200")];
+const NIGHTLY: [(&str, &str); 2] = [("ROLLCAST_TEST_CHAOS", "20"), ("ROLLCAST_TEST_KILLS", "200")];
 
 /// Runs the named parts, or all; long sets sampled or whole.
 pub fn run(only: &[String], is_whole: bool) -> Result<()> {
@@ -40,6 +40,9 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     go.join().map_err(|_| anyhow!("building with Go broke off"))??; // tests keep time, and have the machine to themselves
     if wants("rust") {
         let mut tests = sh::command("cargo", &["test", "--workspace", "--all-targets"]);
+        if is_whole {
+            tests.env(WHOLE, "yes");
+        }
         let mut left_out = Vec::new();
         if setup::ensure_provider()?.is_none() {
             ensure!(!is_ci, "the tests of signing in at a provider need Go; with CI=true they may not be left out");

@@ -139,7 +139,9 @@ fn difference(model: &Model, deployment: &Deployment, from: u64, revision: u64) 
     if old.now.min_ready_seconds != new.now.min_ready_seconds {
         lines.push(format!("minReadySeconds {} → {}", old.now.min_ready_seconds, new.now.min_ready_seconds));
     }
-    if lines.is_empty() {
+    if old.uid == new.uid {
+        lines.push("Nothing: it has the same pod template, of the same ReplicaSet.".to_owned());
+    } else if lines.is_empty() {
         lines.push("Something that Rollcast does not read: environment, arguments, volumes, resources.".to_owned());
     }
     Some(Difference { from, lines })

@@ -78,7 +78,7 @@ impl RolloutsDetail {
     pub fn pruned_said(&self) -> String {
         match self.pruned {
             0 => String::new(),
-            many => format!("{} before these {} no longer kept.", count(many, "rollout"), is_are(many)),
+            many => format!("{} before these {} not listed here any more.", count(many, "rollout"), is_are(many)),
         }
     }
 

@@ -1,8 +1,15 @@
 // Pages without a program: times in the zone of whoever looks, and keys that go from row to row. Without this, times are in UTC and rows
 // are links.
 const asked = new URLSearchParams(location.search);
-// Times that an address names without a zone are in UTC: their meaning is not changed.
-if (!["tz", "since", "until"].some((name) => asked.has(name))) {
+const chosen = () => {
+  try {
+    return localStorage.getItem("rollcast.zone");
+  } catch {
+    return null; // a browser that keeps nothing
+  }
+};
+// Times that an address names without a zone are in UTC: their meaning is not changed. Whoever chose UTC gets what the page has.
+if (!["tz", "since", "until"].some((name) => asked.has(name)) && chosen() !== "utc") {
   const ahead = -new Date().getTimezoneOffset();
   const two = (number) => String(Math.trunc(number)).padStart(2, "0");
   if (ahead) {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-use tokio::sync::watch as signal;
+use tokio::sync::{Semaphore, watch as signal};
 use tokio::time::{Instant, timeout};
 
 use super::answers::{ASK_AGAIN, Answers, PATIENCE};
@@ -24,6 +24,8 @@ const MOST: usize = 4_096;
 /// Most namespaces that a viewer named whose answers are held, and how long a refusal is not asked about again.
 const MOST_NAMED: usize = 64;
 const REFUSED_FOR: Duration = Duration::from_secs(5);
+/// Namespaces that one viewer names and that clusters are asked about at once: each may be a question to many clusters.
+const NAMED_AT_ONCE: usize = 4;
 /// What is kept is waited for no longer than this.
 const READ: Duration = Duration::from_secs(1);
 
@@ -56,10 +58,22 @@ struct Known {
     sight: signal::Sender<Arc<Sight>>,
     /// When somebody looked last.
     looked: Instant,
-    /// Namespaces that they named and may see, whether anything is in them or not.
+    /// Namespaces that they named and may see, in which nothing was: nobody else would ask about these.
     named: Places,
-    /// Those that they may not see, and when that was said.
-    refused: HashMap<(String, String), Instant>,
+    /// Those that they named and that were seen anyway: something was in them then, which may be gone by the next round.
+    looked_at: Places,
+    /// Those that they may not see (`false`) or of which their cluster did not say so (`None`), and when that was.
+    refused: HashMap<(String, String), (Instant, Option<bool>)>,
+    /// The turns of those who ask about what is named.
+    turns: Arc<Semaphore>,
+}
+
+/// What is known of a place that somebody names.
+struct Remembered {
+    sight: Arc<Sight>,
+    /// What need not be asked again: whether they may see it, and `None` in it where its cluster did not say.
+    said: Option<Option<bool>>,
+    turns: Arc<Semaphore>,
 }
 
 impl Rights {
@@ -96,7 +110,7 @@ impl Rights {
         let mut asker = Asker { rights: self.clone(), subjects: subjects.clone(), answers: BTreeMap::new() };
         asker.ask().await;
         let (sight, told) = signal::channel(Arc::new(asker.sight()));
-        let known = Known { sight, looked: Instant::now(), named: Places::new(), refused: HashMap::new() };
+        let known = Known::new(sight);
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(subjects.clone(), known);
         tokio::spawn(asker.run());
         Ok(told)
@@ -123,20 +137,17 @@ impl Rights {
     pub async fn says(&self, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
         let Some(subjects) = &viewer.subjects else { return Some(true) };
         let place = (cluster.to_owned(), namespace.to_owned());
-        let known = self.of_known(subjects, |known| {
-            let sight = known.sight.borrow().clone();
-            let is_seen = sight.of(cluster).is_some_and(|seen| seen.has(namespace, ""));
-            let is_refused = known.refused.get(&place).is_some_and(|at| at.elapsed() < REFUSED_FOR);
-            if is_seen {
-                known.name(&place);
-            }
-            (sight, (is_seen || is_refused).then_some(is_seen))
-        });
-        let (sight, said) = known.unzip();
-        if let Some(is_seen) = said.flatten() {
-            return Some(is_seen);
+        let mut remembered = self.of_known(subjects, |known| known.remembered(&place));
+        let mut turn = None;
+        if let Some(Remembered { said: None, turns, .. }) = &remembered {
+            // Whose turn does not come is told as little as whose cluster does not say.
+            turn = Some(timeout(PATIENCE, turns.clone().acquire_owned()).await.ok()?);
+            remembered = self.of_known(subjects, |known| known.remembered(&place)); // somebody else may have asked meanwhile
         }
-        let sees = |cluster: &str| sight.as_ref().is_some_and(|sight| sight.of(cluster).is_some());
+        if let Some(said) = remembered.as_ref().and_then(|remembered| remembered.said) {
+            return said;
+        }
+        let sees = |cluster: &str| remembered.as_ref().is_some_and(|known| known.sight.of(cluster).is_some());
         // Of a cluster of which nothing is seen nobody may learn that it is there, nor from how long an answer takes: whichever is named, all
         // that are hidden are asked, and all of them are waited for.
         let is_asked = |hub: &&Handle| if sees(cluster) { hub.name() == cluster } else { !sees(hub.name()) };
@@ -148,10 +159,14 @@ impl Rights {
             })
         });
         let answers = join_all(asked).await;
+        drop(turn);
         let said = answers.into_iter().find(|(name, _)| *name == cluster).map_or(Some(false), |(_, said)| said);
+        let is_hidden = !sees(cluster);
         self.of_known(subjects, |known| match said {
             Some(true) => known.name(&place),
-            _ => known.refuse(place),
+            // It may say more the next time. Of a hidden one nobody may learn that it is there from being kept waiting twice.
+            None if !is_hidden => {}
+            _ => known.refuse(place, said),
         });
         said
     }
@@ -207,18 +222,48 @@ impl Rights {
 }
 
 impl Known {
-    fn name(&mut self, (cluster, namespace): &(String, String)) {
-        let count: usize = self.named.values().map(BTreeSet::len).sum();
-        if count < MOST_NAMED {
-            self.named.entry(cluster.clone()).or_default().insert(namespace.clone());
+    fn new(sight: signal::Sender<Arc<Sight>>) -> Self {
+        Self {
+            sight,
+            looked: Instant::now(),
+            named: Places::new(),
+            looked_at: Places::new(),
+            refused: HashMap::new(),
+            turns: Arc::new(Semaphore::new(NAMED_AT_ONCE)),
         }
     }
 
-    fn refuse(&mut self, place: (String, String)) {
-        self.refused.retain(|_, at| at.elapsed() < REFUSED_FOR);
-        if self.refused.len() < MOST_NAMED {
-            self.refused.insert(place, Instant::now());
+    /// What is known of a place; if it is seen it stays among what is asked about.
+    fn remembered(&mut self, place: &(String, String)) -> Remembered {
+        let (cluster, namespace) = place;
+        let sight = self.sight.borrow().clone();
+        let seen = sight.of(cluster).filter(|seen| seen.has(namespace, ""));
+        let refused = self.refused.get(place).filter(|(at, _)| at.elapsed() < REFUSED_FOR).map(|(_, said)| *said);
+        let said = if seen.is_some() { Some(Some(true)) } else { refused };
+        let is_named = self.named.get(cluster).is_some_and(|named| named.contains(namespace));
+        // Who sees all of a cluster need not name parts of it.
+        if seen.is_some_and(|seen| *seen != Seen::All) && !is_named {
+            note(&mut self.looked_at, place);
         }
+        Remembered { sight, said, turns: self.turns.clone() }
+    }
+
+    fn name(&mut self, place: &(String, String)) {
+        note(&mut self.named, place);
+    }
+
+    fn refuse(&mut self, place: (String, String), said: Option<bool>) {
+        self.refused.retain(|_, (at, _)| at.elapsed() < REFUSED_FOR);
+        if self.refused.len() < MOST_NAMED {
+            self.refused.insert(place, (Instant::now(), said));
+        }
+    }
+}
+
+/// One place more, if there is room.
+fn note(places: &mut Places, (cluster, namespace): &(String, String)) {
+    if places.values().map(BTreeSet::len).sum::<usize>() < MOST_NAMED {
+        places.entry(cluster.clone()).or_default().insert(namespace.clone());
     }
 }
 
@@ -264,7 +309,8 @@ impl Asker {
     async fn ask(&mut self) {
         let kept = self.rights.kept().await;
         let Self { rights, subjects, answers } = self;
-        let named = rights.of_known(subjects, |known| known.named.clone()).unwrap_or_default();
+        let named = rights.of_known(subjects, |known| (known.named.clone(), known.looked_at.clone()));
+        let (named, looked_at) = named.unwrap_or_default();
         for hub in &rights.clusters {
             if subjects.of(hub.name()).is_some() {
                 answers.entry(hub.name().to_owned()).or_default();
@@ -273,12 +319,38 @@ impl Asker {
         let rounds = answers.iter_mut().filter_map(|(cluster, answers)| {
             let hub = rights.clusters.iter().find(|hub| hub.name() == cluster)?;
             let (subject, there) = (subjects.of(cluster)?, rights.namespaces(hub));
-            let others = [kept.get(cluster), named.get(cluster)];
+            let others = [kept.get(cluster), named.get(cluster), looked_at.get(cluster)];
             Some(async move {
                 let namespaces = there.iter().chain(others.into_iter().flatten().flatten()).collect();
                 answers.ask(hub, subject, &namespaces).await;
             })
         });
         join_all(rounds).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_anyway_takes_no_place_of_what_is_seen_because_it_was_named() {
+        let place = |namespace: &str| ("prod".to_owned(), namespace.to_owned());
+        let names: BTreeSet<String> = (0..2 * MOST_NAMED).map(|n| format!("n-{n}")).collect();
+        let known = |seen| {
+            let clusters = BTreeMap::from([("prod".to_owned(), seen)]);
+            Known::new(signal::Sender::new(Arc::new(Sight::Part { clusters, is_silent: false })))
+        };
+        let mut part = known(Seen::Namespaces(names.clone()));
+        for name in &names {
+            assert_eq!(part.remembered(&place(name)).said, Some(Some(true)), "{name}");
+        }
+        assert_eq!(part.looked_at["prod"].len(), MOST_NAMED, "they are bounded as well");
+        assert_eq!(part.remembered(&place("empty")).said, None);
+        part.name(&place("empty"));
+        assert_eq!(part.named["prod"], BTreeSet::from(["empty".to_owned()]));
+        let mut all = known(Seen::All);
+        assert_eq!(all.remembered(&place("n-1")).said, Some(Some(true)));
+        assert!(all.looked_at.is_empty() && all.named.is_empty());
     }
 }

@@ -375,11 +375,12 @@ pub struct Export {
     /// Take it from a running Rollcast at this address, live or from what it keeps, instead of from a recording
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
+    // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
     /// With --server: file with a Kubernetes token, where people have to sign in
-    #[arg(long, env = "ROLLCAST_TOKEN_FILE", requires = "server", value_name = "FILE")]
+    #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// With --server: the cluster to look in, where it watches several
-    #[arg(long, env = "ROLLCAST_CLUSTER", requires = "server", value_name = "NAME")]
+    #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
     pub cluster: Option<String>,
     /// Its namespace, where several have one of that name; with --server, without it, default
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]

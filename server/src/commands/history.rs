@@ -98,11 +98,15 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
     let of_name = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
     let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
-        let known = of_name.iter().take(10).map(|rollout| {
+        let known = of_name.iter().filter(|rollout| rollout.is_kept).take(10).map(|rollout| {
             format!("{}/{} revision {} in {}", rollout.namespace, rollout.name, rollout.revision, rollout.cluster)
         });
         let known: Vec<String> = known.collect();
-        HistoryError::Unknown(if known.is_empty() { "none of that name".to_owned() } else { known.join(", ") })
+        HistoryError::Unknown(match known.as_slice() {
+            [] if of_name.is_empty() => "none of that name".to_owned(),
+            [] => "none of that name with its pods".to_owned(),
+            known => known.join(", "),
+        })
     };
     let meant = of_name.iter().find(is_meant).ok_or_else(unknown)?;
     let is_another = |other: &PastRollout| other.uid != meant.uid && is_meant(&other) && other.place() != meant.place();

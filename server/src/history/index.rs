@@ -6,7 +6,7 @@ use app::history::PastRollout;
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;
-use timeline::{Model, Uid};
+use timeline::{Millis, Model, Uid};
 
 /// Rollouts of a Deployment that may still change: the last one, and those that it took the place of.
 pub const LAST: usize = 3;
@@ -22,7 +22,13 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
     };
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
-    let seen = known.filter(|(_, rollout)| rollout.started_millis.is_some() || rollout.is_open());
+    // One that went on when watching began was told while it was open, and is told once more when it is over.
+    let is_over_since = |over: Option<Millis>| over.is_some_and(|over| over > deployment.first_seen_millis);
+    let seen = known.filter(|(_, rollout)| {
+        rollout.started_millis.is_some()
+            || rollout.is_open()
+            || is_over_since(rollout.completed_millis.or(rollout.superseded_millis))
+    });
     seen.map(|(index, rollout)| {
         let outcome = rollout::outcome(deployment, rollout);
         let set = rollout::replica_set(model, deployment, rollout).map(|set| &set.now);

@@ -106,6 +106,8 @@ pub enum Before {
     Nothing,
     /// That cannot be told now.
     Unread,
+    /// Something that this version cannot use: it is to be asked for without the checkpoint.
+    Unusable,
 }
 
 /// The way to what is kept. Copies are handles of the same.
@@ -113,6 +115,7 @@ pub enum Before {
 pub struct Archive {
     to_writer: SyncSender<Message>,
     keeping: watch::Receiver<Keeping>,
+    anew: watch::Receiver<u64>,
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
     counters: Arc<Counters>,
@@ -133,14 +136,16 @@ impl Archive {
         let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
+        let (tell_anew, anew) = watch::channel(0);
         let counters = Arc::new(Counters::default());
         let told = Arc::new(told);
         let pulse = pulse::Pulse::start(told.clone());
-        let writer = writer::Writer::new(Box::new(open), told, counters.clone(), pulse);
+        let writer = writer::Writer::new(Box::new(open), told, tell_anew, counters.clone(), pulse);
         std::thread::spawn(move || writer.run(&inbox));
         Self {
             to_writer,
             keeping,
+            anew,
             reader,
             readers: Arc::new(Semaphore::new(READERS)),
             counters,
@@ -180,6 +185,12 @@ impl Archive {
         self.keeping.clone()
     }
 
+    /// Changes when what is written may be another store, or another one wrote there: what is known besides lines is to be told anew.
+    #[must_use]
+    pub fn anew(&self) -> watch::Receiver<u64> {
+        self.anew.clone()
+    }
+
     /// What a hub tells what it observes.
     #[must_use]
     pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
@@ -188,39 +199,56 @@ impl Archive {
 
     /// What was known of a cluster when its last observation was written. `None` when that is nothing, or was of other namespaces.
     pub async fn resume(&self, cluster: &str, namespaces: &[String], age_millis: Millis) -> Option<Resumed> {
-        match self.before(cluster, namespaces, age_millis, false).await {
+        match self.before(cluster, namespaces, age_millis).await {
             Before::Known(resumed) => Some(*resumed),
-            Before::Nothing | Before::Unread => None,
+            Before::Nothing | Before::Unread | Before::Unusable => None,
         }
     }
 
-    /// The same, which tells what is not there from what cannot be read now. `is_late` says that it could not be read at the start: what
-    /// was observed since then is part of it.
-    pub async fn before(&self, cluster: &str, namespaces: &[String], age_millis: Millis, is_late: bool) -> Before {
-        let since_millis = clock::now_millis() - age_millis;
+    /// The same, which tells what is not there from what cannot be read now.
+    pub async fn before(&self, cluster: &str, namespaces: &[String], age_millis: Millis) -> Before {
         // A checkpoint that is damaged, or of another version, is made anew from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
-            let (reply, answer) = oneshot::channel();
-            let message = Message::Resume { cluster: cluster.into(), made_by, since_millis, is_late, reply };
-            if self.to_writer.try_send(message).is_err() {
-                return Before::Unread; // the queue is empty when hubs start
-            }
-            let stored = match answer.await {
-                Ok(Answer::Stored(Some(stored))) => stored,
-                Ok(Answer::Stored(None)) => return Before::Nothing,
-                Ok(Answer::Unread) | Err(_) => return Before::Unread,
-            };
-            if stored.scope != namespaces.join(",") {
-                tracing::info!("{cluster} was watched with other namespaces before; it is watched anew");
-                return Before::Nothing;
-            }
-            let name: Arc<str> = cluster.into();
-            let resumed = tokio::task::spawn_blocking(move || resume::resume(&name, stored)).await;
-            if let Ok(Some(resumed)) = resumed {
-                return Before::Known(Box::new(resumed));
+            // The queue is empty when hubs start.
+            let Some(answer) = self.ask(cluster, made_by, age_millis, false) else { return Before::Unread };
+            match known_before(answer, cluster.into(), namespaces.join(",")).await {
+                Before::Unusable => {}
+                before => return before,
             }
         }
         Before::Nothing
+    }
+
+    /// Asks for the same once it could not be read at the start; nobody waits for the answer. It has what was noted until this is called,
+    /// and nothing that is noted later. `None` when there is no room to ask now.
+    #[must_use]
+    pub fn late(
+        &self,
+        cluster: &str,
+        namespaces: &[String],
+        age_millis: Millis,
+        has_checkpoint: bool,
+    ) -> Option<oneshot::Receiver<Before>> {
+        let answer = self.ask(cluster, has_checkpoint.then_some(resume::FINGERPRINT), age_millis, true)?;
+        let (reply, before) = oneshot::channel();
+        let known = known_before(answer, cluster.into(), namespaces.join(","));
+        tokio::spawn(async move {
+            let _ = reply.send(known.await); // the hub may have ended
+        });
+        Some(before)
+    }
+
+    fn ask(
+        &self,
+        cluster: &str,
+        made_by: Option<&'static str>,
+        age_millis: Millis,
+        is_late: bool,
+    ) -> Option<oneshot::Receiver<Answer>> {
+        let since_millis = clock::now_millis() - age_millis;
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Resume { cluster: cluster.into(), made_by, since_millis, is_late, reply };
+        self.to_writer.try_send(message).ok().map(|()| answer)
     }
 
     /// Writes what is not written yet, and ends.
@@ -235,5 +263,23 @@ impl Archive {
         if tokio::time::timeout(LAST_WORDS, closed).await.is_err() {
             tracing::warn!("the last observations were not written within {LAST_WORDS:?}");
         }
+    }
+}
+
+/// What an answer of the writer means for a cluster of which these namespaces are watched.
+async fn known_before(answer: oneshot::Receiver<Answer>, cluster: Arc<str>, scope: String) -> Before {
+    let stored = match answer.await {
+        Ok(Answer::Stored(Some(stored))) => stored,
+        Ok(Answer::Stored(None)) => return Before::Nothing,
+        Ok(Answer::Unread) | Err(_) => return Before::Unread,
+    };
+    if stored.scope != scope {
+        tracing::info!("{cluster} was watched with other namespaces before; it is watched anew");
+        return Before::Nothing;
+    }
+    let resumed = tokio::task::spawn_blocking(move || resume::resume(&cluster, stored)).await;
+    match resumed {
+        Ok(Some(resumed)) => Before::Known(Box::new(resumed)),
+        Ok(None) | Err(_) => Before::Unusable,
     }
 }

@@ -87,7 +87,7 @@ impl Location {
     pub fn is_begun(&self) -> Result<bool, StoreError> {
         match self {
             Self::Folder(folder) => Ok(folder.join(FILE).exists()),
-            Self::Postgres(server) => Connection::to_read(server)?.is_begun(),
+            Self::Postgres(server) => Connection::to(server)?.is_begun(),
         }
     }
 }

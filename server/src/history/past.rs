@@ -71,7 +71,10 @@ impl Past {
         let name = format!("{} revision {}", workload.name, cut.revision);
         let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
         let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
-        self.hold(Held { workload: workload.clone(), to_millis, most_millis, hub: hub.clone() });
+        // What is not over yet is told for longer the next time.
+        if cut.is_settled {
+            self.hold(Held { workload: workload.clone(), to_millis, most_millis, hub: hub.clone() });
+        }
         Ok(hub)
     }
 

@@ -1,5 +1,6 @@
 //! The store in a file of its own: SQLite with a write-ahead log. What was committed survives the end of the process, whatever ended it.
 
+use std::cmp::Ordering as CmpOrdering;
 use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
@@ -55,7 +56,14 @@ impl File {
             Ok(connection)
         };
         let connection = open().map_err(|error| wrong(&path, &error))?;
-        Ok(Self { path, connection })
+        let file = Self { path, connection };
+        let (found, known) = (file.pragma("user_version")?, MIGRATIONS.len() as i64);
+        let place = || file.path.display().to_string();
+        match found.cmp(&known) {
+            CmpOrdering::Less => Err(StoreError::Older { place: place(), found, known }),
+            CmpOrdering::Greater => Err(StoreError::Newer { place: place(), found, known }),
+            CmpOrdering::Equal => Ok(file),
+        }
     }
 
     fn pragma(&self, name: &str) -> Result<i64, StoreError> {

@@ -1,5 +1,6 @@
 //! What a store must do. The writer's thread alone calls it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use app::history::PastRollout;
@@ -48,10 +49,10 @@ impl Lines {
 }
 
 /// What became of a commit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// So many clusters were written; the others are written by another Rollcast.
-    pub clusters: usize,
+    /// These clusters were written; the others are written by another Rollcast.
+    pub clusters: BTreeSet<Arc<str>>,
     /// Lines of so many bytes, compressed.
     pub bytes: u64,
     /// Another Rollcast wrote one of them before: what is known besides lines is to be told anew.
@@ -62,7 +63,8 @@ impl Written {
     /// All of them were written here.
     #[must_use]
     pub fn all(commits: &[Commit]) -> Self {
-        Self { clusters: commits.len(), bytes: commits.iter().map(Commit::bytes).sum(), is_anew: false }
+        let clusters = commits.iter().map(|commit| commit.cluster.clone()).collect();
+        Self { clusters, bytes: commits.iter().map(Commit::bytes).sum(), is_anew: false }
     }
 }
 
@@ -112,6 +114,18 @@ pub enum StoreError {
         /// The last format that is known.
         known: i64,
     },
+    /// An earlier version wrote it, and only who writes makes of it what this one reads.
+    #[error(
+        "{place} was written by an earlier version of Rollcast (format {found}, this one reads {known}): start `rollcast serve` once, which brings it up to date"
+    )]
+    Older {
+        /// Path of the file, or the database.
+        place: String,
+        /// Its format.
+        found: i64,
+        /// The format that is read.
+        known: i64,
+    },
     /// The file is damaged.
     #[error("{place} is damaged: {why}")]
     Damaged {
@@ -145,12 +159,12 @@ pub trait Store: Send {
         since_millis: Millis,
     ) -> Result<Option<Stored>, StoreError>;
 
-    /// The last word from a cluster; `None` when nothing is kept of it.
+    /// The last word from a cluster, and the namespaces of it that were watched; `None` when nothing is kept of it.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        Ok(self.resume(cluster, None, Millis::MAX)?.map(|stored| stored.heard_millis))
+    fn heard(&mut self, cluster: &str) -> Result<Option<(Millis, String)>, StoreError> {
+        Ok(self.resume(cluster, None, Millis::MAX)?.map(|stored| (stored.heard_millis, stored.scope)))
     }
 
     /// Makes keyframes, joins small batches, lets go of what is old or too much, and gives room back: a little each time. `true` when
@@ -192,8 +206,10 @@ pub struct Cut {
     pub revision: u64,
     /// The moment until which it is told: it is over, and what it left behind is gone, or a later one that was asked for.
     pub to_millis: Millis,
-    /// The last moment until which it could be told.
+    /// The last moment until which it could be told, once that has come.
     pub most_millis: Millis,
+    /// What is told will stay as it is: its end has come, or the later moment that was asked for.
+    pub is_settled: bool,
     /// A recording of it.
     pub text: String,
 }

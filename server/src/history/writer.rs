@@ -1,7 +1,7 @@
 //! The writer: one thread that alone touches the store's writing side. What cannot be written now stays here, as far as there is room,
 //! and is tried again; then the queue fills, and hubs hold back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -46,8 +46,12 @@ pub(super) struct Writer {
     unwritten: Vec<Commit>,
     /// Clusters of which something may be kept that could not be read at the start.
     unread: BTreeMap<Arc<str>, Unread>,
-    /// Everything of the last commit was written here, nothing by another Rollcast.
-    is_own: bool,
+    /// Clusters that another Rollcast writes.
+    foreign: BTreeSet<Arc<str>>,
+    /// The store was opened again, and may be another one; nothing was written to it yet.
+    is_reopened: bool,
+    /// How often what is known besides lines is to be told anew.
+    anew: watch::Sender<u64>,
     /// Commits that were made.
     made: u64,
     /// Since when something waits.
@@ -111,7 +115,13 @@ impl Waiting {
 }
 
 impl Writer {
-    pub(super) fn new(open: Open, keeping: Arc<watch::Sender<Keeping>>, counters: Arc<Counters>, pulse: Pulse) -> Self {
+    pub(super) fn new(
+        open: Open,
+        keeping: Arc<watch::Sender<Keeping>>,
+        anew: watch::Sender<u64>,
+        counters: Arc<Counters>,
+        pulse: Pulse,
+    ) -> Self {
         let now = Instant::now();
         Self {
             open,
@@ -122,7 +132,9 @@ impl Writer {
             waiting: BTreeMap::new(),
             unwritten: Vec::new(),
             unread: BTreeMap::new(),
-            is_own: false,
+            foreign: BTreeSet::new(),
+            is_reopened: false,
+            anew,
             made: 0,
             since: None,
             not_before: now,
@@ -202,7 +214,7 @@ impl Writer {
         if is_late {
             self.write();
             // What another one writes may lack what was seen here a moment ago.
-            if !self.is_own || !self.unwritten.is_empty() || self.waiting.contains_key(cluster) {
+            if self.foreign.contains(cluster) || !self.unwritten.is_empty() || self.waiting.contains_key(cluster) {
                 return Answer::Unread;
             }
         }
@@ -211,7 +223,11 @@ impl Writer {
             tracing::warn!("what is kept of {cluster} cannot be read: {why}");
         }
         match resumed {
-            Some(Ok(stored)) => {
+            Some(Ok(mut stored)) => {
+                // What was written since the start has the namespaces of now; what was there before may have others.
+                if let (Some(scope), Some(stored)) = (self.unread.get(cluster).and_then(Unread::scope), &mut stored) {
+                    stored.scope = scope.to_owned();
+                }
                 self.unread.remove(cluster);
                 Answer::Stored(stored)
             }
@@ -243,7 +259,10 @@ impl Writer {
     fn open_store(&mut self) -> bool {
         if self.store.is_none() {
             match (self.open)() {
-                Ok(store) => self.store = Some(store),
+                Ok(store) => {
+                    self.store = Some(store);
+                    self.is_reopened = true;
+                }
                 Err(why) => self.fail(&why),
             }
         }
@@ -280,9 +299,14 @@ impl Writer {
         });
         match written {
             Ok(written) => {
-                self.is_own = written.clusters == self.unwritten.len();
-                self.unwritten.clear();
-                self.wrote(written);
+                for Commit { cluster, .. } in self.unwritten.drain(..) {
+                    if written.clusters.contains(&cluster) {
+                        self.foreign.remove(&cluster);
+                    } else {
+                        self.foreign.insert(cluster);
+                    }
+                }
+                self.wrote(&written);
                 !self.waiting.is_empty()
             }
             Err(why) => {
@@ -292,8 +316,8 @@ impl Writer {
         }
     }
 
-    fn wrote(&self, written: Written) {
-        self.counters.commits.fetch_add(u64::from(written.clusters > 0), Ordering::Relaxed);
+    fn wrote(&mut self, written: &Written) {
+        self.counters.commits.fetch_add(u64::from(!written.clusters.is_empty()), Ordering::Relaxed);
         self.counters.bytes.fetch_add(written.bytes, Ordering::Relaxed);
         self.keeping.send_if_modified(|keeping| {
             let is_again = *keeping != Keeping::Written;
@@ -301,11 +325,15 @@ impl Writer {
                 tracing::info!("history is written again");
                 *keeping = Keeping::Written;
             }
-            if written.is_anew {
-                tracing::info!("another Rollcast wrote history before; it is written here now");
-            }
-            is_again || written.is_anew
+            is_again
         });
+        if written.is_anew {
+            tracing::info!("another Rollcast wrote history before; it is written here now");
+        }
+        // A store that was only slow, or failed for a while, lacks nothing: what could not be written was tried again as it was.
+        if std::mem::take(&mut self.is_reopened) || written.is_anew {
+            self.anew.send_modify(|times| *times += 1);
+        }
     }
 
     /// Takes note that nothing can be written now.

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::RequestExt;
-use axum::extract::{RawPathParams, Request, State};
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -19,6 +19,7 @@ use super::provider;
 use super::shares;
 use super::sign_in::{self, Done};
 use super::stream;
+use super::{BADGE, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG};
 use crate::addressed::Addressed;
 use crate::assets;
 use crate::auth::rights::TooMany;
@@ -33,13 +34,7 @@ use crate::view::View;
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let addressed = &rollcast.addressed;
-    if !addressed.answers_to(host, health::is_asked(request.uri().path())) {
-        let host = timeline::words::safe(host);
-        let text = format!(
-            "Rollcast does not answer to the host {host:?}. Start it with --allow-host and that name to change this.\n"
-        );
-        return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
-    }
+    let is_meant = addressed.answers_to(host, health::is_asked(request.uri().path()));
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
@@ -49,16 +44,24 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     let path = request.uri().path();
     let (is_for_others, is_program) = (is_public_picture(&rollcast, &request), is_of_program(path));
     // Who comes through a proxy shares its connections with others: it is they who are counted, for as long as they are answered.
-    let turn = from.filter(|from| peer.is_some_and(|peer| peer.to_canonical() != *from));
-    let turn = turn.map(|from| rollcast.connections.serve_client(from).map(Arc::new));
-    let mut response = if !is_for_others && is_from_elsewhere(addressed, request.method(), request.headers()) {
+    let counted = from.filter(|from| is_meant && peer.is_some_and(|peer| peer.to_canonical() != *from));
+    let turn = counted.map(|from| rollcast.connections.serve_client(from).map(Arc::new));
+    let mut response = if !is_meant {
+        let host = timeline::words::safe(host);
+        let text = format!(
+            "Rollcast does not answer to the host {host:?}. Start it with --allow-host and that name to change this.\n"
+        );
+        (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+    } else if !is_for_others && is_from_elsewhere(addressed, request.method(), request.headers()) {
         (StatusCode::FORBIDDEN, "Only the pages of this server may ask for this.\n").into_response()
     } else if matches!(turn, Some(None)) {
         (StatusCode::TOO_MANY_REQUESTS, "Too much is asked from your address at once. Try again in a moment.\n")
             .into_response()
     } else {
+        // A request, and what it carries, goes before most of those who answer it begin: it is held here until they have answered.
+        let turn = turn.flatten();
         request.extensions_mut().insert(origin);
-        request.extensions_mut().insert(Client { address: from, _turn: turn.flatten() });
+        request.extensions_mut().insert(Client { address: from, _turn: turn.clone() });
         admit(&rollcast, Came { peer, from }, request, next).await
     };
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
@@ -113,11 +116,13 @@ struct Came {
 /// Who is told to come again may do so after this many seconds.
 const AGAIN: HeaderValue = HeaderValue::from_static("5");
 
-/// A badge or a preview, where these are for everybody.
+/// A badge or a preview, where these are for everybody. What matters is who answers and not how the address ends: clusters, namespaces
+/// and workloads may be called like a picture.
 fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
-    let is_picture = |path: &str| ["/badge.svg", "/preview.png", "/preview.svg"].iter().any(|end| path.ends_with(end));
+    let part = request.extensions().get::<MatchedPath>().and_then(|path| path.as_str().strip_prefix(OF_WORKLOADS));
+    let is_picture = part.is_some_and(|part| [BADGE, PREVIEW_SVG, PREVIEW_PNG].contains(&part));
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    rollcast.has_public_pictures && is_read && is_picture(request.uri().path())
+    rollcast.has_public_pictures && is_read && is_picture
 }
 
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.

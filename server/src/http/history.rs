@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use app::history::{Day, HistoryPayload, LENGTHS, OUTCOMES, PastRollout, PastWorkload, Search, TIMES};
+use app::history::{Day, HistoryPayload, LENGTHS, OUTCOMES, PastRollout, PastWorkload, Search, TIMES, UTC};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -11,8 +11,8 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan, Zoned};
 use serde_json::json;
-use timeline::Millis;
 use timeline::wire::{Connection, Unwritten};
+use timeline::{Millis, Uid};
 
 use super::api;
 use super::extract::{Malformed, Parameters, millis_in, offset};
@@ -27,7 +27,8 @@ use crate::view::View;
 const LINES: u32 = 50;
 /// Most rollouts of one answer.
 const MOST: u32 = 500;
-/// Workloads of a page whose last rollouts are drawn, and how many of each.
+/// Workloads of a page whose last rollouts are drawn, and how many of each. They are read one after the other, each by the key of its
+/// rows, where the store is opened once for all of them.
 const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 /// Days of the strip.
@@ -53,6 +54,11 @@ impl Zone {
         let (sign, minutes) = (if offset.is_negative() { '-' } else { '+' }, offset.seconds().abs() / 60);
         let name = if minutes == 0 { String::new() } else { format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60) };
         Self { name, zone: offset.to_time_zone() }
+    }
+
+    /// As links name it. UTC is named, too, so that a browser does not ask for its own zone.
+    fn in_address(&self) -> String {
+        if self.name.is_empty() { UTC.to_owned() } else { self.name.clone() }
     }
 
     /// As pages say it: "UTC+02:00".
@@ -106,7 +112,7 @@ fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed
             from_millis: since.or(from),
             to_millis: until.or(to),
             when,
-            zone: zone.name.clone(),
+            zone: if parameters.has("tz") { zone.in_address() } else { String::new() },
         },
         zone,
         after: parameters.read("after", place)?,
@@ -211,13 +217,14 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
 fn workloads(reader: &Reader, found: &[PastRollout]) -> Result<Vec<PastWorkload>, StoreError> {
     let mut seen = BTreeSet::new();
     let firsts = found.iter().filter(|rollout| seen.insert((&rollout.cluster, rollout.uid)));
-    let workload = |rollout: &PastRollout| {
-        let mut rollouts = reader.of_workload(&rollout.cluster, rollout.uid, BARS)?;
+    let firsts: Vec<&PastRollout> = firsts.take(WORKLOADS).collect();
+    let asked: Vec<(&str, Uid)> = firsts.iter().map(|rollout| (rollout.cluster.as_str(), rollout.uid)).collect();
+    let told = firsts.iter().zip(reader.of_workloads(&asked, BARS)?).map(|(rollout, mut rollouts)| {
         rollouts.reverse();
         let place = (rollout.cluster.clone(), rollout.namespace.clone());
-        Ok(PastWorkload { place, name: rollout.name.clone(), rollouts })
-    };
-    firsts.take(WORKLOADS).map(workload).collect()
+        PastWorkload { place, name: rollout.name.clone(), rollouts }
+    });
+    Ok(told.collect())
 }
 
 /// The same as JSON.

@@ -180,7 +180,13 @@ fn meaning(model: &Model, uid: Uid, named: LinkParameters, workload: &Workload, 
     let name = safe(&deployment.name);
     if let Some(at_millis) = named.at_millis {
         let since = deployment.known_since_millis();
-        return if is_by_itself && at_millis > now_millis {
+        let is_to_come = is_by_itself && at_millis > crate::clock::now_millis() + AHEAD_MILLIS;
+        return if is_to_come {
+            // The past stands still at its end; the time of day goes on.
+            let why = format!("That moment is in the future: it is {} UTC now.", clock(crate::clock::now_millis()));
+            let last = (then(now_millis), "The last moment that is shown".to_owned());
+            Meaning::Nothing(why, vec![last, (live(), format!("{name} as it is now"))])
+        } else if is_by_itself && at_millis > now_millis {
             let why = format!(
                 "This rollout of {name} is shown until {} UTC; what came between it and the next one is not shown later than that.",
                 clock(now_millis)

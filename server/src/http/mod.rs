@@ -43,12 +43,19 @@ const SENT_WITHIN: Duration = Duration::from_secs(10);
 
 type Route = MethodRouter<Arc<Rollcast>>;
 
+/// What the address of everything of a workload begins with, as a pattern.
+const OF_WORKLOADS: &str = "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/";
+
+/// Pictures of a workload, which other sites may show where they are for everybody.
+const BADGE: &str = "badge.svg";
+const PREVIEW_SVG: &str = "preview.svg";
+const PREVIEW_PNG: &str = "preview.png";
+
 /// Every address and what answers it, but files and what is not found.
 fn routes() -> Vec<(String, Route)> {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     let pages = leptos_axum::generate_route_list(app::app::routes);
     let pages = pages.iter().map(|page| (page.path().to_owned(), get(pages::page)));
-    let below = |part: &str| format!("/clusters/{{cluster}}/namespaces/{{namespace}}/{{resource}}/{{name}}/{part}");
     let others: [(&str, Route); 21] = [
         ("/deployments/{uid}", get(links::by_uid)),
         ("/history", get(history::page)),
@@ -75,12 +82,12 @@ fn routes() -> Vec<(String, Route)> {
     let of_workloads: [(&str, Route); 5] = [
         ("compare", get(compare::page)),
         ("export", get(export::file)),
-        ("badge.svg", get(badge::badge)),
-        ("preview.svg", get(preview::svg)),
-        ("preview.png", get(preview::png)),
+        (BADGE, get(badge::badge)),
+        (PREVIEW_SVG, get(preview::svg)),
+        (PREVIEW_PNG, get(preview::png)),
     ];
     let others = others.into_iter().map(|(address, route)| (address.to_owned(), route));
-    let of_workloads = of_workloads.into_iter().map(|(part, route)| (below(part), route));
+    let of_workloads = of_workloads.into_iter().map(|(part, route)| (format!("{OF_WORKLOADS}{part}"), route));
     pages.chain(others).chain(of_workloads).chain(playground::routes()).collect()
 }
 

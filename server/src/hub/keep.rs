@@ -7,7 +7,8 @@ use std::time::Duration;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Millis, Uid};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
 use super::Kept;
 use super::task::Hub;
@@ -22,6 +23,10 @@ use crate::source::SourceEvent;
 pub(super) const KEEP_EVERY: Duration = Duration::from_secs(2);
 /// The timeline is put away this often.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
+/// What could not be read at the start is asked for at least this often.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// So many objects are held while that is asked for.
+const MOST_SINCE: usize = 10_000;
 /// What the page says until the cluster answers again.
 const BEGINS: &str = "Rollcast was started anew and is connecting";
 
@@ -32,6 +37,14 @@ pub(super) struct Keeper {
     namespaces: Vec<String>,
     /// What is kept from before this start could not be read yet.
     is_past_unread: bool,
+    /// That was asked for.
+    asked: Option<Asked>,
+    /// Its checkpoint is of use.
+    has_checkpoint: bool,
+    /// It is not asked for before that, and after this long once more.
+    ask_at: Instant,
+    pause: Duration,
+    anew: watch::Receiver<u64>,
     keeping: watch::Receiver<Keeping>,
     /// The last word that is kept from before this start.
     heard_millis: Option<Millis>,
@@ -43,6 +56,29 @@ pub(super) struct Keeper {
     pub(super) unindexed: BTreeSet<Uid>,
 }
 
+/// What was asked of the writer while events stream in.
+struct Asked {
+    before: oneshot::Receiver<Before>,
+    /// What was heard since: the answer does not have it. `None` when that was too much to hold; then the answer is of no use.
+    since: Option<Vec<SourceEvent>>,
+    /// Objects in it.
+    objects: usize,
+}
+
+impl Asked {
+    fn note(&mut self, event: &SourceEvent) {
+        self.objects += match event {
+            SourceEvent::Reset { objects, .. } => objects.len() + 1,
+            SourceEvent::Object { .. } => 1,
+            SourceEvent::Health { .. } | SourceEvent::Answers { .. } => return,
+        };
+        match &mut self.since {
+            Some(since) if self.objects <= MOST_SINCE => since.push(event.clone()),
+            _ => self.since = None,
+        }
+    }
+}
+
 impl Hub {
     /// Goes on from what is kept.
     pub(super) async fn resume(&mut self, kept: &Kept) {
@@ -52,15 +88,20 @@ impl Hub {
             archive: archive.clone(),
             namespaces: namespaces.clone(),
             is_past_unread: false,
+            asked: None,
+            has_checkpoint: true,
+            ask_at: Instant::now(),
+            pause: KEEP_EVERY,
+            anew: archive.anew(),
             keeping: archive.keeping(),
             heard_millis: None,
             listed: BTreeSet::new(),
             checkpoint_seq: 0,
             unindexed: BTreeSet::new(),
         };
-        match archive.before(&self.name, namespaces, self.retention.age_millis, false).await {
+        match archive.before(&self.name, namespaces, self.retention.age_millis).await {
             Before::Known(resumed) => keeper.heard_millis = Some(self.go_on_from(*resumed)),
-            Before::Nothing => {}
+            Before::Nothing | Before::Unusable => {}
             Before::Unread => keeper.is_past_unread = true,
         }
         self.keeper = Some(keeper);
@@ -79,23 +120,48 @@ impl Hub {
         last
     }
 
-    /// Takes up what could not be read at the start, with what was observed since then.
-    async fn catch_up(&mut self) {
-        let Some(keeper) = self.keeper.as_ref().filter(|keeper| keeper.is_past_unread && keeper.journal.is_even())
-        else {
+    /// Asks for what could not be read at the start. The answer is looked for later: the store may take its time.
+    fn ask(&mut self) {
+        if !self.is_written() {
             return;
+        }
+        let (name, age_millis) = (&self.name, self.retention.age_millis);
+        let Some(keeper) = &mut self.keeper else { return };
+        let is_due = keeper.is_past_unread && keeper.asked.is_none() && Instant::now() >= keeper.ask_at;
+        if !is_due || !keeper.journal.is_even() {
+            return;
+        }
+        keeper.ask_at = Instant::now() + keeper.pause;
+        keeper.pause = (keeper.pause * 2).min(LONGEST_PAUSE);
+        let before = keeper.archive.late(name, &keeper.namespaces, age_millis, keeper.has_checkpoint);
+        keeper.asked = before.map(|before| Asked { before, since: Some(Vec::new()), objects: 0 });
+    }
+
+    /// Takes up what could not be read at the start, with what was observed since then, if that was answered.
+    fn catch_up(&mut self) {
+        let Some(keeper) = &mut self.keeper else { return };
+        let Some(mut asked) = keeper.asked.take() else { return };
+        let before = match asked.before.try_recv() {
+            Ok(before) => before,
+            Err(oneshot::error::TryRecvError::Empty) => {
+                keeper.asked = Some(asked);
+                return;
+            }
+            Err(oneshot::error::TryRecvError::Closed) => Before::Unread,
         };
-        let before = keeper.archive.before(&self.name, &keeper.namespaces, self.retention.age_millis, true).await;
-        match before {
-            Before::Unread => return,
-            Before::Nothing => {}
-            Before::Known(resumed) => {
+        match (before, asked.since) {
+            (Before::Unusable, _) if keeper.has_checkpoint => {
+                (keeper.has_checkpoint, keeper.ask_at) = (false, Instant::now());
+                return;
+            }
+            (Before::Unread, _) | (Before::Known(_), None) => return,
+            (Before::Nothing | Before::Unusable, _) => keeper.is_past_unread = false,
+            (Before::Known(resumed), Some(since)) => {
+                keeper.is_past_unread = false;
                 self.go_on_from(*resumed);
+                since.into_iter().for_each(|event| self.heard(event));
                 self.renew();
             }
-        }
-        if let Some(keeper) = &mut self.keeper {
-            keeper.is_past_unread = false;
         }
         self.begin_anew();
     }
@@ -104,12 +170,13 @@ impl Hub {
     pub(super) fn keep_event(&mut self, event: SourceEvent) -> SourceEvent {
         let Some(keeper) = &mut self.keeper else { return event };
         let event = keeper.after_start(event);
+        keeper.asked.iter_mut().for_each(|asked| asked.note(&event));
         keeper.journal.note(&event, self.timeline.model());
         event
     }
 
     /// Writes down that the cluster is there, and hears how writing gets on.
-    pub(super) async fn keep(&mut self) {
+    pub(super) fn keep(&mut self) {
         let now_millis = self.clock.now_millis();
         let is_live = self.signals.connection.borrow().state == ConnectionState::Live;
         let Some(keeper) = &mut self.keeper else { return };
@@ -117,15 +184,15 @@ impl Hub {
             keeper.journal.heard(now_millis, self.timeline.model());
         }
         if keeper.keeping.has_changed().unwrap_or(false) {
-            let is_well = *keeper.keeping.borrow() == Keeping::Written;
             self.tell_connection();
-            if is_well {
-                self.begin_anew();
-            }
         }
-        if self.is_written() {
-            self.catch_up().await;
+        let anew = self.keeper.as_mut().map(|keeper| &mut keeper.anew);
+        if let Some(anew) = anew.filter(|anew| anew.has_changed().unwrap_or(false)) {
+            anew.mark_unchanged();
+            self.begin_anew();
         }
+        self.catch_up();
+        self.ask();
         self.index();
     }
 

@@ -149,7 +149,7 @@ impl Hub {
                     self.take(now_millis, changes);
                     self.history.prune(now_millis - self.retention.age_millis);
                 }
-                _ = keep.tick(), if self.keeper.is_some() => self.keep().await,
+                _ = keep.tick(), if self.keeper.is_some() => self.keep(),
                 _ = checkpoint.tick(), if self.keeper.is_some() => self.checkpoint(),
                 _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(Haste::None),
             }
@@ -168,6 +168,11 @@ impl Hub {
 
     fn event(&mut self, event: SourceEvent) {
         let event = self.keep_event(event);
+        self.heard(event);
+    }
+
+    /// Takes what a source said into the timeline.
+    pub(super) fn heard(&mut self, event: SourceEvent) {
         match event {
             SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();

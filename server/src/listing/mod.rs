@@ -124,6 +124,11 @@ impl Listings {
     /// A list as it is now.
     #[must_use]
     pub fn now(&self, query: &Query, sight: &Sight) -> Chosen {
+        self.first(&same(query), sight)
+    }
+
+    /// The same, of a query as everybody would ask it; one that asks too much is counted once, however long it is followed.
+    fn first(&self, query: &Query, sight: &Sight) -> Chosen {
         if bounded(query).is_err() {
             self.limits.met(Limit::Search);
         }
@@ -154,7 +159,7 @@ impl Listings {
         }
         // Before the first choice, so that nothing in between is missed.
         let changes = self.clusters.changes();
-        let (chosen, chosen_out) = signal::channel(Arc::new(self.now(query, sight)));
+        let (chosen, chosen_out) = signal::channel(Arc::new(self.first(&question.0, sight)));
         followed.insert(question.clone(), chosen.clone());
         tokio::spawn(self.clone().run(question, chosen, changes));
         chosen_out
@@ -221,6 +226,16 @@ mod tests {
             tokio::task::yield_now().await;
             assert!(began.elapsed() < CHOOSE_EVERY, "it waits for nothing else");
         }
+    }
+
+    #[tokio::test]
+    async fn how_much_room_is_between_words_makes_no_difference_to_whether_a_search_is_too_long() {
+        let limits = Arc::<Limits>::default();
+        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let (roomy, sight) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Sight::All));
+        assert_eq!(listings.now(&roomy, &sight).overall.trouble, "");
+        assert_eq!(listings.follow(&roomy, &sight).borrow().overall.trouble, "");
+        assert_eq!(limits.count(Limit::Search), 0);
     }
 
     #[tokio::test]

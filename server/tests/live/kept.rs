@@ -127,6 +127,81 @@ async fn a_file_that_another_one_has_at_the_start_is_read_once_it_is_free() {
     .await;
 }
 
+/// A store that takes its time to tell what is kept, while it is told to.
+struct Slow {
+    store: Sqlite,
+    is_slow: Arc<AtomicBool>,
+    is_asked: Arc<AtomicBool>,
+}
+
+impl Store for Slow {
+    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+        self.store.commit(commits)
+    }
+
+    fn resume(&mut self, cluster: &str, by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
+        let stored = self.store.resume(cluster, by, since);
+        self.is_asked.store(true, Ordering::Relaxed);
+        while self.is_slow.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5)); // a server far away
+        }
+        stored
+    }
+
+    fn heard(&mut self, cluster: &str) -> Result<Option<(Millis, String)>, StoreError> {
+        self.store.heard(cluster)
+    }
+
+    fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
+        self.store.tidy(now_millis)
+    }
+
+    fn bytes(&mut self) -> Result<u64, StoreError> {
+        self.store.bytes()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_past_is_read_late_the_present_is_shown_and_nothing_of_it_is_lost() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let before = first_run(&api, archive(folder.path())).await;
+    let (is_slow, is_asked) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+    let second = {
+        let (place, is_slow, is_asked) = (folder.path().to_owned(), is_slow.clone(), is_asked.clone());
+        let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
+        let mut times = 0;
+        Archive::with(options, move || {
+            times += 1;
+            if times == 1 {
+                return Err(StoreError::Failed("not now".into()));
+            }
+            let store = Sqlite::open(&place, Limits::default())?;
+            Ok(Box::new(Slow { store, is_slow: is_slow.clone(), is_asked: is_asked.clone() }) as Box<dyn Store>)
+        })
+    };
+    let watched = Watched::kept(&api, &second);
+    watched.until_pods(&["web-a", "web-c"]).await;
+    until("it is asked", async || is_asked.load(Ordering::Relaxed)).await;
+    api.put(pod(13, 2, "web-d"));
+    api.delete(&pod(10, 2, "web-a"));
+    watched.until_pods(&["web-c", "web-d"]).await; // while nobody answers
+    assert!(!model(&watched).await.pods.values().any(|pod| pod.name == "web-b"));
+    is_slow.store(false, Ordering::Relaxed);
+    until("its past", async || model(&watched).await.pods.values().any(|pod| pod.name == "web-b")).await;
+    watched.until_pods(&["web-c", "web-d"]).await;
+    let after = model(&watched).await;
+    // The pod that came meanwhile takes the place of one that was told to have gone, so that sentences may say more.
+    let told = |model: &Model| story(model).iter().map(|entry| (entry.id, entry.at_millis)).collect::<Vec<_>>();
+    assert!(told(&after).starts_with(&told(&before)), "what was told stays told");
+    let gone = after.pods.values().find(|pod| pod.name == "web-a").unwrap();
+    assert_ne!(gone.end_reason, Some(EndReason::Unknown), "it was seen");
+    second.close().await;
+    let third = archive(folder.path());
+    let resumed = third.resume("fake", &[], 86_400_000).await.unwrap();
+    third.close().await;
+    assert!(*resumed.timeline.model() == after, "the next start has all of it");
+}
+
 /// The last run ended an hour ahead of this one's clock: nothing goes back in time, and what happens is told.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {

@@ -53,6 +53,23 @@ async fn headers_that_never_end_are_cut_off_and_keep_nobody_waiting() {
 }
 
 #[tokio::test]
+async fn a_connection_that_nobody_uses_any_more_meets_no_limit() {
+    let (address, connections) = site().await;
+    let whole = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut idle = begin(address, whole).await;
+    // Another one begins to ask once more and does not end.
+    let mut slow = begin(address, whole).await;
+    let mut head = [0; 12];
+    slow.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    slow.write_all(b"GET / HTTP/1.1\r\nX-Slow: ").await.unwrap();
+    let ended = futures::future::join(answer(&mut idle), answer(&mut slow));
+    tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
+    crate::until::until("all are gone", async || connections.count() == 0).await;
+    assert_eq!(connections.limits.count(Limit::Headers), 1, "the one that did not end what it asked");
+}
+
+#[tokio::test]
 async fn headers_without_end_are_refused() {
     let (address, _) = site().await;
     let mut stream = begin(address, "GET / HTTP/1.1\r\nHost: localhost\r\n").await;

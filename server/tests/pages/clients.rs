@@ -34,7 +34,16 @@ async fn behind(auth: Auth, audit: Option<&Path>) -> Arc<Rollcast> {
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, peer: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
-    let mut request = Request::get(PAGE).header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
+    ask_at(rollcast, PAGE, peer, headers).await
+}
+
+async fn ask_at(
+    rollcast: &Arc<Rollcast>,
+    path: &str,
+    peer: &str,
+    headers: &[(&str, &str)],
+) -> (StatusCode, HeaderMap, String) {
+    let mut request = Request::get(path).header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
     for (name, value) in headers {
         request.headers_mut().append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
     }
@@ -134,6 +143,24 @@ async fn one_client_of_a_proxy_is_limited_by_itself() {
     assert_eq!(of("198.51.100.1", "203.0.113.9").await.0, StatusCode::OK, "who is no proxy");
     drop(held);
     assert_eq!(of("10.0.0.9", "203.0.113.9").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_client_of_a_proxy_is_counted_until_it_is_answered() {
+    let rollcast = behind(Auth::None, None).await;
+    let own: IpAddr = "203.0.113.9".parse().unwrap();
+    let mut held: Vec<_> = std::iter::from_fn(|| rollcast.connections.serve_client(own)).collect();
+    held.pop();
+    let said = [("x-forwarded-for", "203.0.113.9")];
+    // Its picture is not drawn before another one is.
+    let drawing = rollcast.previews.turn().await.unwrap();
+    let path = format!("{PAGE}/preview.svg");
+    let mut waiting = Box::pin(ask_at(&rollcast, &path, "10.0.0.9", &said));
+    assert!(tokio::time::timeout(std::time::Duration::from_millis(300), &mut waiting).await.is_err());
+    assert_eq!(ask(&rollcast, "10.0.0.9", &said).await.0, StatusCode::TOO_MANY_REQUESTS, "while the other one waits");
+    drop(drawing);
+    assert_eq!(waiting.await.0, StatusCode::OK);
+    assert_eq!(ask(&rollcast, "10.0.0.9", &said).await.0, StatusCode::OK, "it was answered");
 }
 
 #[tokio::test]

@@ -57,6 +57,10 @@ async fn every_answer_says_who_may_use_and_keep_it() {
         let request = Request::get("/").header("host", host).body(Body::empty()).unwrap();
         let response = router(rollcast.clone()).oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::MISDIRECTED_REQUEST, "{host}");
+        for name in ["content-security-policy", "x-content-type-options", "x-frame-options", "referrer-policy"] {
+            assert!(response.headers().contains_key(name), "{host}: {name}");
+        }
+        assert_eq!(response.headers()[header::CACHE_CONTROL], nobody, "{host}");
     }
 }
 
@@ -105,6 +109,16 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
             // Nothing else is for them.
             for path in [page.to_owned(), format!("{page}/export"), format!("/api/v1{page}/timeline"), "/".to_owned()] {
                 assert_eq!(ask(&rollcast, "GET", &path).await.0, StatusCode::FORBIDDEN, "{path} {asks}");
+            }
+            // Neither is what is merely called like a picture.
+            for place in ["", "/prod/namespaces", "/prod/namespaces/rollover/deployments"] {
+                for picture in ["badge.svg", "preview.svg", "preview.png"] {
+                    let path = format!("/clusters{place}/{picture}");
+                    assert_eq!(ask(&rollcast, "GET", &path).await.0, StatusCode::FORBIDDEN, "{path} {asks}");
+                    let request = Request::get(&path).header(header::HOST, "localhost:7440").body(Body::empty());
+                    let status = answer(&rollcast, request.unwrap()).await.0;
+                    assert_eq!(status == StatusCode::UNAUTHORIZED, asks, "{path} {status}");
+                }
             }
             let request = Request::get(page).header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
             let status = answer(&rollcast, request).await.0;

@@ -454,14 +454,23 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     let kept = kept();
     let last = kept.rollouts.iter().filter(|rollout| rollout.cluster == "rollout").max_by_key(|of| of.number).unwrap();
     let (hub, _) = server::hub::Handle::start("rollout", Arc::default(), timeline::Retention::default());
-    let archive = everything(&kept.rollcast).await.archive().cloned();
-    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
+    let archive = everything(&kept.rollcast).await.archive().cloned().unwrap();
+    let site = Site { archive: Some(archive.clone()), ..Site::default() };
+    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), site);
     let page = address::permanent(&last.workload(), last.uid, None);
     let by_itself = address::workload(&last.by_itself());
     let hour = 3_600_000;
     let (two, ten) = (last.ended_millis.unwrap() + 2 * hour, last.ended_millis.unwrap() + 10 * hour);
-    // Somebody looks at it, and others at moments after it.
+    // Somebody looks at it, and others at moments after it, also before anything was heard of them.
     assert_eq!(fetch(&rollcast, &by_itself).await.status, StatusCode::OK);
+    let early = fetch(&rollcast, &format!("{by_itself}&at={two}")).await;
+    assert!(early.status == StatusCode::NOT_FOUND && early.text.contains("is shown until"), "{}", early.text);
+    let to_come = server::clock::now_millis() + hour;
+    let to_come = fetch(&rollcast, &format!("{by_itself}&at={to_come}")).await;
+    assert!(to_come.text.contains("That moment is in the future"), "{}", to_come.text);
+    archive.journal("rollout", &[]).heard(ten + hour, &timeline::Model::default());
+    let written = async || archive.counters().commits.load(std::sync::atomic::Ordering::Relaxed) > 0;
+    crate::until::until("it is heard of", written).await;
     let answer = fetch(&rollcast, &format!("{page}&at={two}")).await;
     assert_eq!(answer.location, format!("{by_itself}&at={two}"));
     let shown = fetch(&rollcast, &answer.location).await;

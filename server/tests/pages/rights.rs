@@ -504,6 +504,52 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cluster_that_did_not_say_did_not_say_no() {
+    let rules = rules(&PROD);
+    rules.lock().unwrap().allowed.insert(("partly".to_owned(), "empty".to_owned()));
+    let rollcast = site(&rules).await;
+    let partly = View::of(&rollcast, viewer("partly")).await.unwrap();
+    let foreign = View::of(&rollcast, viewer("stranger")).await.unwrap();
+    rules.lock().unwrap().is_broken = true;
+    assert_eq!(partly.says("prod", "empty").await, None);
+    assert_eq!(foreign.says("prod", "empty").await, None);
+    rules.lock().unwrap().is_broken = false;
+    assert_eq!(partly.says("prod", "empty").await, Some(true), "it says so now");
+    // A cluster that is hidden is not asked again at once: how long that takes would tell that it is there.
+    let before = rules.lock().unwrap().asked;
+    assert_eq!(foreign.says("prod", "empty").await, None);
+    assert_eq!(rules.lock().unwrap().asked, before);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(foreign.says("prod", "empty").await, Some(false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_viewer_who_names_much_does_not_have_all_of_it_asked_about_at_once() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let views =
+        [View::of(&rollcast, viewer("stranger")).await.unwrap(), View::of(&rollcast, viewer("other")).await.unwrap()];
+    rules.lock().unwrap().takes = Duration::from_secs(1);
+    let began = tokio::time::Instant::now();
+    let [names, others] = ["a", "b"].map(|of| (0..12).map(|n| format!("{of}-{n}")).collect::<Vec<_>>());
+    let ask = |view: &View, names: &[String]| {
+        let all = names.iter().map(|name| (view.clone(), name.clone()));
+        futures::future::join_all(all.map(async |(view, name)| view.says("prod", &name).await).collect::<Vec<_>>())
+    };
+    let said = futures::future::join(ask(&views[0], &names), ask(&views[1], &others)).await;
+    assert!(said.0.into_iter().chain(said.1).all(|said| said == Some(false)));
+    // Twelve, four at once; another viewer has turns of their own.
+    let took = began.elapsed();
+    assert!(took >= Duration::from_secs(3) && took < Duration::from_secs(4), "{took:?}");
+    // Who asks the same while another one asks hears what that one heard.
+    let before = rules.lock().unwrap().asked;
+    let same = vec!["c".to_owned(); 12];
+    ask(&views[0], &same).await;
+    let asked = rules.lock().unwrap().asked - before;
+    assert!(asked <= 4 + 2, "{asked}: and what rounds ask meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_hidden_takes_as_long_and_costs_as_much_as_one_that_is_not_there() {
     let (prod, secret) = (rules(&PROD), rules(&[("fully", "*")]));
     let hubs = vec![cluster("prod", &prod).await, cluster("secret-eu", &secret).await];

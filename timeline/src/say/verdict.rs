@@ -62,7 +62,6 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
     let desired = looked.deployment.now.spec.replicas;
     let (available, new_available) = (looked.counts.available, looked.counts.new_available);
     // The pods of the current revision are no new ones any more once its template was edited.
-    let of_current = if looked.awaits_revision() { available } else { new_available };
     match standing {
         Standing::Deleted => {
             let ago = looked.deployment.deleted_millis.map_or(0, |at| looked.now_millis - at);
@@ -71,8 +70,8 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
         Standing::Paused => match looked.revision() {
-            Some(revision) => format!("Paused with revision {revision} at {of_current} of {desired}."),
-            None => format!("Paused at {of_current} of {desired}."),
+            Some(revision) => format!("Paused with revision {revision} at {new_available} of {desired}."),
+            None => format!("Paused at {new_available} of {desired}."),
         },
         Standing::NotObserved => {
             format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))

@@ -70,7 +70,7 @@ impl Assessment<'_> {
     }
 
     /// Back to the revision that still has most pods available; of those that have none, to one that was complete once, the latest
-    /// of them. `kubectl rollout undo` by itself takes the
+    /// of them. Never to one that was seen to come to nothing. `kubectl rollout undo` by itself takes the
     /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
     fn undo(&self) -> Option<Way> {
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
@@ -80,15 +80,23 @@ impl Assessment<'_> {
             self.model.pods_of(set.uid).filter(is_up).count()
         };
         let earlier = sets().filter(|set| Some(set.uid) != current);
-        let was_complete = |revision: u64| {
-            self.deployment.rollouts.iter().any(|one| one.revision == revision && one.completed_millis.is_some())
+        let rollouts = |set: &ReplicaSet| {
+            let of = |revision: u64| set.revisions.iter().any(|(known, _)| *known == revision);
+            self.deployment.rollouts.iter().filter(move |rollout| of(rollout.revision)).collect::<Vec<_>>()
         };
-        let known = earlier.filter_map(|set| Some((available(set), set.revision()?)));
-        let (.., to) = known.map(|(available, revision)| (available, was_complete(revision), revision)).max()?;
+        let known = earlier.filter_map(|set| {
+            let rollouts = rollouts(set);
+            let was_complete = rollouts.iter().any(|rollout| rollout.completed_millis.is_some());
+            let (available, revision) = (available(set), set.revision()?);
+            // What was seen to come to nothing, and has nothing now, is no way out.
+            (available > 0 || was_complete || rollouts.is_empty()).then_some((available, was_complete, revision))
+        });
+        let (.., to) = known.max()?;
         let mut revisions: Vec<u64> = sets().filter_map(ReplicaSet::revision).collect();
         revisions.sort_unstable();
         let by_itself = revisions.iter().rev().nth(1);
-        Some(Way::Undo { to: Some(to).filter(|to| by_itself != Some(to)) })
+        // A revision that is yet to come changes which one kubectl takes.
+        Some(Way::Undo { to: Some(to).filter(|to| self.awaits_revision() || by_itself != Some(to)) })
     }
 
     /// The command that shows why, of the object that the first cause names.

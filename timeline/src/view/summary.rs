@@ -63,7 +63,7 @@ const LATELY_MOST: usize = 24;
 impl Lately {
     fn of(model: &Model, deployment: &Deployment, now_millis: Millis) -> Self {
         let from_millis = (now_millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
-        let is_awaited = rollout::awaits_revision(model, deployment);
+        let is_awaited = !deployment.now.spec.paused && rollout::awaits_revision(model, deployment);
         let current = rollout::current_set(model, deployment).filter(|_| !is_awaited).map(|set| set.uid);
         let layer = |pod: &Pod, state: PodState| match state {
             PodState::Available if current.is_some() && pod.owner == current => Some(0),

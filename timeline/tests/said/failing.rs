@@ -203,9 +203,9 @@ fn a_revision_whose_pods_do_not_work_is_not_gone_back_to() {
     web.add_pod(300, third, crashing(2));
     web.now += 1_000;
     assert_eq!(command(&web), "Go back to revision 1: rollout undo deployment/web --to-revision=1");
-    // One that is available counts only for the revision that it is of.
+    // Nor when nothing of revision 1 is available any more: revision 2 never was complete.
     web.pod(100, |pod| pod.meta.controller = None);
-    assert_eq!(command(&web), "Undo this rollout: rollout undo deployment/web");
+    assert_eq!(command(&web), "Go back to revision 1: rollout undo deployment/web --to-revision=1");
 }
 
 #[test]

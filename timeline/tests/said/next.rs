@@ -338,5 +338,5 @@ fn nothing_is_new_from_an_edit_until_its_replica_set_is_there() {
     // Paused, its pods are still those of the revision that is named.
     web.deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(web.view().verdict.sentence, "Paused with revision 1 at 3 of 3.");
-    assert_eq!(web.view().counts.new_available, 0);
+    assert_eq!(web.view().counts.new_available, 3);
 }

@@ -19,7 +19,7 @@ const KEYS: [(&str, &str); 14] = [
     ("shift ← →", "one second"),
     ("+ − 0", "less time, more, all of the rollout"),
     ("[ ]", "previous, next rollout"),
-    ("L", "back to live"),
+    ("L", "back to live, or to the latest"),
     ("C", "copy link"),
     ("Z", "your time zone, or UTC"),
     ("T", "pods as a table"),

@@ -51,8 +51,8 @@ pub fn Marks() -> impl IntoView {
             <li><Swatch look=Look::In(PodState::Starting)/>"in the strip above: pods that are not available yet, from scheduling to ready"</li>
             {line("end", "a pod is gone")}
             {line("now", "now: right of it are the pods as they are")}
-            <li><span class="label waits">"waiting"</span>"both limits are reached until a new pod is available"</li>
-            <li><span class="label blocked">"blocked"</span>"both limits are reached, and a fault keeps it so"</li>
+            <li><span class="label waits">"waiting"</span>"the next step waits for pods, as it should"</li>
+            <li><span class="label blocked">"blocked"</span>"a fault holds up the next step"</li>
             {point("revision", "a revision starts (the same colours in the story)")}
             {point("done", "a rollout is complete")}
             {point("outside", "something from outside the rollout, or a Warning Event")}

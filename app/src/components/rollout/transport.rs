@@ -45,7 +45,11 @@ pub fn Transport(
             (Some(_), news) => format!("{back}, {news} new"),
         }
     };
-    let live_title = if board.is_over { "To the end (L)" } else { "Back to live (L)" };
+    let live_title = move || match (board.is_over, board.is_recorded()) {
+        (true, _) => "To the end (L)",
+        (false, true) => "To the latest (L)",
+        (false, false) => "Back to live (L)",
+    };
     let is_file = Exported::of_app().is_some();
     let live_class = move || match (board.time.read().tenths.is_none(), board.is_recorded()) {
         (true, false) => "live on",

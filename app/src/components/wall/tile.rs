@@ -1,7 +1,7 @@
 //! A tile: one Deployment, read from across a room.
 
 use leptos::prelude::*;
-use timeline::view::{Tone, View};
+use timeline::view::{Command, Tone, View};
 use timeline::words::safe;
 
 use super::lines::Lines;
@@ -23,14 +23,15 @@ pub fn Tile(
     let said = move |read: fn(&View) -> &String| zone.said(&board.said(|view| read(view).clone()), board.now_millis());
     let moving = Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
     let size = move || {
-        let texts =
-            |view: &View| [&view.verdict.sentence, &view.verdict.why, &view.next].map(|text| text.chars().count());
-        wall::size(board.said(texts).iter().sum())
+        let texts = |view: &View| {
+            let said = [&view.verdict.sentence, &view.verdict.why, &view.next].map(|text| text.chars().count());
+            let command = typed(view).map_or(0, |remedy| remedy.what.chars().count() + remedy.command.chars().count());
+            said.iter().sum::<usize>() + command
+        };
+        wall::size(board.said(texts))
     };
-    // What to type, where something is wrong: nobody types what goes on by itself.
     let remedy = move || {
-        let remedy = board.said(|view| view.remedy.clone().filter(|_| view.verdict.tone == Tone::Bad));
-        remedy.map(|remedy| view! { <span class="remedy-words" data-testid="tile-remedy">" "{remedy.what}": "<code>{remedy.command}</code></span> })
+        board.said(|view| typed(view).cloned()).map(|remedy| view! { <span class="remedy-words" data-testid="tile-remedy">" "{remedy.what}": "<code>{remedy.command}</code></span> })
     };
     let place =
         move || board.workload.with(|workload| format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace)));
@@ -52,4 +53,9 @@ pub fn Tile(
             <Lines picture/>
         </section>
     }
+}
+
+/// What to type, where something is wrong: what goes on by itself needs nobody.
+fn typed(view: &View) -> Option<&Command> {
+    view.remedy.as_ref().filter(|_| view.verdict.tone == Tone::Bad)
 }

@@ -1,5 +1,6 @@
 //! Connections to a PostgreSQL server. Each has a deadline for every answer, so that a server that says nothing holds nobody up for long.
 
+use std::cmp::Ordering;
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +18,8 @@ use crate::history::store::StoreError;
 
 /// An answer that takes longer does not come.
 const ANSWER: Duration = Duration::from_secs(10);
+/// Tables of another format are made anew within this time, however large they are.
+const MIGRATION: Duration = Duration::from_secs(3_600);
 /// Our tables are in a schema of their own.
 const SCHEMA: &str = "rollcast";
 /// What makes the tables of each format from those of the format before.
@@ -32,6 +35,8 @@ pub struct Connection {
     client: Client,
     server: Server,
     is_lost: bool,
+    /// An answer is waited for so long.
+    patience: Duration,
 }
 
 impl Drop for Connection {
@@ -43,11 +48,27 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    /// Connects to read.
+    /// Connects to read what is there.
+    ///
+    /// # Errors
+    /// When the server does not answer, or not let us in, and when another version wrote the tables.
+    pub fn to_read(server: &Server) -> Result<Self, StoreError> {
+        let mut connection = Self::to(server)?;
+        let (found, known) = (connection.format()?, MIGRATIONS.len() as i64);
+        let place = || server.to_string();
+        match found.cmp(&known) {
+            Ordering::Less if found == 0 => Err(failed(server, "no history is kept there yet")),
+            Ordering::Less => Err(StoreError::Older { place: place(), found, known }),
+            Ordering::Greater => Err(StoreError::Newer { place: place(), found, known }),
+            Ordering::Equal => Ok(connection),
+        }
+    }
+
+    /// Connects, whatever is there.
     ///
     /// # Errors
     /// When the server does not answer, or not let us in.
-    pub fn to_read(server: &Server) -> Result<Self, StoreError> {
+    pub fn to(server: &Server) -> Result<Self, StoreError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(server, &error.to_string()))?;
         let client = runtime.block_on(async {
@@ -56,7 +77,8 @@ impl Connection {
                 .unwrap_or_else(|_| Err("it does not answer".to_owned()))
         });
         let client = client.map_err(|why| failed(server, &why))?;
-        let mut connection = Self { runtime: Some(runtime), client, server: server.clone(), is_lost: false };
+        let mut connection =
+            Self { runtime: Some(runtime), client, server: server.clone(), is_lost: false, patience: ANSWER };
         connection.say(SESSION)?;
         Ok(connection)
     }
@@ -66,7 +88,7 @@ impl Connection {
     /// # Errors
     /// When the server does not answer, a later version wrote the tables, or a right is missing.
     pub fn to_write(server: &Server) -> Result<Self, StoreError> {
-        let mut connection = Self::to_read(server)?;
+        let mut connection = Self::to(server)?;
         let format = connection.format()?;
         let known = MIGRATIONS.len() as i64;
         if format > known {
@@ -104,6 +126,15 @@ impl Connection {
     /// Brings the tables to the format of this version. Two that do so at once do it one after the other.
     fn migrate(&mut self) -> Result<(), StoreError> {
         self.say("BEGIN")?;
+        // Large tables take their time, and another one that migrates is waited for.
+        self.say("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")?;
+        self.patience = MIGRATION;
+        let migrated = self.migrated();
+        self.patience = ANSWER;
+        migrated
+    }
+
+    fn migrated(&mut self) -> Result<(), StoreError> {
         self.rows("SELECT pg_advisory_xact_lock($1)", &[super::LOCKS.into()])?;
         let is_there = self.number("SELECT count(*) FROM pg_namespace WHERE nspname = $1", &[SCHEMA.into()])?;
         if is_there != Some(1) {
@@ -122,7 +153,7 @@ impl Connection {
 
     fn wait<T>(&mut self, ask: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>) -> Result<T, StoreError> {
         let Some(runtime) = &self.runtime else { return Err(failed(&self.server, "the connection is closed")) };
-        let answer = runtime.block_on(async { tokio::time::timeout(ANSWER, ask(&self.client)).await });
+        let answer = runtime.block_on(async { tokio::time::timeout(self.patience, ask(&self.client)).await });
         match answer {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(failed(&self.server, &why(&error))),

@@ -85,7 +85,7 @@ impl Postgres {
                 let Some(known) = known.get(&commit.cluster) else { continue };
                 let done = known.write(database, commit, me)?;
                 heads.push((commit.cluster.clone(), done.head));
-                written.clusters += usize::from(done.head.is_some());
+                written.clusters.extend(done.head.map(|_| commit.cluster.clone()));
                 written.bytes += done.bytes;
                 written.is_anew |= done.is_anew;
             }
@@ -113,11 +113,12 @@ impl Postgres {
             }
         }
         mine.extend(&borrowed);
-        let is_more = sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much)?;
+        let is_more = sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much);
+        // Whatever came of it: another one may write these.
         for cluster in borrowed {
             connection.rows("SELECT pg_advisory_unlock($1)", &[(LOCKS | cluster).into()])?;
         }
-        Ok(is_more)
+        is_more
     }
 
     /// A connection that is lost has lost its locks, too.

@@ -20,6 +20,7 @@ pub struct Texts {
     revision: u64,
     stretch: Stretch,
     most_millis: Millis,
+    is_settled: bool,
     batches: Vec<Batch>,
     /// What was put aside of it, and until when that tells.
     pin: Option<(Batch, Millis)>,
@@ -63,8 +64,12 @@ pub fn texts(
     // What came after it went with the other lines.
     let most_millis =
         if pin.is_some() { stretch.1 } else { slice::reach(rollout.started_millis, rollout.ended_millis, next) };
-    let (from_millis, to_millis) =
-        (stretch.0, until_millis.map_or(stretch.1, |until| until.clamp(stretch.1, most_millis.max(stretch.1))));
+    let from_millis = stretch.0;
+    let asked_millis = until_millis.map_or(stretch.1, |until| until.clamp(stretch.1, most_millis.max(stretch.1)));
+    // What comes after the last word from the cluster is not known yet.
+    let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
+    let heard_millis = database.number(heard, &[cluster.into()])?.unwrap_or_default();
+    let to_millis = asked_millis.min(heard_millis.max(rollout.started_millis));
     let found = match &pin {
         Some(pin) if pin.to_millis >= to_millis => Vec::new(),
         Some(pin) => {
@@ -83,6 +88,7 @@ pub fn texts(
         revision: rollout.revision,
         stretch: (from_millis, to_millis),
         most_millis,
+        is_settled: to_millis == asked_millis,
         batches: found,
         pin: pin.map(|pin| (pin.batch, pin.to_millis)),
     }))
@@ -101,8 +107,8 @@ impl Texts {
             None => after.collect(),
         };
         let text = slice::cut(&texts, uid, from_millis, to_millis);
-        let Self { revision, most_millis, .. } = *self;
-        (!text.is_empty()).then_some(Cut { revision, to_millis, most_millis, text })
+        let Self { revision, most_millis, is_settled, .. } = *self;
+        (!text.is_empty()).then_some(Cut { revision, to_millis, most_millis, is_settled, text })
     }
 }
 

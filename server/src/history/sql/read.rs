@@ -9,6 +9,7 @@ use timeline::{Millis, Uid, Workload};
 use super::cut::{self, Named};
 use super::write::{OPEN, name};
 use super::{ROLLOUT, read_batch, read_rollout, small};
+use crate::history::batch::Batch;
 use crate::history::database::{Database, Value};
 use crate::history::options::Location;
 use crate::history::postgres::Pool;
@@ -159,14 +160,17 @@ impl Reader {
     /// # Errors
     /// When the store cannot be read.
     pub fn of_workload(&self, cluster: &str, uid: Uid, most: u32) -> Result<Vec<PastRollout>, StoreError> {
-        let rows = format!(
-            "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2
-             ORDER BY number DESC LIMIT $3"
-        );
-        let uid = uid.to_string();
-        let rows = self.read(|database| database.rows(&rows, &[cluster.into(), uid.into(), most.into()]))?;
-        let read = rows.into_iter().map(read_rollout).collect::<Result<Vec<_>, _>>()?;
-        Ok(read.into_iter().filter_map(|(rollout, _)| rollout).collect())
+        self.read(|database| of_workload(database, cluster, uid, most))
+    }
+
+    /// The same of several workloads at once, in their order: whatever they are asked with is made ready once.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of_workloads(&self, workloads: &[(&str, Uid)], most: u32) -> Result<Vec<Vec<PastRollout>>, StoreError> {
+        self.read(|database| {
+            workloads.iter().map(|(cluster, uid)| of_workload(database, cluster, *uid, most)).collect()
+        })
     }
 
     /// Which rollout of a workload had a revision, or went on at a time: the last one that did.
@@ -232,7 +236,7 @@ impl Reader {
                      JOIN clusters c ON c.id = b.cluster WHERE b.id > $1 ORDER BY b.id LIMIT $2";
                 let rows = database.rows(rows, &[last.into(), AT_A_TIME.into()])?;
                 if rows.is_empty() {
-                    return Ok(found);
+                    break;
                 }
                 for mut row in rows {
                     let cluster = row.text(6)?;
@@ -245,8 +249,49 @@ impl Reader {
                     }
                 }
             }
+            found.damaged.extend(damaged_pins(database)?);
+            Ok(found)
         })
     }
+}
+
+/// What was put aside of rollouts and cannot be read, in words.
+fn damaged_pins(database: &mut dyn Database) -> Result<Vec<String>, StoreError> {
+    let rows = "SELECT p.cluster, p.uid, p.number, name, format, body FROM pins p JOIN clusters c ON c.id = p.cluster
+         WHERE length(body) > 0 AND (p.cluster, p.uid, p.number) > ($1, $2, $3) ORDER BY p.cluster, p.uid, p.number LIMIT $4";
+    let (mut damaged, mut last) = (Vec::new(), (0, String::new(), 0));
+    loop {
+        let (cluster, uid, number) = &last;
+        let values = [(*cluster).into(), uid.as_str().into(), (*number).into(), AT_A_TIME.into()];
+        let found = database.rows(rows, &values)?;
+        if found.is_empty() {
+            return Ok(damaged);
+        }
+        for mut row in found {
+            last = (row.number(0)?, row.text(1)?, row.number(2)?);
+            let (name, format) = (row.text(3)?, u32::try_from(row.number(4)?).unwrap_or_default());
+            let body = row.bytes(5)?;
+            let batch = Batch { seq: 0, is_keyframe: true, from_millis: 0, to_millis: 0, format, body };
+            if let Err(why) = batch.text() {
+                damaged.push(format!("what was put aside of rollout {} of {} of {name}: {why}", last.2, last.1));
+            }
+        }
+    }
+}
+
+fn of_workload(
+    database: &mut dyn Database,
+    cluster: &str,
+    uid: Uid,
+    most: u32,
+) -> Result<Vec<PastRollout>, StoreError> {
+    let rows = format!(
+        "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2
+         ORDER BY number DESC LIMIT $3"
+    );
+    let rows = database.rows(&rows, &[cluster.into(), uid.to_string().into(), most.into()])?;
+    let read = rows.into_iter().map(read_rollout).collect::<Result<Vec<_>, _>>()?;
+    Ok(read.into_iter().filter_map(|(rollout, _)| rollout).collect())
 }
 
 /// What is asked for, as conditions with their values.

@@ -18,7 +18,8 @@ pub(super) struct Counted {
 
 pub(super) fn count(model: &Model, deployment: &Deployment) -> Counted {
     // Nothing is new while the ReplicaSet of an edited template is awaited.
-    let is_awaited = rollout::awaits_revision(model, deployment);
+    // While it is paused nothing is awaited.
+    let is_awaited = !deployment.now.spec.paused && rollout::awaits_revision(model, deployment);
     let current = rollout::current_set(model, deployment).filter(|_| !is_awaited).map(|set| set.uid);
     let mut counted = Counted::default();
     let mine = || model.replica_sets.values().filter(|set| set.owner == Some(deployment.uid));
