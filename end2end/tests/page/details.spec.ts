@@ -65,11 +65,11 @@ test("a revision that superseded another is compared with that one and with what
 });
 
 test("a pod out of rotation has the commands that show which label it lost", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("relabel-pod", "--hold-at", "12"));
+  const server = await serve(() => Server.replaying("relabel-pod", "--hold-at", "7"));
   const rollout = new RolloutPage(page);
   await page.goto(server.page("relabel-pod", "relabel-pod", "nginx"));
   await isLive(page, /Recording/);
-  await page.locator(".head.out:not(.gone, .elsewhere)").first().click();
+  await rollout.pods("out").first().click();
   const detail = page.getByTestId("pod-detail");
   await expect(detail).toContainText("labels no longer match");
   await expect(detail).toContainText(/kubectl --namespace relabel-pod get pod nginx-\S+ --show-labels/);
