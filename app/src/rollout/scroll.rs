@@ -15,13 +15,15 @@ pub(super) struct Scroll {
     node: NodeRef<html::Div>,
     /// Where it was put.
     at: i32,
+    /// How high it was then, and what there was to see.
+    heights: (i32, i32),
     /// The viewer looks elsewhere.
     is_left_alone: bool,
 }
 
 impl Scroll {
     pub(super) const fn new(node: NodeRef<html::Div>) -> Self {
-        Self { node, at: 0, is_left_alone: false }
+        Self { node, at: 0, heights: (0, 0), is_left_alone: false }
     }
 
     /// Height of what can be seen of it, in pixels.
@@ -43,15 +45,18 @@ impl Scroll {
     /// Scrolls to the current band unless the viewer scrolled elsewhere. `above` is the room above the picture.
     pub(super) fn follow(&mut self, current: Option<Place>, above: f64) {
         let (Some(element), Some(current)) = (self.node.get_untracked(), current) else { return };
-        let most = (element.scroll_height() - element.client_height()).max(0);
+        let heights = (element.client_height(), element.scroll_height());
+        let most = (heights.1 - heights.0).max(0);
         let seen = element.scroll_top();
         let bottom = above + current.top + current.height + BELOW;
         let wanted = ((bottom - f64::from(element.client_height())).ceil() as i32).min(most).max(0);
-        // What moved because there is less to scroll was moved by nobody; where nothing can be touched, as on the wall, all was.
+        // What moved together with a height may have been moved by that: a browser has no place below the end, and what became
+        // lower for a moment keeps where that was. Where nothing can be touched, as on the wall, nobody moved anything.
         let is_inert = matches!(element.closest("[inert]"), Ok(Some(_)));
-        if seen != self.at.min(most) && !is_inert {
+        if seen != self.at && heights == self.heights && !is_inert {
             self.is_left_alone = (seen - wanted).abs() > NEAR;
         }
+        self.heights = heights;
         if !self.is_left_alone && seen != wanted {
             element.set_scroll_top(wanted);
         }
