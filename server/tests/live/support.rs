@@ -437,3 +437,10 @@ pub fn pod(number: u64, owner: u64, name: &str) -> Value {
             "containerStatuses": [{ "name": "web", "restartCount": 0, "state": { "running": {} } }] },
     })
 }
+
+/// What of a file can be read as it stands: without what is packed, in which any letters may come side by side.
+pub fn readable(html: &str) -> String {
+    let mut parts = html.split("type=\"application/octet-stream\">");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |read, part| read + part.split_once("</script>").map_or("", |(_, rest)| rest))
+}
