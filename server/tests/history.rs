@@ -219,6 +219,27 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
     assert!(keyframes > 15 * kinds && joined > 300 * kinds, "{keyframes} keyframes, {joined} joined");
 }
 
+/// Who asks while a file of an earlier version is opened waits for it to be made one of this version.
+#[tokio::test]
+async fn an_older_file_is_read_once_it_was_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let older = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/history/3.db");
+    fs::copy(older, folder.path().join(FILE)).unwrap();
+    let location = Location::Folder(folder.path().into());
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let options = Options { location: location.clone(), limits: SMALL };
+    let archive = Archive::with(options, move || {
+        let _ = released.recv(); // only the first time
+        location.open(SMALL)
+    });
+    let mut namespaces = std::pin::pin!(archive.read(|reader| reader.namespaces()));
+    let soon = std::time::Duration::from_millis(200);
+    assert!(tokio::time::timeout(soon, &mut namespaces).await.is_err(), "it was read before it was opened");
+    release.send(()).unwrap();
+    assert!(!namespaces.await.unwrap().is_empty());
+    archive.close().await;
+}
+
 /// Files that earlier versions wrote, one per format; they are never written again.
 #[test]
 fn files_of_every_format_are_read() {

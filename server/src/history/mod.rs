@@ -46,6 +46,8 @@ use crate::clock;
 pub const QUEUE: usize = 8_192;
 /// Readers at once; more wait.
 const READERS: usize = 4;
+/// A reader waits this long for the store to be opened, which may make what stands there what this version reads.
+const OPENING: Duration = Duration::from_secs(5);
 /// What is not written this long after the program was told to end is lost.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -116,6 +118,8 @@ pub struct Archive {
     to_writer: SyncSender<Message>,
     keeping: watch::Receiver<Keeping>,
     anew: watch::Receiver<u64>,
+    /// The store was opened, or could not be, for the first time.
+    is_begun: watch::Receiver<bool>,
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
     counters: Arc<Counters>,
@@ -141,11 +145,13 @@ impl Archive {
         let told = Arc::new(told);
         let pulse = pulse::Pulse::start(told.clone());
         let writer = writer::Writer::new(Box::new(open), told, tell_anew, counters.clone(), pulse);
-        std::thread::spawn(move || writer.run(&inbox));
+        let (begun, is_begun) = watch::channel(false);
+        std::thread::spawn(move || writer.run(&inbox, &begun));
         Self {
             to_writer,
             keeping,
             anew,
+            is_begun,
             reader,
             readers: Arc::new(Semaphore::new(READERS)),
             counters,
@@ -159,7 +165,7 @@ impl Archive {
         said(&self.options)
     }
 
-    /// Reads, beside everything else.
+    /// Reads, beside everything else, once the store was opened.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -168,6 +174,9 @@ impl Archive {
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Failed("the program ends".to_owned());
+        let mut is_begun = self.is_begun.clone();
+        // What takes longer answers for itself.
+        let _ = tokio::time::timeout(OPENING, is_begun.wait_for(|is_begun| *is_begun)).await;
         let _one = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
         let reader = self.reader.clone();
         tokio::task::spawn_blocking(move || read(&reader)).await.map_err(|_| ended())?

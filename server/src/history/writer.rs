@@ -143,8 +143,9 @@ impl Writer {
     }
 
     /// Runs until the program ends.
-    pub(super) fn run(mut self, inbox: &Receiver<Message>) {
+    pub(super) fn run(mut self, inbox: &Receiver<Message>, is_begun: &watch::Sender<bool>) {
         self.begin();
+        is_begun.send_replace(true);
         loop {
             let is_full = self.waiting.values().map(|waiting| waiting.lines.len()).sum::<usize>() > MOST_WAITING;
             let wait = self.wait();
