@@ -18,7 +18,6 @@ compile_error!(
 pub mod address;
 pub mod app;
 pub mod browser;
-#[cfg(feature = "ssr")]
 pub mod compare;
 pub mod components;
 pub mod connection;

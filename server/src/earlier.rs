@@ -1,7 +1,8 @@
 //! A rollout beside those before it: from what is kept, or from what the cluster's hub holds where nothing is.
 
 use app::compare::Course;
-use app::compare::place::{Before, Standing, This, said};
+use app::compare::measure::{Measure, Standing};
+use app::compare::place::{Before, This, comparable, said};
 use app::history::PastRollout;
 use timeline::view::{self, Now, Tone};
 use timeline::{Uid, Workload};
@@ -66,13 +67,13 @@ pub(crate) async fn course(view: &View, workload: &Workload, of: &PastRollout) -
     course.await.ok()?
 }
 
-/// Where a rollout stands among those before it, a sentence each.
+/// Where a rollout stands among those before it: a sentence each, and for figures.
 pub(crate) async fn standing(
     view: &View,
     workload: &Workload,
     of: &PastRollout,
     before: &[PastRollout],
-) -> Vec<String> {
+) -> (Vec<String>, Measure) {
     let uid = of.uid;
     let is_moving = async {
         let hub = view.live(workload).await?;
@@ -101,5 +102,7 @@ pub(crate) async fn standing(
         replicas: own.replicas,
     };
     let before: Vec<Before> = before.iter().map(Before::of).collect();
-    said(this, &before)
+    let measure =
+        Measure { started_millis: of.started_millis, standing, took_millis: comparable(&this, &before) };
+    (said(this, &before), measure)
 }

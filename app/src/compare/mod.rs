@@ -3,18 +3,26 @@
 //! All times are of arrival here, and all of it is derived from what was observed: a rollout of which the begin or the end was not seen
 //! has no duration, and a pod whose creation was not seen no start.
 
+#[cfg(feature = "ssr")]
 pub mod course;
+pub mod measure;
+#[cfg(feature = "ssr")]
 pub mod place;
+#[cfg(feature = "ssr")]
 pub mod startup;
 
+#[cfg(feature = "ssr")]
 use timeline::{Uid, Workload};
 
+#[cfg(feature = "ssr")]
+pub use self::course::Course;
+#[cfg(feature = "ssr")]
+pub use self::place::Before;
+#[cfg(feature = "ssr")]
 use crate::payload;
 
-pub use self::course::Course;
-pub use self::place::Before;
-
 /// The page of a comparison.
+#[cfg(feature = "ssr")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparePayload {
     /// Of which workload.
@@ -35,6 +43,7 @@ pub struct ComparePayload {
     pub said: Vec<String>,
 }
 
+#[cfg(feature = "ssr")]
 impl ComparePayload {
     /// The page's title.
     #[must_use]

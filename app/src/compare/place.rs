@@ -4,10 +4,9 @@
 use timeline::Millis;
 use timeline::words::{count, duration};
 
+use super::measure::{ENOUGH, Standing, compared, expected, median};
 use crate::history::PastRollout;
 
-/// So many must there be to tell an end in advance, and to speak of a rule.
-const ENOUGH: usize = 3;
 /// Those of at most so many times as many replicas are compared with, and of at least that part.
 const ALIKE: u32 = 2;
 
@@ -65,36 +64,25 @@ pub struct This {
     pub replicas: u32,
 }
 
-/// How a rollout stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It was complete after this time.
-    Complete(Millis),
-    /// It has gone on for this time, and nothing holds it.
-    GoingOn(Millis),
-    /// It does not go on, or ended otherwise, or its begin was not seen.
-    Otherwise,
+fn is_alike(this: &This, other: &Before) -> bool {
+    let (few, many) = (this.replicas.min(other.replicas), this.replicas.max(other.replicas));
+    many <= few.saturating_mul(ALIKE) && !other.is_first
 }
 
-/// The middle of some times, or what lies between the two in the middle.
-pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
-    let mut times: Vec<Millis> = times.collect();
-    times.sort_unstable();
-    let upper = times.get(times.len() / 2)?;
-    let lower = times.get((times.len() - 1) / 2)?;
-    Some((lower + upper) / 2)
+/// How long those took that it can be compared with, the fastest first.
+#[must_use]
+pub fn comparable(this: &This, before: &[Before]) -> Vec<Millis> {
+    let alike = before.iter().filter(|other| is_alike(this, other));
+    let mut took: Vec<Millis> = alike.filter_map(|other| other.took_millis).collect();
+    took.sort_unstable();
+    took
 }
 
 /// Where it stands among those before it, a sentence each; none where there is nothing to compare with.
 #[must_use]
 pub fn said(this: This, before: &[Before]) -> Vec<String> {
-    let is_alike = |other: &&Before| {
-        let (few, many) = (this.replicas.min(other.replicas), this.replicas.max(other.replicas));
-        many <= few.saturating_mul(ALIKE) && !other.is_first
-    };
-    let alike: Vec<&Before> = before.iter().filter(is_alike).collect();
-    let mut took: Vec<Millis> = alike.iter().filter_map(|other| other.took_millis).collect();
-    took.sort_unstable();
+    let alike: Vec<&Before> = before.iter().filter(|other| is_alike(&this, other)).collect();
+    let took = comparable(&this, before);
     let mut said = Vec::new();
     match this.standing {
         Standing::Complete(millis) => said.extend(compared(millis, &took)),
@@ -119,57 +107,6 @@ pub fn said(this: This, before: &[Before]) -> Vec<String> {
         ));
     }
     said
-}
-
-/// "the one before it", "the 9 complete ones before it".
-fn those(many: usize) -> String {
-    if many == 1 { "the complete one before it".to_owned() } else { format!("the {many} complete ones before it") }
-}
-
-fn compared(millis: Millis, took: &[Millis]) -> Option<String> {
-    let (fastest, slowest) = (took.first()?, took.last()?);
-    let (this, many) = (duration(millis), took.len());
-    if many < ENOUGH {
-        let others: Vec<String> = took.iter().map(|took| duration(*took)).collect();
-        return Some(format!("It took {this}; {} took {}.", those(many), others.join(" and ")));
-    }
-    let faster = took.iter().filter(|took| **took < millis).count();
-    let usual = duration(median(took.iter().copied())?);
-    let place = match faster {
-        0 => format!("none of {} was faster", those(many)),
-        _ if faster == many => format!("all of {} were faster", those(many)),
-        1 => format!("1 of {} was faster", those(many)),
-        _ => format!("{faster} of {} were faster", those(many)),
-    };
-    let (fastest, slowest) = (duration(*fastest), duration(*slowest));
-    Some(format!("It took {this}; {place}: they took {fastest} to {slowest}, half of them at most {usual}."))
-}
-
-fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
-    let many = took.len();
-    if many < ENOUGH {
-        return None; // no ground
-    }
-    let longer: Vec<Millis> = took.iter().copied().filter(|took| *took > millis).collect();
-    let (first, last) = match (longer.first(), longer.last()) {
-        (Some(first), Some(last)) if longer.len() >= ENOUGH => (*first, *last),
-        _ => {
-            let shorter = many - longer.len();
-            let all = if shorter == many { "all".to_owned() } else { shorter.to_string() };
-            return Some(format!(
-                "It goes on for {}: {all} of {} were complete by then.",
-                duration(millis),
-                those(many)
-            ));
-        }
-    };
-    let of = if longer.len() == many { those(many) } else { format!("{} of {}", longer.len(), those(many)) };
-    let (from, to) = (duration(first), duration(last));
-    let (soonest, latest) = (duration(first - millis), duration(last - millis));
-    let end = if first == last { format!("in {soonest}") } else { format!("in {soonest} to {latest}") };
-    let took = if first == last { from } else { format!("{from} to {to}") };
-    let than = if longer.len() == many { String::new() } else { " that took longer than this".to_owned() };
-    Some(format!("It may be complete {end}: {of}{than} took {took}."))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use timeline::view::Now;
 use timeline::words::safe;
 use timeline::{Millis, Uid};
 
-use super::place::median;
+use super::measure::median;
 use crate::detail::pod::start;
 
 /// Pods that are shown one by one.

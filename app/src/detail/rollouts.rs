@@ -7,6 +7,7 @@ use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
 
 use crate::address;
+use crate::compare::measure::Measure;
 
 /// A rollout of the next revision makes its ReplicaSet this long before it is told.
 pub const BEFORE_MILLIS: Millis = 250;
@@ -24,6 +25,8 @@ pub struct RolloutsDetail {
     pub pruned: u32,
     /// Where the last one stands among those before it; empty where there is nothing to compare it with.
     pub standing: String,
+    /// The same for figures; `None` where nothing is known of it.
+    pub measure: Option<Measure>,
 }
 
 /// One rollout.
@@ -63,13 +66,14 @@ pub enum End {
 impl RolloutsDetail {
     /// What is told of the rollouts of a Deployment.
     #[must_use]
-    pub fn of(deployment: &Deployment, standing: String) -> Self {
+    pub fn of(deployment: &Deployment, standing: String, measure: Option<Measure>) -> Self {
         Self {
             deployment: deployment.uid,
             name: safe(&deployment.name),
             rollouts: lines(deployment).rev().collect(),
             pruned: deployment.rollouts_pruned,
             standing,
+            measure,
         }
     }
 

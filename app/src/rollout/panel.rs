@@ -127,7 +127,10 @@ impl PanelState {
                     let detail = exported.detail(&path);
                     Some(detail.map_or_else(|| Shown::Trouble(NOT_THERE.to_owned()), Shown::Detail))
                 }
-                None => answer(&path).await,
+                None => match below_this_page(&path) {
+                    Some(address) => answer(&address).await,
+                    None => None,
+                },
             };
             let shown = answer.unwrap_or_else(|| Shown::Trouble(NO_ANSWER.to_owned()));
             // Meanwhile something else may be open, or the page may be another one.
@@ -179,11 +182,16 @@ impl Default for PanelState {
     }
 }
 
-/// What the server tells of something below this page, at the moment that the address of the page names.
-async fn answer(path: &str) -> Option<Shown> {
+/// The address of something below this page, at the moment that the address of the page names.
+fn below_this_page(path: &str) -> Option<String> {
     let place = window().location();
-    let search = place.search().ok()?;
-    let address = format!("{}/{path}?part&{}", place.pathname().ok()?, search.trim_start_matches('?'));
+    Some(format!("{}/{path}{}", place.pathname().ok()?, place.search().ok()?))
+}
+
+/// What the server tells of something below a page of a Deployment; `None` when no answer comes.
+pub async fn answer(address: &str) -> Option<Shown> {
+    let mark = if address.contains('?') { '&' } else { '?' };
+    let address = format!("{address}{mark}part");
     let answer: Response = JsFuture::from(window().fetch_with_str(&address)).await.ok()?.dyn_into().ok()?;
     if !answer.ok() {
         let why = JsFuture::from(answer.text().ok()?).await.ok()?.as_string()?;

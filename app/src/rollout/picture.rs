@@ -38,7 +38,7 @@ pub struct Picture {
     pub table: Rows<TableRow>,
     /// Which pods it has.
     pub listed: RwSignal<Listed>,
-    /// The story, newest first.
+    /// The story, oldest first.
     pub story: Rows<Line>,
     /// Points on the axis.
     pub points: Rows<Line>,

@@ -66,7 +66,7 @@ pub struct Scene {
     pub table: Keyed<TableRow>,
     /// Which pods that table has.
     pub listed: Listed,
-    /// The story, newest first.
+    /// The story, oldest first.
     pub story: Keyed<Line>,
     /// Its lines that stand out, as points on the axis.
     pub points: Keyed<Line>,
@@ -358,7 +358,7 @@ fn gaps(deployment: &Deployment, frame: Frame) -> Keyed<Gap> {
     scale::gaps(deployment, frame.from_millis()).into_iter().map(gap).collect()
 }
 
-/// The last lines, newest first. Lines that say the same at the same time are told apart by their number.
+/// The last lines, oldest first. Lines that say the same at the same time are told apart by their number.
 fn story(lines: &[Line]) -> Keyed<Line> {
     let mut seen: HashMap<(Millis, &str), u128> = HashMap::new();
     let keyed = |line: &Line, number: u128| {
@@ -374,6 +374,7 @@ fn story(lines: &[Line]) -> Keyed<Line> {
         rows.push((keyed(line, *number), line.clone()));
         *number += 1;
     }
+    rows.reverse();
     rows
 }
 

@@ -195,7 +195,7 @@ impl Gathered {
                 }
             }
             if is_end {
-                let detail = RolloutsDetail::of(deployment, String::new());
+                let detail = RolloutsDetail::of(deployment, String::new(), None);
                 details.tell("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {

@@ -72,7 +72,7 @@ pub(super) async fn page(
         None => None,
     };
     let payload = ComparePayload {
-        said: earlier::standing(view, &workload, this, before).await,
+        said: earlier::standing(view, &workload, this, before).await.0,
         before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), Before::of(rollout))).collect(),
         began: zone.stamp(course.started_millis),
         zone: zone.said(),

@@ -2,6 +2,7 @@
 //! beside the picture.
 
 use app::address;
+use app::compare::measure::Measure;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
 use app::payload::{DetailPayload, Payload};
 use axum::extract::Request;
@@ -54,17 +55,17 @@ pub(super) async fn revision(
 
 pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
-    let standing = standing(view, &workload, parameters).await.unwrap_or_default();
+    let (standing, measure) = standing(view, &workload, parameters).await.unzip();
     let look = move |_: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
-        Some(Detail::Rollouts(RolloutsDetail::of(deployment, standing.clone())))
+        Some(Detail::Rollouts(RolloutsDetail::of(deployment, standing.clone().unwrap_or_default(), measure.clone())))
     };
     // All of them, whichever moment is shown.
     answer(view, workload, parameters, When::Now, look, why, request).await
 }
 
-/// Where the last rollout of a Deployment stands among those before it.
-async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> Option<String> {
+/// Where the last rollout of a Deployment stands among those before it, or the one that the address names: in words, and for figures.
+async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> Option<(String, Measure)> {
     let workload = parameters.of(workload.clone()).ok()?;
     let uid = earlier::deployment(view, &workload).await?;
     let all = earlier::rollouts(view, &workload, uid).await?;
@@ -72,8 +73,13 @@ async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> 
         Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
         None => all.split_first()?,
     };
-    let said = earlier::standing(view, &workload, last, before).await;
-    (!said.is_empty()).then(|| format!("Revision {}, the last one: {}", last.revision, said.join(" ")))
+    let (said, measure) = earlier::standing(view, &workload, last, before).await;
+    let said = if said.is_empty() {
+        String::new()
+    } else {
+        format!("Revision {}, the last one: {}", last.revision, said.join(" "))
+    };
+    Some((said, measure))
 }
 
 pub(super) async fn share(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {

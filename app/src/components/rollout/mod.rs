@@ -10,6 +10,7 @@ pub mod icon;
 pub mod keys;
 pub mod legend;
 pub mod linked;
+pub mod measured;
 pub mod missing;
 pub mod notify;
 pub mod panel;

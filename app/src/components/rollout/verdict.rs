@@ -1,9 +1,10 @@
-//! The verdict: one sentence, why, and three figures.
+//! The verdict: one sentence, why, and figures.
 
 use leptos::prelude::*;
 use timeline::view::View;
 use timeline::words::duration;
 
+use super::measured::Measured;
 use super::remedy::Remedy;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
@@ -49,6 +50,7 @@ fn Figures(board: Board) -> impl IntoView {
                 <dd id="deadline">{move || left.get().unwrap_or_default()}</dd>
                 <dt>"until progress deadline"</dt>
             </div>
+            <Measured board/>
         </dl>
     }
 }

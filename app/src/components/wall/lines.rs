@@ -18,7 +18,7 @@ pub fn Lines(
     let story = picture.story;
     view! {
         <ol class="lately">
-            <For each=move || story.order().into_iter().take(MOST) key=|key| *key let:key>
+            <For each=move || story.order().into_iter().rev().take(MOST) key=|key| *key let:key>
                 {story.row(key).map(|line| view! { <Told line/> })}
             </For>
         </ol>

@@ -1,0 +1,69 @@
+/// What one rollout after the other leaves on the page: how long they take, and their story.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const fast = () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig"), "--speed", "4");
+
+test("an end is told in advance once three rollouts say how long they take", async ({ page, serve }) => {
+  test.setTimeout(240_000);
+  const server = await serve(fast);
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("playground", "default", "web"));
+  await isLive(page, /^Live/);
+  const measured = page.getByTestId("measured");
+  const strip = page.getByTestId("playground");
+  await page.getByTestId("playground-more").locator("> summary").click();
+  for (const revision of [2, 3, 4]) {
+    await strip.getByRole("button", { name: "Restart", exact: true }).click();
+    await expect(rollout.verdict).toContainText(`Revision ${revision} is live: 4 of 4`, { timeout: 60_000 });
+    await expect(measured).toContainText("until complete");
+    // There is no ground yet to tell an end in advance.
+    await expect(measured).not.toContainText("left");
+  }
+  await page.evaluate(() => {
+    const told: string[] = ((window as unknown as { told: string[] }).told = []);
+    const look = () => {
+      const figure = document.querySelector("[data-testid=measured]");
+      if (figure) told.push(`${figure.textContent}: ${figure.getAttribute("title")}`);
+    };
+    new MutationObserver(look).observe(document.querySelector(".figures")!, { childList: true, subtree: true, characterData: true });
+  });
+  await strip.getByRole("button", { name: "Restart", exact: true }).click();
+  await expect(rollout.verdict).toContainText("Revision 5 is live: 4 of 4", { timeout: 60_000 });
+  await expect(measured).toContainText(/until complete; \d of 3 before faster$/);
+  await expect(measured).toHaveAttribute("title", /^It took .+ s; (none|all|\d) of the 3 complete ones before it (was|were) faster: /);
+  const told = await page.evaluate(() => (window as unknown as { told: string[] }).told);
+  const ahead = /^(\d.* s)left, by earlier rollouts: It may be complete in \1: the 3 complete ones before it took .+ s\.$/;
+  expect(told.some((told) => ahead.test(told)), told.join("\n")).toBe(true);
+  // A moment of the past has no end to tell in advance.
+  await page.keyboard.press("ArrowLeft");
+  await expect(measured).toHaveCount(0);
+});
+
+test("lines of the story appear once, however many come together", async ({ page, serve }) => {
+  const server = await serve(fast);
+  const rollout = new RolloutPage(page);
+  await page.goto(server.page("playground", "default", "web"));
+  await isLive(page, /^Live/);
+  await page.evaluate(() => {
+    const story = document.getElementById("story")!;
+    const seen: string[] = ((window as unknown as { seen: string[] }).seen = []);
+    story.addEventListener("animationend", (event) => seen.push((event.target as Element).textContent!));
+  });
+  await page.getByTestId("playground-more").locator("> summary").click();
+  for (const revision of [2, 3]) {
+    await page.getByTestId("playground").getByRole("button", { name: "Restart", exact: true }).click();
+    await expect(rollout.verdict).toContainText(`Revision ${revision} is live: 4 of 4`, { timeout: 60_000 });
+  }
+  await expect(rollout.story).toContainText("Revision 3 is complete");
+  const seen = await page.evaluate(() => (window as unknown as { seen: string[] }).seen);
+  expect(seen.length).toBeGreaterThan(8);
+  expect(seen.filter((line, index) => seen.indexOf(line) !== index)).toEqual([]);
+  // The newest one is in view, and stands last.
+  await expect(rollout.story.locator("li").last()).toContainText("Revision 3 is complete");
+  await expect(rollout.story.locator("li").last()).toBeInViewport();
+});
