@@ -137,7 +137,10 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     if !is_rolling {
         return Strip { areas, hold, ..Strip::default() };
     }
-    let derived = |limit| if limit == Limit::Ceiling { view.derived.0.clone() } else { view.derived.1.clone() };
+    let derived = |limit| {
+        let said = if limit == Limit::Ceiling { &view.derived.0 } else { &view.derived.1 };
+        said.replace(" %", "\u{a0}%") // a figure and its sign stay together
+    };
     // Far enough from the other one to be read.
     let low = floor.clamp(LETTERS * 1.5, HEIGHT - LETTERS / 2.0);
     let beside = |limit| if limit == Limit::Floor { low } else { ceiling.min(low - LETTERS).max(LETTERS / 2.0) };

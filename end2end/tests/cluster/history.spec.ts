@@ -2,6 +2,7 @@
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { AxeBuilder } from "@axe-core/playwright";
 import { expect, test } from "../../fixtures/test.ts";
 import { kubeconfig } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -61,6 +62,18 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   await expect(page.getByTestId("moment")).not.toHaveText("");
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is live");
+
+  // Nothing is in the way of people who need assistance.
+  const compared = `${second.page("rollcast-test", story.namespace, "nginx")}/compare?uid=${before.uid}`;
+  for (const theme of ["light", "dark"]) {
+    for (const [address, part] of [[history(second), "past"], [compared, "compare"]] as const) {
+      await page.goto(`${address}&theme=${theme}`);
+      await expect(page.getByTestId(part).first()).toBeVisible();
+      await expect(page.locator("html")).toHaveAttribute("data-theme", theme);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => `${address} ${theme} ${id}: ${nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
+    }
+  }
 });
 
 test("a folder that cannot be written is said, and the page goes on", async ({ page, serve, tell }) => {

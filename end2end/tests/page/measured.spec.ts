@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-const fast = () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig"), "--speed", "4");
+const simulating = (speed: string) => () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig"), "--speed", speed);
 
 test("an end is told in advance once three rollouts say how long they take", async ({ page, serve }) => {
   test.setTimeout(240_000);
-  const server = await serve(fast);
+  const server = await serve(simulating("0.5"));
   const rollout = new RolloutPage(page);
   await page.goto(server.page("playground", "default", "web"));
   await isLive(page, /^Live/);
@@ -45,7 +45,7 @@ test("an end is told in advance once three rollouts say how long they take", asy
 });
 
 test("lines of the story appear once, however many come together", async ({ page, serve }) => {
-  const server = await serve(fast);
+  const server = await serve(simulating("2"));
   const rollout = new RolloutPage(page);
   await page.goto(server.page("playground", "default", "web"));
   await isLive(page, /^Live/);
