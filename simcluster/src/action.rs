@@ -250,11 +250,11 @@ fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiErr
         return Err(ApiError::bad_request(why));
     }
     let all = revisions(world, of);
-    let wanted = match revision {
-        Some(wanted) => all.iter().find(|(revision, _)| *revision == wanted),
+    let found = match revision {
+        Some(asked) => all.iter().find(|(revision, _)| *revision == asked),
         None => all.iter().rev().nth(1),
     };
-    let Some((_, set)) = wanted else {
+    let Some((_, set)) = found else {
         return Err(ApiError::bad_request(format!("no rollout history found for deployment {:?}", of.name)));
     };
     let mut template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
@@ -281,7 +281,7 @@ pub struct Choice {
     pub drained: Vec<String>,
     /// Nodes that should be there and are not.
     pub lost: Vec<String>,
-    /// Replicas that are asked for.
+    /// Desired replicas.
     pub replicas: i32,
     /// It is paused.
     pub is_paused: bool,

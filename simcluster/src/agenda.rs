@@ -77,10 +77,10 @@ impl Agenda {
         Some((at, task))
     }
 
-    /// Lets go of tasks that are not wanted.
-    pub fn retain(&mut self, is_wanted: impl Fn(&Task) -> bool) {
-        self.entries.retain(|(_, _, task)| is_wanted(task));
-        self.due.retain(|task, _| is_wanted(task));
+    /// Lets go of tasks that are not to be kept.
+    pub fn retain(&mut self, is_kept: impl Fn(&Task) -> bool) {
+        self.entries.retain(|(_, _, task)| is_kept(task));
+        self.due.retain(|task, _| is_kept(task));
     }
 
     /// How many tasks wait.

@@ -178,8 +178,8 @@ pub fn plan(world: &mut World, pod: &Pod) {
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let node = meta::node_of(pod).unwrap_or_default();
     let is_alive = !world.silent.contains_key(node) && world.store.get(Resource::Node, &Key::new("", node)).is_some();
-    let wanted = next(pod, world.now_millis()).filter(|_| is_alive && !meta::is_finished(pod));
-    let Some((step, from, to)) = wanted else {
+    let due = next(pod, world.now_millis()).filter(|_| is_alive && !meta::is_finished(pod));
+    let Some((step, from, to)) = due else {
         world.plans.remove(&uid);
         return;
     };

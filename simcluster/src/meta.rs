@@ -61,13 +61,13 @@ pub fn is_deleting(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
 }
 
-/// Replicas that are asked for.
+/// Desired replicas.
 #[must_use]
 pub fn replicas_of(set: &ReplicaSet) -> i32 {
     set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
 }
 
-/// Replicas that are asked for.
+/// Desired replicas.
 #[must_use]
 pub fn desired(deployment: &Deployment) -> i32 {
     deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
@@ -122,19 +122,19 @@ pub fn is_active(pod: &Pod) -> bool {
 }
 
 /// Sets a condition; the time of its last change stays when only words change. Returns whether anything did.
-pub fn set_condition(status: &mut PodStatus, mut wanted: PodCondition) -> bool {
+pub fn set_condition(status: &mut PodStatus, mut desired: PodCondition) -> bool {
     let conditions = status.conditions.get_or_insert_default();
-    match conditions.iter_mut().find(|condition| condition.type_ == wanted.type_) {
+    match conditions.iter_mut().find(|condition| condition.type_ == desired.type_) {
         Some(known) => {
-            if known.status == wanted.status {
-                wanted.last_transition_time = known.last_transition_time.clone();
+            if known.status == desired.status {
+                desired.last_transition_time = known.last_transition_time.clone();
             }
-            let is_changed = *known != wanted;
-            *known = wanted;
+            let is_changed = *known != desired;
+            *known = desired;
             is_changed
         }
         None => {
-            conditions.push(wanted);
+            conditions.push(desired);
             true
         }
     }

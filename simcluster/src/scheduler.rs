@@ -168,8 +168,8 @@ fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<String> {
     let is_selected = spec.node_selector.iter().flatten().all(|(name, value)| labels.get(name) == Some(value));
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let required = affinity.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
-    let is_wanted = required.is_none_or(|required| required.node_selector_terms.iter().any(|term| fits(term, node)));
-    if !is_selected || !is_wanted {
+    let is_affine = required.is_none_or(|required| required.node_selector_terms.iter().any(|term| fits(term, node)));
+    if !is_selected || !is_affine {
         return vec!["node(s) didn't match Pod's node affinity/selector".to_owned()];
     }
     let none = BTreeMap::new();

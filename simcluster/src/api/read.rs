@@ -79,7 +79,7 @@ pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
         "resourceVersion": page.revision.to_string(),
         "continue": token.unwrap_or_default(), "remainingItemCount": page.left,
     });
-    if table::is_wanted(&target.accept) {
+    if table::is_asked_for(&target.accept) {
         let mut table = table::table(target, &page.objects, page.now_millis, true);
         if let Some(table) = table.as_object_mut() {
             table.insert("metadata".to_owned(), meta);

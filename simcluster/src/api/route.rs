@@ -185,7 +185,7 @@ pub fn shown(
     status: StatusCode,
     object: &std::sync::Arc<crate::change::Stored>,
 ) -> Response {
-    if super::table::is_wanted(&target.accept) {
+    if super::table::is_asked_for(&target.accept) {
         let now = cluster.with(|world| world.now_millis());
         let table = super::table::table(target, std::slice::from_ref(object), now, true);
         return answer::json(status, table.to_string());

@@ -11,7 +11,7 @@ use crate::change::Stored;
 use crate::object::Resource;
 
 /// Whether the client prefers a table.
-pub fn is_wanted(accept: &str) -> bool {
+pub fn is_asked_for(accept: &str) -> bool {
     accept.contains("as=Table") && accept.contains("g=meta.k8s.io")
 }
 

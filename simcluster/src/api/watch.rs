@@ -179,7 +179,7 @@ impl Watch {
 
     fn tell(&mut self, lines: &mut BytesMut, word: &str, object: &Arc<Stored>) {
         lines.put_slice(format!("{{\"type\":\"{word}\",\"object\":").as_bytes());
-        if table::is_wanted(&self.target.accept) {
+        if table::is_asked_for(&self.target.accept) {
             let now = self.cluster.with(|world| world.now_millis());
             let table = table::table(&self.target, std::slice::from_ref(object), now, !self.has_rows);
             self.has_rows = true;
@@ -193,7 +193,7 @@ impl Watch {
     fn tell_bookmark(&mut self, lines: &mut BytesMut, ends_initial: bool) {
         let resource = self.target.resource;
         let annotations = if ends_initial { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
-        let (kind, version) = if table::is_wanted(&self.target.accept) {
+        let (kind, version) = if table::is_asked_for(&self.target.accept) {
             ("Table", "meta.k8s.io/v1".to_owned())
         } else {
             (resource.kind(), resource.api_version())

@@ -82,18 +82,18 @@ fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
 }
 
 fn manage(world: &mut World, set: &ReplicaSet, active: &Pods) -> Result<(), ApiError> {
-    let wanted = usize::try_from(replicas_of(set)).unwrap_or_default();
+    let desired = usize::try_from(replicas_of(set)).unwrap_or_default();
     let there = active.0.len();
-    if there < wanted {
-        for _ in 0..(wanted - there).min(BURST) {
+    if there < desired {
+        for _ in 0..(desired - there).min(BURST) {
             // Kubernetes tries one, then two, then four: after a refusal no more are tried in this round.
             make_pod(world, set)?;
         }
-    } else if there > wanted {
+    } else if there > desired {
         let related = related(world, set);
         let (active, related): (Vec<&Pod>, Vec<&Pod>) =
             (active.iter().collect(), related.iter().flat_map(Pods::iter).collect());
-        let count = (there - wanted).min(BURST);
+        let count = (there - desired).min(BURST);
         for key in rank::first_to_go(&active, &related, count, world.now_millis()) {
             if world.delete(Resource::Pod, &key, &DeleteOptions::default()).is_ok() {
                 record_event(world, set, "SuccessfulDelete", format!("Deleted pod: {}", key.name));
@@ -200,7 +200,7 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods,
 /// A failure to make or delete pods is kept with its first message until a round succeeds.
 fn conditions(
     before: &ReplicaSetStatus,
-    wanted: i32,
+    desired: i32,
     active: usize,
     failed: Option<&ApiError>,
     now_millis: i64,
@@ -208,7 +208,7 @@ fn conditions(
     let known = before.conditions.iter().flatten().any(|condition| condition.type_ == "ReplicaFailure");
     match failed {
         Some(error) if !known => {
-            let is_short = i32::try_from(active).unwrap_or(i32::MAX) < wanted;
+            let is_short = i32::try_from(active).unwrap_or(i32::MAX) < desired;
             let mut all = before.conditions.clone().unwrap_or_default();
             all.push(ReplicaSetCondition {
                 type_: "ReplicaFailure".to_owned(),

@@ -52,8 +52,8 @@ impl Timeline {
     }
 
     /// The last entry of a Deployment that is like this, in the order of telling.
-    pub(super) fn entry(&self, deployment: Uid, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
-        self.model.deployments.get(&deployment)?.story.iter().rev().find(|entry| is_wanted(entry))
+    pub(super) fn entry(&self, deployment: Uid, is_it: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+        self.model.deployments.get(&deployment)?.story.iter().rev().find(|entry| is_it(entry))
     }
 
     /// The Deployment whose story a pod is part of.

@@ -31,7 +31,7 @@ fn surge_is_rounded_up_and_unavailable_down() {
     assert_eq!(resolved(u32::MAX, Percent(400), Percent(100)).1, u32::MAX);
 }
 
-/// (asked for, available) of the new ReplicaSet and of the old ones.
+/// (desired, available) of the new ReplicaSet and of the old ones.
 fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
     let counts = |(desired, available): (u32, u32)| ReplicaSetCounts { desired, available, ..Default::default() };
     let all = || std::iter::once(new).chain(old.iter().copied());
@@ -60,7 +60,7 @@ fn a_rollout_of_four_goes_up_and_down_within_its_budget() {
 #[test]
 fn old_pods_that_do_not_work_go_first() {
     let spec = spec(10, Int(2), Int(2));
-    // 12 asked for, floor 8, one new one missing: three may go, two of which do not work.
+    // 12 desired, floor 8, one new one missing: three may go, two of which do not work.
     assert_eq!(next(&spec, &sums((2, 1), &[(4, 2), (6, 6)])), Next::RemoveOld { unhealthy: 2, healthy: 1 });
 }
 
@@ -125,7 +125,7 @@ fn steps_are_as_large_as_the_budget_allows() {
             &[(10, 10)],
             Next::RemoveOld { unhealthy: 0, healthy: 5 },
         ),
-        // 12 asked for, 8 of them available, floor 8, and none of the new ones: no room for old ones that work.
+        // 12 desired, 8 of them available, floor 8, and none of the new ones: no room for old ones that work.
         (
             "only what does not work",
             spec(10, Int(2), Int(2)),
@@ -206,8 +206,8 @@ fn a_paused_deployment_is_spread_when_the_controller_would_write_nothing() {
     let only_old = |old| Sums { new: None, ..sums((0, 0), old) };
     for (what, spec, sums, expected) in [
         ("no ReplicaSet at all", &rolling, nothing.clone(), Next::Paused),
-        ("none is asked for", &zero, nothing, Next::Paused),
-        ("none is asked for, and none has any", &zero, sums((0, 0), &[(0, 0)]), Next::Paused),
+        ("none is desired", &zero, nothing, Next::Paused),
+        ("none is desired, and none has any", &zero, sums((0, 0), &[(0, 0)]), Next::Paused),
         ("the new one is empty", &rolling, sums((0, 0), &[]), Next::Spread),
         ("the old one is empty, and there is no new one", &rolling, only_old(&[(0, 0)]), Next::Spread),
         ("both are empty", &rolling, sums((0, 0), &[(0, 0)]), Next::Spread),
@@ -218,8 +218,8 @@ fn a_paused_deployment_is_spread_when_the_controller_would_write_nothing() {
         // The new one has all and all are available: old ones get nothing, though the ceiling would allow them.
         ("the new one is saturated", &rolling, sums((4, 4), &[(1, 1)]), Next::Spread),
         ("the new one has all, of which one is missing", &rolling, sums((4, 3), &[(1, 1)]), Next::Paused),
-        ("the new one reports all, and is asked for fewer", &rolling, sums((3, 4), &[(2, 2)]), Next::Paused),
-        ("two have some, and none is asked for", &zero, sums((1, 1), &[(1, 1)]), Next::Spread),
+        ("the new one reports all, and is to have fewer", &rolling, sums((3, 4), &[(2, 2)]), Next::Paused),
+        ("two have some, and none is desired", &zero, sums((1, 1), &[(1, 1)]), Next::Spread),
         ("Recreate spreads nothing over several", &recreate, sums((1, 0), &[(4, 4)]), Next::Paused),
         ("Recreate gives one all", &recreate, sums((0, 0), &[(3, 3)]), Next::Spread),
     ] {

@@ -142,7 +142,7 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
     }
     let grows = parts.iter().any(|part| part.to > part.from);
     let shrinks = parts.iter().any(|part| part.to < part.from);
-    // The Deployment controller never asks for more than its ceiling: more was asked for by somebody else, or the limits fell.
+    // The Deployment controller never asks for more than its ceiling: somebody else asked for more, or the limits fell.
     let desired = if desired > ceiling {
         format!("{desired} in total, above the ceiling of {ceiling}: a ReplicaSet was scaled manually")
     } else {

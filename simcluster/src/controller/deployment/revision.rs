@@ -42,19 +42,19 @@ impl Round<'_> {
 
     /// The ReplicaSet is there: its number and annotations are brought up to date, then the Deployment's number.
     fn keep(&mut self, set: ReplicaSet, revision: i64) -> Result<ReplicaSet, ApiError> {
-        let mut wanted = set.clone();
-        annotate(&self.deployment, &mut wanted, revision, true);
+        let mut desired = set.clone();
+        annotate(&self.deployment, &mut desired, revision, true);
         let min_ready = self.spec().min_ready_seconds;
-        if let Some(spec) = &mut wanted.spec {
+        if let Some(spec) = &mut desired.spec {
             spec.min_ready_seconds = min_ready;
         }
-        if wanted != set {
+        if desired != set {
             let key = Key::of(&set.metadata);
             let written = self.world.modify::<ReplicaSet>(&key, Write::Spec, |set| {
-                set.metadata.annotations.clone_from(&wanted.metadata.annotations);
-                set.spec.clone_from(&wanted.spec);
+                set.metadata.annotations.clone_from(&desired.metadata.annotations);
+                set.spec.clone_from(&desired.spec);
             });
-            return Ok(written.and_then(|written| ReplicaSet::of(&written.object).cloned()).unwrap_or(wanted));
+            return Ok(written.and_then(|written| ReplicaSet::of(&written.object).cloned()).unwrap_or(desired));
         }
         let number = sets::revision(&set).to_string();
         let mut is_news = self.number(&number);

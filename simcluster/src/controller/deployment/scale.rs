@@ -53,7 +53,7 @@ impl Round<'_> {
         }
     }
 
-    /// The new ReplicaSet has everything that is asked for.
+    /// The new ReplicaSet has all desired replicas.
     fn is_saturated(&self, new: &ReplicaSet) -> bool {
         let n = desired(&self.deployment);
         replicas_of(new) == n && sets::number(new, DESIRED) == Some(n) && available_of(new) == n
@@ -97,8 +97,8 @@ impl Round<'_> {
             let known = sets::number(set, MAXIMUM).filter(|most| *most > 0);
             match known.or(self.status().replicas.filter(|replicas| *replicas != 0)) {
                 Some(before) => {
-                    let wanted = f64::from(size * (n + max_surge(&self.deployment))) / f64::from(before);
-                    wanted.round() as i32 - size
+                    let desired = f64::from(size * (n + max_surge(&self.deployment))) / f64::from(before);
+                    desired.round() as i32 - size
                 }
                 None => 0,
             }

@@ -156,10 +156,10 @@ impl Timeline {
 
     /// A ReplicaSet made a pod while we watched: it replaces the first one that was just deleted from outside.
     pub(in crate::apply) fn tell_replacement(&mut self, at: Millis, set: Uid, uid: Uid) {
-        let is_wanted = |one: &&mut Replacing| {
+        let is_it = |one: &&mut Replacing| {
             one.set == set && one.replacement.is_none() && at - one.at_millis <= REPLACEMENT_MILLIS
         };
-        let Some(one) = self.replacing.iter_mut().find(is_wanted) else { return };
+        let Some(one) = self.replacing.iter_mut().find(is_it) else { return };
         one.replacement = Some(uid);
         let (deployment, entry) = (one.deployment, one.entry);
         let Some(name) = self.model.pods.get(&uid).map(|pod| pod.name.clone()) else { return };
