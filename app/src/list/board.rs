@@ -3,10 +3,12 @@
 use leptos::html;
 use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall, Query};
+use web_sys::Element;
 
 use super::Ages;
 use super::line::{Heading, RowText};
 use super::part::{Part, Spot};
+use crate::elements::Elements;
 use crate::rows::{Rows, set_if_new};
 
 /// A place in the list, with the key of what is there.
@@ -18,6 +20,16 @@ pub enum Slot {
     Line(u128),
     /// A line that did not arrive yet, by its number.
     Coming(u32),
+}
+
+impl Slot {
+    /// The key of the Deployment that is there.
+    pub(super) const fn deployment(&self) -> Option<u128> {
+        match self {
+            Self::Line(key) => Some(*key),
+            Self::Head(_) | Self::Coming(_) => None,
+        }
+    }
 }
 
 /// The state of the page. Copies are handles of the same one.
@@ -43,6 +55,8 @@ pub struct ListBoard {
     pub after_px: RwSignal<f64>,
     /// The element around all rows.
     pub rows: NodeRef<html::Div>,
+    /// The links that Deployments' rows are, by the keys of the rows.
+    pub links: Elements<html::A>,
 }
 
 impl ListBoard {
@@ -60,7 +74,14 @@ impl ListBoard {
             before_px: RwSignal::new(0.0),
             after_px: RwSignal::new(0.0),
             rows: NodeRef::new(),
+            links: Elements::default(),
         }
+    }
+
+    /// A line that is made and known; `None` where there is none.
+    pub(super) fn first_line(self) -> Option<Element> {
+        let key = self.slots.with_untracked(|slots| slots.iter().find_map(Slot::deployment))?;
+        self.links.get(key)?.parent_element()
     }
 
     /// What is true of the whole list was heard.

@@ -150,7 +150,7 @@ impl State {
         let Some(rows) = board.rows.get_untracked() else { return };
         self.view.top_px = rows.get_bounding_client_rect().top() + self.view.scrolled_px;
         // On narrow screens lines are higher.
-        if let Ok(Some(line)) = rows.query_selector(".line") {
+        if let Some(line) = board.first_line() {
             self.view.line_px = line.get_bounding_client_rect().height().max(20.0);
         }
     }

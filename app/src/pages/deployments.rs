@@ -24,7 +24,7 @@ use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
 use crate::list::query::Parameters;
 use crate::list::screen::{FIRST, ListScreen, in_view};
-use crate::list::{Ages, Known, part, words};
+use crate::list::{Ages, Known, keys, part, words};
 use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
@@ -39,7 +39,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let rendered = begin(board);
     Effect::new(move |_| {
         browser::on_window(ev::keydown, move |event| {
-            if crate::list::keys::pressed(&event, inputs.text, inputs.labels, board.rows) {
+            if keys::pressed(&event, inputs.text, board) {
                 event.prevent_default();
             }
         });

@@ -95,7 +95,7 @@ pub fn Rollout(
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
     let is_file = Exported::of_app().is_some();
-    let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page(), is_file };
+    let keyboard = Keyboard { controls, help, as_table, zone: Zone::of_page(), is_file };
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());

@@ -4,13 +4,16 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos::svg;
 use timeline::Millis;
+use timeline::phase::PodState;
 use timeline::story::Line;
 
+use crate::elements::{Elements, beside};
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::score::budget::{HEIGHT, Strip};
 use crate::score::frame::Frame;
 use crate::score::ink::{Look, Pattern};
+use crate::score::lanes::Heading;
 use crate::score::paint::Mark;
 use crate::score::placed;
 use crate::score::scene::{BandRow, Bars, Gap, Head, Listed, Scene, Spot, TableRow};
@@ -90,8 +93,8 @@ pub struct Nodes {
     pub patterns: [NodeRef<svg::Pattern>; 3],
     /// The lists whose style holds the times of the axis: ticks, points, gaps of the strip and of the bands.
     pub timed: [NodeRef<html::Div>; 4],
-    /// The pods as they are now.
-    pub heads: NodeRef<svg::G>,
+    /// The pods as they are now, by the keys of [`Picture::heads`].
+    pub heads: Elements<svg::G>,
 }
 
 impl Picture {
@@ -147,6 +150,21 @@ impl Picture {
     /// Shows these times as ticks of the axis.
     pub fn tick(&self, ticks: &[Millis]) {
         self.ticks.set(keyed(ticks));
+    }
+
+    /// Gives the focus to the pod before or after another one; false where there is none.
+    pub fn focus_beside(&self, head: u128, is_next: bool) -> bool {
+        beside(&self.heads.order_untracked(), head, is_next).is_some_and(|head| self.nodes.heads.focus(head))
+    }
+
+    /// Gives the focus to the first pod of a band that is still there; false where it has none.
+    pub fn focus_first_of(&self, band: &Heading) -> bool {
+        let is_it = |head: &Head| {
+            (head.is_out, head.state != PodState::Gone) == (band.is_out(), true)
+                && (head.is_out || head.revision.is_some() && head.revision == band.revision)
+        };
+        let is_first = |key: &u128| self.heads.row(*key).is_some_and(|head| head.with_untracked(is_it));
+        self.heads.order_untracked().into_iter().find(is_first).is_some_and(|head| self.nodes.heads.focus(head))
     }
 
     /// Moves the axis: the only thing that happens in every frame, outside of all signals.

@@ -9,7 +9,7 @@ use timeline::list::{By, Group, Query};
 
 use crate::address;
 use crate::list::board::ListBoard;
-use crate::list::words;
+use crate::list::{keys, words};
 
 /// Two inputs: words and labels.
 #[derive(Clone, Copy)]
@@ -61,11 +61,12 @@ pub fn Filter(
         let Query { cluster, namespace, .. } = query.get();
         address::list(&Query { cluster, namespace, ..Query::default() })
     };
+    let pressed = move |event: ev::KeyboardEvent| keys::pressed_in_field(&event, board);
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>
-            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:input=move |_| seek.run(()) placeholder="Name, namespace, image, status, revision" aria-label="Search" autocomplete="off"/>
-            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:input=move |_| seek.run(()) placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
+            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Name, namespace, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
             <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
             <Kept name="namespace" value=Signal::derive(move || query.read().namespace.clone().filter(|_| query.read().cluster.is_none()))/>

@@ -4,12 +4,18 @@ use leptos::prelude::*;
 use timeline::view::Tone;
 
 use super::tiny_score::TinyScore;
+use crate::list::board::ListBoard;
+use crate::list::keys;
 use crate::list::line::RowText;
 use crate::zone::Zone;
 
 /// The row.
 #[component]
 pub fn Row(
+    /// The list that it is in.
+    board: ListBoard,
+    /// Its key there.
+    key: u128,
     /// What it says.
     line: ArcRwSignal<RowText>,
 ) -> impl IntoView {
@@ -26,8 +32,8 @@ pub fn Row(
     let rollouts = move || format!("{}/rollouts", line.read().address);
     let tiny = Signal::derive(move || line.read().tiny.clone());
     view! {
-        <div class="line">
-            <a class=class href=text(|line| &line.address) data-testid="deployment">
+        <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
+            <a class=class node_ref=board.links.of(key) href=text(|line| &line.address) data-testid="deployment">
                 <span class="name">
                     <b>{text(|line| &line.name)}</b>
                     <span class="muted"><i class=move || format!("accent accent-{}", line.read().accent)></i>{text(|line| &line.place)}</span>

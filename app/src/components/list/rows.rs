@@ -19,7 +19,7 @@ pub fn ListRows(
     let (before, after) = (room(board.before_px), room(board.after_px));
     let row = move |slot: Slot| match slot {
         Slot::Head(index) => EitherOf3::A(board.heads.row(index as u128).map(|heading| view! { <Head heading/> })),
-        Slot::Line(key) => EitherOf3::B(board.lines.row(key).map(|line| view! { <Row line/> })),
+        Slot::Line(key) => EitherOf3::B(board.lines.row(key).map(|line| view! { <Row board key line/> })),
         Slot::Coming(_) => EitherOf3::C(view! { <div class="line"></div> }),
     };
     view! {

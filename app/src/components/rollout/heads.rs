@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::words::{safe, short};
 
 use crate::address;
-use crate::browser::placed;
+use crate::browser::{self, placed};
 use crate::components::tokens::Token;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
@@ -26,7 +26,7 @@ pub fn Heads(
 ) -> impl IntoView {
     let head = move |key: u128| {
         let (head, spot) = picture.heads.row(key).zip(picture.spots.row(key))?;
-        Some(view! { <PodHead head spot/> })
+        Some(view! { <PodHead key picture head spot/> })
     };
     let column = move |key: u128| picture.columns.row(key).map(|marks| view! { <Column marks/> });
     view! {
@@ -34,7 +34,7 @@ pub fn Heads(
             <g>
                 <For each=move || picture.columns.order() key=|key| *key children=column/>
             </g>
-            <g id=format!("{}heads", picture.prefix) node_ref=picture.nodes.heads>
+            <g id=format!("{}heads", picture.prefix)>
                 <For each=move || picture.heads.order() key=|key| *key children=head/>
             </g>
         </svg>
@@ -44,6 +44,10 @@ pub fn Heads(
 /// One pod as it is now.
 #[component]
 fn PodHead(
+    /// Its key among the heads.
+    key: u128,
+    /// The picture that it is in.
+    picture: Picture,
     /// The pod.
     head: ArcRwSignal<Head>,
     /// Where it is.
@@ -57,9 +61,18 @@ fn PodHead(
         }
     };
     let pressed = move |event: web_sys::KeyboardEvent| {
-        if event.key() == "Enter" {
+        let is_meant = match event.key().as_str() {
+            "Enter" => {
+                open();
+                true
+            }
+            "ArrowUp" | "ArrowDown" if browser::has_modifier(&event) => false,
+            "ArrowUp" => picture.focus_beside(key, false),
+            "ArrowDown" => picture.focus_beside(key, true),
+            _ => false,
+        };
+        if is_meant {
             event.prevent_default();
-            open();
         }
     };
     let of = head.clone();
@@ -85,6 +98,7 @@ fn PodHead(
     let travels = Signal::derive(move || placed::travels(*spot.read()));
     view! {
         <g
+            node_ref=picture.nodes.heads.of(key)
             class=class
             transform=shift
             data-testid="pod"

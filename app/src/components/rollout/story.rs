@@ -8,6 +8,7 @@ use timeline::story::Line;
 use crate::browser;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
+use crate::rollout::screen::RolloutScreen;
 use crate::zone::Zone;
 
 /// The story.
@@ -59,9 +60,19 @@ fn StoryLine(
             controls.seek(at_millis);
         }
     };
+    // After it led to its moment, space plays on; Enter goes there again.
+    let pressed = move |event: web_sys::KeyboardEvent| {
+        if let Some(controls) = controls
+            && event.key() == " "
+            && !browser::has_modifier(&event)
+        {
+            event.prevent_default();
+            controls.act(RolloutScreen::toggle);
+        }
+    };
     view! {
         <li class=kind.name()>
-            <button type="button" class="at" node_ref=button on:click=seek>{move || zone.clock(at_millis)}</button>
+            <button type="button" class="at" node_ref=button on:click=seek on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
             <span>{move || zone.said(&text, at_millis)}</span>
         </li>
