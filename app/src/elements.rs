@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn beside_a_key_is_the_one_before_or_after_it() {
         let order = [7, 3, 9];
-        assert_eq!([beside(&order, 7, true), beside(&order, 3, true), beside(&order, 9, true)], [Some(3), Some(9), None]);
+        assert_eq!(
+            [beside(&order, 7, true), beside(&order, 3, true), beside(&order, 9, true)],
+            [Some(3), Some(9), None]
+        );
         assert_eq!([beside(&order, 7, false), beside(&order, 9, false)], [None, Some(3)]);
         assert_eq!(beside(&order, 1, true), None, "it is not there any more");
     }

@@ -176,7 +176,6 @@ impl Page {
     /// Reads what the server put into the document; `None` where that is not of this program.
     #[must_use]
     pub fn of_document() -> Option<Self> {
-        let element = leptos::prelude::document().get_element_by_id(ELEMENT)?;
-        text::decode(&element.text_content()?)
+        text::decode(&crate::browser::text_of(ELEMENT)?)
     }
 }

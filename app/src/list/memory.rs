@@ -52,9 +52,7 @@ pub fn provide() {
     provide_context(memory);
     Effect::new(move |_| {
         browser::on_window(ev::popstate, move |_| {
-            let location = window().location();
-            let address = location.pathname().ok().zip(location.search().ok());
-            memory.went_to.set_value(address.map(|(path, search)| path + &search).unwrap_or_default());
+            memory.went_to.set_value(browser::path() + &browser::search());
         });
     });
 }

@@ -10,6 +10,7 @@ use super::board::ListBoard;
 use super::memory::{Left, View};
 use super::part::{LINE_PX, Part, part};
 use super::{Ages, Known};
+use crate::browser;
 use crate::live::client::{Ask, Screen};
 use crate::live::link::LinkState;
 use crate::rows::set_if_new;
@@ -122,9 +123,9 @@ impl Screen for ListScreen {
     fn animate(&self, page_millis: f64) -> Ask {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.is_to_scroll) {
-            window().scroll_to_with_x_and_y(0.0, state.view.scrolled_px);
+            browser::scroll_to_px(state.view.scrolled_px);
         }
-        state.view.scrolled_px = window().scroll_y().unwrap_or(0.0);
+        state.view.scrolled_px = browser::scrolled_px();
         if page_millis - state.looked_at > LOOK_AGAIN_MILLIS {
             (state.looked_at, state.is_dirty) = (page_millis, true);
             state.measure(self.board);
@@ -145,8 +146,7 @@ impl Screen for ListScreen {
 
 impl State {
     fn measure(&mut self, board: ListBoard) {
-        let inner = window().inner_height().ok().and_then(|height| height.as_f64());
-        self.view.view_px = inner.unwrap_or(VIEW_PX);
+        self.view.view_px = browser::window_height_px().unwrap_or(VIEW_PX);
         let Some(rows) = board.rows.get_untracked() else { return };
         self.view.top_px = rows.get_bounding_client_rect().top() + self.view.scrolled_px;
         // On narrow screens lines are higher.

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
-use send_wrapper::SendWrapper;
 use timeline::wire::Scope;
 use timeline::{Uid, Workload, WorkloadKind};
 
@@ -183,11 +182,9 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<Rendered>, scope:
         let screen = RolloutScreen::new(board, picture, rendered, told);
         controls.attach(screen.clone());
         screen.play_if_asked();
-        for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
-            let screen = SendWrapper::new(screen.clone());
-            let handle = window_event_listener_untyped(event, move |_| screen.print(is_printing));
-            on_cleanup(move || handle.remove());
-        }
+        let (before, after) = (screen.clone(), screen.clone());
+        browser::on_window(leptos::ev::beforeprint, move |_| before.print(true));
+        browser::on_window(leptos::ev::afterprint, move |_| after.print(false));
         (Rc::new(screen), scope)
     };
     live.show(begin, |_| ());

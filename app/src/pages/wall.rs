@@ -2,13 +2,11 @@
 
 use std::rc::Rc;
 
-use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 
 use crate::app::First;
-use crate::browser;
-use crate::browser::placed;
+use crate::browser::{self, Every, placed, stay_awake};
 use crate::components::banner::Banner;
 use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
@@ -20,7 +18,6 @@ use crate::list::query::Parameters;
 use crate::list::{self, Known};
 use crate::live::client::Live;
 use crate::payload::Payload;
-use crate::wall::awake::stay_awake;
 use crate::wall::board::WallBoard;
 use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
@@ -88,15 +85,9 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Lis
 /// The place of everything, which changes now and then.
 fn shifting() -> Signal<String> {
     let moves = RwSignal::new(0_usize);
-    let timer: StoredValue<Option<IntervalHandle>> = StoredValue::new(None);
-    Effect::new(move |_| {
-        timer.set_value(set_interval_with_handle(move || moves.update(|moves| *moves += 1), shift::EVERY).ok());
-    });
-    on_cleanup(move || {
-        if let Some(timer) = timer.try_update_value(Option::take).flatten() {
-            timer.clear();
-        }
-    });
+    // It ends with the page.
+    let timer: StoredValue<Option<Every>> = StoredValue::new(None);
+    Effect::new(move |_| timer.set_value(Every::new(shift::EVERY, move || moves.update(|moves| *moves += 1))));
     Signal::derive(move || match moves.get() {
         0 => String::new(),
         moves => shift::style(moves),

@@ -5,9 +5,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use send_wrapper::SendWrapper;
 use timeline::wire;
-use wasm_bindgen::JsCast;
-use wasm_bindgen_futures::JsFuture;
-use web_sys::{Element, Response};
+use web_sys::Element;
 
 use super::opened::Opened;
 use crate::browser;
@@ -89,7 +87,7 @@ impl PanelState {
     /// where that is not said, to what has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
         if self.path.with_untracked(Option::is_none) {
-            let opener = opener.or_else(|| document().active_element());
+            let opener = opener.or_else(browser::focused);
             self.opener.set_value(opener.map(SendWrapper::new));
         }
         self.path.set(Some(path));
@@ -136,7 +134,7 @@ impl PanelState {
             }
             self.show(shown);
             if is_new {
-                request_animation_frame(move || self.focus());
+                browser::next_frame(move || self.focus());
             }
         });
     }
@@ -181,14 +179,11 @@ impl Default for PanelState {
 
 /// What the server tells of something below this page, at the moment that the address of the page names.
 async fn answer(path: &str) -> Option<Shown> {
-    let place = window().location();
-    let search = place.search().ok()?;
-    let address = format!("{}/{path}?part&{}", place.pathname().ok()?, search.trim_start_matches('?'));
-    let answer: Response = JsFuture::from(window().fetch_with_str(&address)).await.ok()?.dyn_into().ok()?;
-    if !answer.ok() {
-        let why = JsFuture::from(answer.text().ok()?).await.ok()?.as_string()?;
+    let address = format!("{}/{path}?part&{}", browser::path(), browser::search().trim_start_matches('?'));
+    let answer = browser::ask(&address).await?;
+    if !answer.is_ok() {
+        let why = answer.text().await?;
         return Some(why.trim().to_owned()).filter(|why| !why.is_empty()).map(Shown::Trouble);
     }
-    let bytes = JsFuture::from(answer.array_buffer().ok()?).await.ok()?;
-    wire::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok().map(Shown::Detail)
+    wire::decode(&answer.bytes().await?).ok().map(Shown::Detail)
 }

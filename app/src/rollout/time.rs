@@ -8,7 +8,7 @@ use timeline::playback::{self, Playback};
 use super::board::{self, Time};
 use super::screen::RolloutScreen;
 use crate::address;
-use crate::browser::{iso, page_millis, readdress};
+use crate::browser::{self, iso, page_millis, readdress};
 use crate::live::client::Ask;
 use crate::rows::set_if_new;
 
@@ -67,7 +67,7 @@ impl RolloutScreen {
 
     /// Plays from the moment of the address at once, where that asks for it.
     pub fn play_if_asked(&self) {
-        let is_asked = window().location().search().is_ok_and(|search| search.contains(PLAY));
+        let is_asked = browser::search().contains(PLAY);
         if is_asked && self.moment().is_some() {
             self.toggle();
         }
@@ -170,7 +170,7 @@ impl RolloutScreen {
 
     /// A link to what is shown.
     pub fn link(&self) -> String {
-        let origin = window().location().origin().unwrap_or_default();
+        let origin = browser::origin();
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
         let uid = self.0.state.borrow().copy.deployment;
         let mut link = self.0.board.workload.with_untracked(|workload| match uid {
@@ -186,7 +186,7 @@ impl RolloutScreen {
 
 /// The address of the page names the moment that is shown, so that it can be copied from there.
 fn remember(moment: Option<Millis>) {
-    let Ok(asked) = window().location().search() else { return };
+    let asked = browser::search();
     let kept = asked.trim_start_matches('?').split('&');
     let kept = kept.filter(|part| !part.is_empty() && !part.starts_with("at=") && *part != PLAY);
     let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();

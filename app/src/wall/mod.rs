@@ -2,7 +2,6 @@
 //! the browser ([`screen`]). What is here and in [`stage`] and [`age`] is pure: lines of a list and the page's clock go in.
 
 pub mod age;
-pub mod awake;
 pub mod board;
 pub mod screen;
 pub mod settings;
