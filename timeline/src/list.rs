@@ -39,6 +39,8 @@ pub struct Query {
     pub namespace: Option<String>,
     /// How lines are put together.
     pub by: By,
+    /// In which order they are, within what is put together.
+    pub sort: Sort,
 }
 
 /// How the lines of a list are put together.
@@ -49,6 +51,70 @@ pub enum By {
     Verdict,
     /// By cluster and namespace.
     Place,
+}
+
+/// In which order the lines of a list are. Lines that a column does not tell apart are in the order of their places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Sort {
+    /// By what.
+    pub column: Column,
+    /// The other way round.
+    pub is_descending: bool,
+}
+
+impl Sort {
+    /// The order after somebody chose a column: by it, and the other way round where the order is by it already.
+    #[must_use]
+    pub fn chosen(self, column: Column) -> Self {
+        Self { column, is_descending: self.column == column && !self.is_descending }
+    }
+}
+
+/// What the lines of a list can be in order of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Column {
+    /// What needs a look comes first: by [`Group`], and within it what happened last first.
+    #[default]
+    Status,
+    /// The name of the Deployment.
+    Name,
+    /// How many pods are available; of as many, how many are desired.
+    Available,
+    /// How long ago something happened: what happened last comes first.
+    Since,
+}
+
+impl Column {
+    /// All that there are.
+    pub const ALL: [Self; 4] = [Self::Status, Self::Name, Self::Available, Self::Since];
+
+    /// Its name in addresses.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Name => "name",
+            Self::Available => "available",
+            Self::Since => "since",
+        }
+    }
+
+    /// The column of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|column| column.name() == name)
+    }
+
+    /// What a list is sorted by, in a sentence.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Name => "name",
+            Self::Available => "available pods",
+            Self::Since => "last change",
+        }
+    }
 }
 
 /// What a Deployment is up to, as far as a list tells it. In the order of the list.
@@ -162,6 +228,8 @@ pub enum Common {
     Group(Group),
     /// Number of the cluster, and the namespace.
     Place(u16, String),
+    /// Nothing: the whole list is in the order of that column.
+    Sorted(Column),
 }
 
 /// What is true of a whole list, whichever lines of it are in view.
@@ -273,5 +341,19 @@ mod tests {
         }
         assert_eq!(Group::named("calm"), Some(Group::Stable), "links from before still work");
         assert_eq!(Group::named("bad"), None);
+        for column in Column::ALL {
+            assert_eq!(Column::named(column.name()), Some(column));
+        }
+        assert_eq!(Column::named("moon"), None);
+    }
+
+    #[test]
+    fn a_column_that_is_chosen_again_is_turned_round() {
+        let by_name = Sort::default().chosen(Column::Name);
+        assert_eq!(by_name, Sort { column: Column::Name, is_descending: false });
+        let turned = by_name.chosen(Column::Name);
+        assert_eq!(turned, Sort { column: Column::Name, is_descending: true });
+        assert_eq!(turned.chosen(Column::Name), by_name);
+        assert_eq!(turned.chosen(Column::Status), Sort::default());
     }
 }

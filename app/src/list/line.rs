@@ -97,6 +97,7 @@ impl Heading {
                 let name = overall.clusters.get(usize::from(*cluster)).map_or("", |known| known.name.as_str());
                 (format!("{} / {}", safe(name), safe(namespace)), Some(address::namespace(name, namespace)))
             }
+            Common::Sorted(column) => (format!("Sorted by {}", column.words()), None),
         };
         Self { words, address, lines: head.lines }
     }

@@ -56,7 +56,7 @@ impl Tiny {
             }
             path
         };
-        let available = summary.pods.iter().take(2).sum::<u32>();
+        let available = summary.available();
         Self {
             counted: format!("{available}/{}", summary.desired),
             is_short: available < summary.desired,

@@ -64,7 +64,7 @@ pub fn chip(group: Group, overall: &Overall) -> String {
 /// What is said where there are no lines, and whether all Deployments are another list than this one.
 #[must_use]
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
-    let is_whole = *query == Query { by: query.by, ..Query::default() };
+    let is_whole = *query == Query { by: query.by, sort: query.sort, ..Query::default() };
     let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let connecting: Vec<String> =

@@ -78,7 +78,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             <Filter board inputs/>
             // Below the links of the filter: those stay where they are, however the question changes.
             <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>
-            <Columns/>
+            <Columns board/>
             <ListRows board/>
             <Nothing board/>
             {pages}

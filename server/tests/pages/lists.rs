@@ -21,7 +21,7 @@ async fn a_question_finds_what_it_names() {
         .iter()
         .filter_map(|head| match head.of {
             Common::Group(group) => Some(group),
-            Common::Place(..) => None,
+            Common::Place(..) | Common::Sorted(_) => None,
         })
         .collect();
     assert!(groups.is_sorted() && !groups.is_empty(), "{groups:?}");
@@ -58,6 +58,10 @@ async fn what_makes_no_sense_is_said() {
     let cases = [
         ("/?show=bad", 400, "it should be stuck, moving, finished or stable"),
         ("/?by=colour", 400, "it should be namespace or verdict"),
+        ("/?sort=colour", 400, "it should be status, name, available or since"),
+        ("/?sort=name&order=up", 400, "it should be asc or desc"),
+        ("/?sort=name&order=desc", 200, "aria-sort=\"descending\"><a href=\"/?sort=name\""),
+        ("/clusters/rollout?sort=since", 200, "<a href=\"/clusters/rollout?sort=since&amp;order=desc\""),
         ("/?from=-1", 400, "it should be a number"),
         ("/clusters/rollout?from=x", 400, "href=\"/clusters/rollout\""),
         ("/?labels=a%3D%3D%3Db", 400, "is no label selector"),

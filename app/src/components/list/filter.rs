@@ -5,7 +5,7 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use timeline::list::{By, Group, Query};
+use timeline::list::{By, Column, Group, Query};
 
 use crate::address;
 use crate::list::board::ListBoard;
@@ -69,6 +69,8 @@ pub fn Filter(
             <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
             <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
+            <Kept name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>
+            <Kept name="order" value=Signal::derive(move || query.read().sort.is_descending.then(|| "desc".to_owned()))/>
             <Kept name="namespace" value=Signal::derive(move || query.read().namespace.clone().filter(|_| query.read().cluster.is_none()))/>
             <button class="search">"Search"</button>
             <Choices board/>
