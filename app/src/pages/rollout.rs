@@ -116,7 +116,7 @@ pub fn Rollout(
             <LinkBars board/>
             <main id="there" class=move || shown(is_there.get())>
                 <VerdictLine board/>
-                <div class="main">
+                <div class=move || if picture.has_spare.get() { "main spare" } else { "main" } node_ref=picture.nodes.room>
                     <Placed sheet/>
                     <Score board picture moving/>
                     <aside class="rail" aria-label="Story">
