@@ -9,7 +9,7 @@ pub mod startup;
 
 use timeline::{Uid, Workload};
 
-use crate::payload;
+use crate::payload::{self, Preview};
 
 pub use self::course::Course;
 pub use self::place::Before;
@@ -41,5 +41,11 @@ impl ComparePayload {
     pub fn title(&self) -> String {
         let Workload { namespace, name, .. } = &self.workload;
         payload::title(&format!("Revision {} compared", self.course.revision), namespace, name)
+    }
+
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        Preview { title: self.title(), description: self.said.join(" "), image: None }
     }
 }

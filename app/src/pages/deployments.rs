@@ -17,6 +17,7 @@ use crate::components::list::filter::{Filter, Inputs};
 use crate::components::list::nothing::Nothing;
 use crate::components::list::pages::Pages;
 use crate::components::list::rows::ListRows;
+use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::lost;
 use crate::history::Search;
@@ -57,6 +58,9 @@ pub fn DeploymentsPage() -> impl IntoView {
         let (cluster, namespace) = (cluster.unwrap_or_default(), namespace.unwrap_or_default());
         Search { cluster, namespace, ..Search::default() }.address()
     };
+    if let Some(page) = &rendered {
+        preview(|| page.preview());
+    }
     let pages = rendered.map(|page| {
         let lines = page.copy().overall.lines();
         view! { <Pages query=page.query window=page.window lines/> }

@@ -10,6 +10,7 @@ use timeline::{Uid, Workload, WorkloadKind};
 
 use crate::app::First;
 use crate::browser;
+use crate::components::preview::preview;
 use crate::components::rollout::connection::ConnectionBars;
 use crate::components::rollout::header::Header;
 use crate::components::rollout::keys::{self, Keyboard};
@@ -63,6 +64,9 @@ pub fn RolloutPage() -> impl IntoView {
         });
         if payload.is_none() && (revision.is_some() || at.is_some()) {
             Effect::new(move |_| url.with_untracked(browser::load));
+        }
+        if let Some(payload) = &payload {
+            preview(|| payload.preview());
         }
         view! { <Rollout workload revision payload/> }
     }

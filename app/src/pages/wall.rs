@@ -8,11 +8,12 @@ use leptos_router::hooks::use_url;
 use crate::app::First;
 use crate::browser::{self, Every, placed, stay_awake};
 use crate::components::banner::Banner;
+use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
-use crate::components::wall::calm::CalmLine;
 use crate::components::wall::legend::WallLegend;
 use crate::components::wall::sound::Sound;
+use crate::components::wall::calm::CalmLine;
 use crate::components::wall::tile::Tile;
 use crate::list::query::Parameters;
 use crate::list::{self, Known};
@@ -35,6 +36,9 @@ pub fn WallPage() -> impl IntoView {
         Some(payload) => Settings::told(payload),
         None => Settings::of(&Parameters::of(use_url().read_untracked().search())),
     };
+    if let Some(payload) = &payload {
+        preview(|| payload.preview());
+    }
     let copy = payload.map(|payload| payload.list.copy());
     let board = WallBoard::new(copy.as_ref());
     follow(board, settings.clone(), copy);
