@@ -1,4 +1,4 @@
-//! The list of Deployments as viewers follow it: they ask for some lines of some Deployments, and hear what of that changed.
+//! The list of Deployments as viewers follow it: they ask for some rows of some Deployments, and hear what of that changed.
 //! Both sides of it are here: what was [`sent`] to a viewer, and the viewer's [`copy`].
 //!
 //! ```text
@@ -19,8 +19,8 @@ use crate::{Millis, Uid};
 pub use copy::ListCopy;
 pub use sent::Sent;
 
-/// Most lines that one viewer may follow at once.
-pub const MOST_LINES: u32 = 200;
+/// Most rows that one viewer may follow at once.
+pub const MOST_ROWS: u32 = 200;
 /// A rollout counts as just finished for this long.
 pub const FINISHED_MILLIS: Millis = 3_600_000;
 
@@ -37,13 +37,13 @@ pub struct Query {
     pub cluster: Option<String>,
     /// Only this namespace.
     pub namespace: Option<String>,
-    /// How lines are put together.
+    /// How rows are put together.
     pub by: By,
     /// In which order they are, within what is put together.
     pub sort: Sort,
 }
 
-/// How the lines of a list are put together.
+/// How the rows of a list are put together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum By {
     /// By [`Group`]: what needs a look comes first.
@@ -53,7 +53,7 @@ pub enum By {
     Place,
 }
 
-/// In which order the lines of a list are. Lines that a column does not tell apart are in the order of their places.
+/// In which order the rows of a list are. Rows that a column does not tell apart are in the order of their places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Sort {
     /// By what.
@@ -70,7 +70,7 @@ impl Sort {
     }
 }
 
-/// What the lines of a list can be in order of.
+/// What the rows of a list can be in order of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Column {
     /// What needs a look comes first: by [`Group`], and within it what happened last first.
@@ -175,7 +175,7 @@ impl Group {
     }
 }
 
-/// Lines by number, the first one being 0.
+/// Rows by number, the first one being 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Window {
     /// The first one.
@@ -185,10 +185,10 @@ pub struct Window {
 }
 
 impl Window {
-    /// No more lines than a viewer may follow.
+    /// No more rows than a viewer may follow.
     #[must_use]
     pub fn limited(self) -> Self {
-        Self { from: self.from, to: self.to.clamp(self.from, self.from.saturating_add(MOST_LINES)) }
+        Self { from: self.from, to: self.to.clamp(self.from, self.from.saturating_add(MOST_ROWS)) }
     }
 
     /// The part of `all` that is in it.
@@ -212,16 +212,16 @@ pub struct ClusterState {
     pub now_millis: Millis,
 }
 
-/// A heading and how many lines follow it.
+/// A heading and how many rows follow it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// What they have in common.
     pub of: Common,
-    /// Number of lines below it.
+    /// Number of rows below it.
     pub lines: u32,
 }
 
-/// What the lines below a heading have in common.
+/// What the rows below a heading have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Common {
     /// What they are up to.
@@ -232,7 +232,7 @@ pub enum Common {
     Sorted(Column),
 }
 
-/// What is true of a whole list, whichever lines of it are in view.
+/// What is true of a whole list, whichever rows of it are in view.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overall {
     /// The clusters that are watched.
@@ -248,9 +248,9 @@ pub struct Overall {
 }
 
 impl Overall {
-    /// How many lines there are.
+    /// How many rows there are.
     #[must_use]
-    pub fn lines(&self) -> u32 {
+    pub fn rows(&self) -> u32 {
         self.heads.iter().map(|head| head.lines).sum()
     }
 
@@ -284,7 +284,7 @@ impl Row {
     }
 }
 
-/// What of a line changed.
+/// What of a row changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowDelta {
     /// All of it, or it is new.
@@ -313,9 +313,9 @@ pub struct ListDelta {
     pub now_millis: Vec<Millis>,
     /// What is true of the whole list.
     pub overall: Option<Overall>,
-    /// Number of the first line in view, and the lines' short numbers: each was told before or is told now.
+    /// Number of the first row in view, and the rows' short numbers: each was told before or is told now.
     pub order: Option<(u32, Vec<u32>)>,
-    /// Lines by short number.
+    /// Rows by short number.
     pub lines: Vec<(u32, RowDelta)>,
 }
 
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(window(8, 40).of(&all), [8, 9]);
         assert!(window(40, 90).of(&all).is_empty() && window(5, 1).of(&all).is_empty());
         assert_eq!(window(u32::MAX, u32::MAX).of(&all), [0; 0]);
-        assert_eq!(window(0, u32::MAX).to, MOST_LINES);
+        assert_eq!(window(0, u32::MAX).to, MOST_ROWS);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The tiny score of a line: pods by what they do over the last minute, in layers, as paths. Pure.
+//! The tiny score of a row: pods by what they do over the last minute, in layers, as paths. Pure.
 
 use timeline::Millis;
 use timeline::view::{LATELY_MILLIS, LAYERS, Summary};

@@ -1,4 +1,4 @@
-//! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the lines in view travel, and whatever changes in
+//! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view travel, and whatever changes in
 //! them is shown.
 
 use std::rc::Rc;
@@ -62,8 +62,8 @@ pub fn DeploymentsPage() -> impl IntoView {
         preview(|| page.preview());
     }
     let pages = rendered.map(|page| {
-        let lines = page.copy().overall.lines();
-        view! { <Pages query=page.query window=page.window lines/> }
+        let rows = page.copy().overall.rows();
+        view! { <Pages query=page.query window=page.window rows/> }
     });
     view! {
         <PageTitle text=Signal::derive(move || words::title(&overall.read(), &query.read()))/>
@@ -129,7 +129,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         Start::Rendered(payload) => {
             let copy = payload.copy();
             board.hear(&copy.overall);
-            let part = part::lines_from(&copy.overall, payload.window.from, payload.window.to);
+            let part = part::rows_from(&copy.overall, payload.window.from, payload.window.to);
             board.show(&copy, &part, &Ages::told(&copy.overall));
         }
         Start::Left(left) => {

@@ -13,7 +13,7 @@ use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
 use crate::components::wall::legend::WallLegend;
 use crate::components::wall::sound::Sound;
-use crate::components::wall::calm::CalmLine;
+use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
 use crate::list::query::Parameters;
 use crate::list::{self, Known};
@@ -59,7 +59,7 @@ pub fn WallPage() -> impl IntoView {
         <main class="wall" data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
             <Banner test_id="stale" words=Signal::derive(stale)/>
             <h1 class="aside">{list::heading(&query)}</h1>
-            <CalmLine board/>
+            <StableLine board/>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
                 {board.seats.map(|seat| view! { <Tile seat/> }).collect_view()}
             </div>

@@ -15,30 +15,30 @@ use crate::rows::set_if_new;
 
 /// What is open is asked for again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
-/// What is said when no answer comes.
+/// What the panel says when the server does not answer.
 const NO_ANSWER: &str = "Rollcast does not answer.";
 /// What is said in a file that does not hold it.
 const NOT_THERE: &str = "Nothing is kept of it in this file, or not of this moment.";
 
-/// What the panel shows.
+/// What is open in the panel, with all that it tells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shown {
-    /// Nothing.
+    /// The panel is closed.
     Nothing,
-    /// A detail.
+    /// A detail is open, which tells this.
     Detail(Detail),
-    /// Why there is nothing to show.
+    /// There is nothing to show, for this reason.
     Trouble(String),
 }
 
 /// What the kind of that is: while it stays, only what is in it changes.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Nothing.
+    /// The panel is closed.
     Nothing,
-    /// A detail.
+    /// A detail is open.
     Detail,
-    /// Why there is nothing to show.
+    /// There is nothing to show, and the panel says why.
     Trouble,
 }
 
@@ -47,7 +47,7 @@ pub enum Kind {
 pub struct PanelState {
     /// What is open, as a path below the page of the Deployment.
     path: RwSignal<Option<String>>,
-    /// What the server told of it.
+    /// What is open, as the server told it last.
     pub shown: RwSignal<Shown>,
     /// What opened it: where the focus goes back.
     opener: StoredValue<Option<SendWrapper<Element>>>,
@@ -55,14 +55,14 @@ pub struct PanelState {
     asked_millis: StoredValue<f64>,
     /// What answers where there is no server.
     exported: StoredValue<Option<Exported>>,
-    /// Which pod that is, for the picture.
+    /// The pod that is open, which the playground's buttons mean too.
     pub opened: Opened,
-    /// The element that shows it.
+    /// The element that shows what is open, which gets the focus.
     pub section: NodeRef<html::Section>,
 }
 
 impl PanelState {
-    /// A panel in which nothing is open.
+    /// Returns a panel in which nothing is open.
     #[must_use]
     pub fn new() -> Self {
         Self {

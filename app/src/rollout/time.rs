@@ -14,9 +14,9 @@ use crate::rows::set_if_new;
 
 /// Farthest zoom in and out of the window that fits.
 const MOST_ZOOM: f64 = 64.0;
-/// Steps of the slider.
+/// How many steps the slider has, as a number to reckon with.
 const SLIDER: f64 = board::SLIDER as f64;
-/// What of an address asks to play.
+/// The parameter of an address that asks to play at once.
 const PLAY: &str = "play=yes";
 /// The slider begins this long before the rollout.
 const BEFORE_MILLIS: Millis = 15_000;
@@ -87,7 +87,7 @@ impl RolloutScreen {
         self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
 
-    /// By a stretch of time.
+    /// Shows the moment so much later, or earlier where it is negative.
     pub fn seek_by(&self, millis: Millis) {
         let at = self.moment().unwrap_or_else(|| self.live_millis());
         self.seek(at + millis);
@@ -132,13 +132,13 @@ impl RolloutScreen {
         }
     }
 
-    /// To where the slider was put.
+    /// Shows the moment that the slider was put to.
     pub fn slide(&self, value: f64) {
         let (from, live) = (self.reach(self.moment()), self.live_millis());
         self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
     }
 
-    /// Plays at another speed.
+    /// Plays at another speed from here on.
     pub fn pace(&self, speed: f64) {
         self.0.state.borrow_mut().speed = speed;
         self.play(|playback, clock, live, _| playback.paced(clock, live, speed));
@@ -168,7 +168,7 @@ impl RolloutScreen {
         shown.and_then(|at| state.question.ask(at, page_millis)).map_or(Ask::Nothing, Ask::Moment)
     }
 
-    /// A link to what is shown.
+    /// Returns a whole link to the revision or the moment that is shown.
     pub fn link(&self) -> String {
         let origin = browser::origin();
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));

@@ -143,7 +143,7 @@ async fn wall(view: &View, parameters: &Parameters, request: Request) -> Respons
         Ok((query, rotate_seconds, columns, has_sound)) => {
             // A wall shows what goes on first, whatever the list it belongs to shows.
             let query = list::Query { group: None, by: By::Verdict, sort: Sort::default(), ..query };
-            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::LINES });
+            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::ROWS });
             let payload = WallPayload { list, rotate_seconds, columns: columns as u8, has_sound };
             render(view, Payload::Wall(Box::new(payload)), status, request).await
         }

@@ -14,7 +14,7 @@ async fn a_question_finds_what_it_names() {
     let all = found(Query::default());
     assert_eq!(all.overall.clusters.len(), clusters.len());
     assert_eq!(all.overall.all as usize, all.lines.len());
-    assert_eq!(all.overall.lines(), all.overall.counts.iter().sum::<u32>());
+    assert_eq!(all.overall.rows(), all.overall.counts.iter().sum::<u32>());
     let groups: Vec<Group> = all
         .overall
         .heads
@@ -134,7 +134,7 @@ proptest! {
             prop_assert!(sent.delta(&now.overall, &now.lines, window, Chosen::line).is_none(), "said once");
             for number in 0..40 {
                 let there = now.lines.get(number as usize).filter(|_| (window.from..window.to).contains(&number));
-                let known = copy.line(number).map(|entry| (entry.cluster, &entry.summary));
+                let known = copy.row(number).map(|entry| (entry.cluster, &entry.summary));
                 prop_assert_eq!(known, there.map(|(cluster, listed)| (*cluster, &listed.summary)));
             }
             prop_assert_eq!(copy.overall.all, now.overall.all);

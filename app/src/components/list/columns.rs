@@ -11,10 +11,10 @@ use crate::list::tiny::CLASSES;
 /// What the layers of the tiny scores are.
 const KEY: [&str; LAYERS] = ["available", "available, revision before", "not available yet", "failing", "terminating"];
 
-/// The heads of the columns.
+/// The heads of the list's columns, and a key to the colours in them.
 #[component]
 pub fn Columns(
-    /// What they follow.
+    /// The state of the list's page, which this follows.
     board: ListBoard,
 ) -> impl IntoView {
     let entry = |(class, words): (&'static str, &'static str)| {
@@ -39,9 +39,9 @@ pub fn Columns(
 #[component]
 fn ColumnHead(
     board: ListBoard,
-    /// What it sorts by.
+    /// What the list is sorted by when this is chosen.
     column: Column,
-    /// What stands in the column.
+    /// What the head says: what stands in the column.
     words: &'static str,
 ) -> impl IntoView {
     let sorted = move || {

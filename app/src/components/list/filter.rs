@@ -1,4 +1,4 @@
-//! What narrows the list: words, labels, groups, and how lines are put together. Without scripts it is a plain form.
+//! What narrows the list: words, labels, groups, and how rows are put together. Without scripts it is a plain form.
 
 use leptos::ev;
 use leptos::html;
@@ -11,21 +11,21 @@ use crate::address;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};
 
-/// Two inputs: words and labels.
+/// The two inputs of the filter, for keys that go to them.
 #[derive(Clone, Copy)]
 pub struct Inputs {
-    /// Words that must all appear.
+    /// The input for words that must all appear.
     pub text: NodeRef<html::Input>,
-    /// A label selector.
+    /// The input for a label selector.
     pub labels: NodeRef<html::Input>,
 }
 
-/// The filter.
+/// The filter of the list: a form that also works without scripts.
 #[component]
 pub fn Filter(
-    /// What it follows.
+    /// The state of the list's page, which this follows.
     board: ListBoard,
-    /// Its inputs.
+    /// Handles for the inputs of the form.
     inputs: Inputs,
 ) -> impl IntoView {
     let query = board.query;
@@ -75,13 +75,13 @@ pub fn Filter(
             <button class="search">"Search"</button>
             <Choices board/>
             <span id="found" class="muted" role="status" data-testid="count">
-                {move || board.overall.with(|overall| format!("{} of {}", overall.lines(), overall.all))}
+                {move || board.overall.with(|overall| format!("{} of {}", overall.rows(), overall.all))}
             </span>
         </form>
     }
 }
 
-/// What the form keeps of the address.
+/// A hidden field that keeps a parameter of the address when the form is sent without scripts.
 #[component]
 fn Kept(
     name: &'static str,
@@ -91,7 +91,7 @@ fn Kept(
     move || value.get().map(|value| view! { <input type="hidden" name=name value=value/> })
 }
 
-/// Groups to choose from, and how lines are put together.
+/// Groups to choose from, and how rows are put together.
 #[component]
 fn Choices(board: ListBoard) -> impl IntoView {
     let query = board.query;

@@ -21,7 +21,7 @@ const BYTES: &str = "application/octet-stream";
 /// The playground of the page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct PlaygroundState {
-    /// How it is.
+    /// The playground as the server told it last.
     pub now: RwSignal<Playground>,
     /// The command that is explained; empty until the viewer points at a button.
     pub explained: RwSignal<String>,

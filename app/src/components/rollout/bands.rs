@@ -18,10 +18,10 @@ const ONE_LINE: f64 = 52.0;
 const ONE_LINE_OUT: f64 = 45.0;
 const THREE_LINES: f64 = 86.0;
 
-/// What stands beside the bands.
+/// The column beside the picture, with the revision and the counts of each band.
 #[component]
 pub fn Gutter(
-    /// What it shows.
+    /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
     let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band picture/> });
@@ -32,12 +32,12 @@ pub fn Gutter(
     }
 }
 
-/// What stands beside one band.
+/// Revision, image, hash and counts of one band.
 #[component]
 fn Beside(
-    /// The band.
+    /// The band, and where it is.
     band: ArcRwSignal<BandRow>,
-    /// The picture that it is in.
+    /// The picture, whose pods arrow keys go to.
     picture: Picture,
 ) -> impl IntoView {
     let of_keys = band.clone();
@@ -83,7 +83,7 @@ fn Beside(
 /// The number of a revision, which leads to everything about it.
 #[component]
 fn RevisionLink(
-    /// The number.
+    /// The number of the revision, as it is shown.
     number: String,
     /// Address of its details, below the page's.
     path: String,

@@ -21,7 +21,7 @@ const TOKEN_ROW: f64 = 12.0;
 /// The heads of all pods, and beside each ribbon a column of what there is now.
 #[component]
 pub fn Heads(
-    /// What they show.
+    /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
     let head = move |key: u128| {
@@ -41,16 +41,16 @@ pub fn Heads(
     }
 }
 
-/// One pod as it is now.
+/// The head of one pod: a token of its state and the end of its name, which open everything about it.
 #[component]
 fn PodHead(
-    /// Its key among the heads.
+    /// The key of the pod among the heads of the picture.
     key: u128,
-    /// The picture that it is in.
+    /// The picture, to whose other pods arrow keys go.
     picture: Picture,
-    /// The pod.
+    /// The pod as it is now.
     head: ArcRwSignal<Head>,
-    /// Where it is.
+    /// Where its row is.
     spot: ArcRwSignal<Spot>,
 ) -> impl IntoView {
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
@@ -150,10 +150,10 @@ fn label(head: &Head, zone: Zone) -> String {
     format!("{} {}{colon}{reason} since {}", safe(&head.name), head.state.label(), zone.stamp(head.since_millis))
 }
 
-/// What there is now of a ribbon.
+/// A column that shows what there is now of a ribbon.
 #[component]
 fn Column(
-    /// The marks that last.
+    /// The marks of the ribbon that have not ended.
     marks: ArcRwSignal<Vec<Mark>>,
 ) -> impl IntoView {
     let boxes = move || {

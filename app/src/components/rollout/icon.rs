@@ -5,7 +5,7 @@ use timeline::view::Tone;
 
 use crate::browser;
 
-/// Name of the file of the usual icon.
+/// The name of the icon's file while nothing needs a look.
 const USUAL: &str = "/icon.svg";
 
 /// Keeps the icon right. It stands in the document's head, outside of the application: nothing is rendered here.

@@ -11,7 +11,7 @@ use crate::browser;
 use crate::exported::Exported;
 use crate::rollout::controls::Controls;
 
-/// The keys in words.
+/// Each key and what it does, as the list of keys has them.
 const KEYS: [(&str, &str); 14] = [
     ("space", "play, pause"),
     ("← →", "previous, next change"),
@@ -29,10 +29,10 @@ const KEYS: [(&str, &str); 14] = [
     ("?", "these keys"),
 ];
 
-/// Keys that need a server.
+/// Keys that do nothing in a file, because they need a server.
 const ELSEWHERE: [&str; 2] = ["C", "/"];
 
-/// The list of keys.
+/// The list of keys, which a key opens.
 #[component]
 pub fn KeyHelp(
     /// The element, for the key that opens it.
@@ -49,16 +49,16 @@ pub fn KeyHelp(
     }
 }
 
-/// What keys act on.
+/// Everything that keys of a Deployment's page act on.
 #[derive(Clone, Copy)]
 pub struct Keyboard {
-    /// The page's controls.
+    /// The controls of the page, which do what most keys stand for.
     pub controls: Controls,
-    /// The list of keys.
+    /// The element of the list of keys.
     pub help: NodeRef<html::Details>,
     /// The box that shows the pods as a table.
     pub as_table: NodeRef<html::Input>,
-    /// The page's zone.
+    /// The zone in which the page tells times.
     pub zone: crate::zone::Zone,
     /// The page is a file, behind which there is no server.
     pub is_file: bool,

@@ -7,7 +7,7 @@ use timeline::view::Tone;
 use crate::browser::{self, Notifications};
 use crate::rows::set_if_new;
 
-/// What the button explains.
+/// What the button explains while notifications can be asked for.
 const USUAL: &str = "A notification when this rollout is complete or gets stuck";
 /// What it explains where the viewer has forbidden notifications.
 const DENIED: &str = "This browser does not let the page notify you; its settings do.";
@@ -21,7 +21,7 @@ pub fn Notify(
     /// Title of a notification: that of the page.
     #[prop(into)]
     title: Signal<String>,
-    /// What a notification says.
+    /// The text of a notification: what is said of the rollout.
     #[prop(into)]
     body: Signal<String>,
     /// The viewer looks at the past: nothing happens there.

@@ -11,10 +11,10 @@ use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
 use crate::zone::Zone;
 
-/// The story.
+/// The story of a rollout, one line for each thing that happened.
 #[component]
 pub fn Story(
-    /// What it tells.
+    /// The picture that the story belongs to, which has its lines.
     picture: Picture,
 ) -> impl IntoView {
     let list: NodeRef<html::Ol> = NodeRef::new();
@@ -39,9 +39,9 @@ const NEAR: i32 = 40;
 /// One line; its time leads to its moment.
 #[component]
 fn StoryLine(
-    /// The line.
+    /// The line, which says when what happened.
     line: ArcRwSignal<Line>,
-    /// The picture that belongs to it.
+    /// The picture, whose points lead to their lines.
     picture: Picture,
 ) -> impl IntoView {
     let (zone, controls) = (Zone::of_page(), Controls::of_page());

@@ -7,10 +7,10 @@ use crate::wall::Look;
 use crate::wall::board::{Seat, WallBoard};
 use crate::wall::tones::{SeatState, tones};
 
-/// The sound of all seats.
+/// The sound of the wall: tones for what happens on its seats.
 #[component]
 pub fn Sound(
-    /// What it follows.
+    /// The state of the wall, which this follows.
     board: WallBoard,
 ) -> impl IntoView {
     // Where a browser has no sound there is none; it ends with this component.

@@ -6,23 +6,23 @@ use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::zone::Zone;
 
-/// The line.
+/// One large line for when nothing goes on; it is hidden while something does.
 #[component]
-pub fn CalmLine(
-    /// What it follows.
+pub fn StableLine(
+    /// The state of the wall, which this follows.
     board: WallBoard,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let class = move || match (board.is_calm.get(), wall::unseen(&board.overall.read()).next().is_some()) {
+    let class = move || match (board.is_stable.get(), wall::unseen(&board.overall.read()).next().is_some()) {
         (false, _) => "unused",
-        (true, false) => "calm-line",
-        (true, true) => "calm-line unseen",
+        (true, false) => "stable-line",
+        (true, true) => "stable-line unseen",
     };
     let words = move || {
-        if !board.is_calm.get() {
+        if !board.is_stable.get() {
             return String::new();
         }
-        wall::calm(&board.overall.read(), &board.last.read(), |at_millis| zone.stamp(at_millis))
+        wall::stable(&board.overall.read(), &board.last.read(), |at_millis| zone.stamp(at_millis))
     };
-    view! { <p id="calm" class=class data-testid="calm">{words}</p> }
+    view! { <p id="stable" class=class data-testid="stable">{words}</p> }
 }
