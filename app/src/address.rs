@@ -1,7 +1,7 @@
 //! Addresses of pages, and of what belongs to them.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use timeline::list::{By, Group, Query};
+use timeline::list::{By, Column, Group, Query};
 use timeline::{Millis, Uid, Workload};
 
 /// The page of a workload: of whatever bears the name, or of the one that is meant.
@@ -94,6 +94,8 @@ fn search(query: &Query) -> String {
         ("namespace", namespace),
         ("show", query.group.map_or("", Group::name)),
         ("by", if query.by == By::Place { "namespace" } else { "" }),
+        ("sort", if query.sort.column == Column::default() { "" } else { query.sort.column.name() }),
+        ("order", if query.sort.is_descending { "desc" } else { "" }),
     ])
 }
 
@@ -157,6 +159,8 @@ pub fn segment(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use timeline::list::Sort;
+
     use super::*;
 
     #[test]
@@ -172,6 +176,11 @@ mod tests {
         let query = Query { text: "a&b=c".into(), group: Some(Group::Stuck), by: By::Place, ..place(Some("a"), None) };
         assert_eq!(list(&query), "/clusters/a?q=a%26b%3Dc&show=stuck&by=namespace");
         assert_eq!(wall(&query), "/wall?q=a%26b%3Dc&cluster=a");
+        let sort = Sort::default().chosen(Column::Name);
+        assert_eq!(list(&Query { sort, ..place(Some("a"), None) }), "/clusters/a?sort=name");
+        let sort = sort.chosen(Column::Name);
+        assert_eq!(list(&Query { sort, ..Query::default() }), "/?sort=name&order=desc");
+        assert_eq!(list(&Query { sort: Sort::default().chosen(Column::Status), ..Query::default() }), "/?order=desc");
     }
 
     #[test]

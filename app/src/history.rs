@@ -6,6 +6,7 @@ use timeline::words::{count, duration};
 use timeline::{Millis, Uid, Workload, WorkloadKind};
 
 use crate::address;
+use crate::payload::Preview;
 
 /// What took less than this is told without a number.
 const AT_ONCE_MILLIS: Millis = 100;
@@ -344,6 +345,12 @@ impl HistoryPayload {
     #[must_use]
     pub fn title(&self) -> String {
         "History — Rollcast".to_owned()
+    }
+
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        Preview { title: self.title(), description: self.said(), image: None }
     }
 
     /// Which rollouts there are, in words.

@@ -22,6 +22,7 @@ pub mod compare;
 pub mod components;
 pub mod connection;
 pub mod detail;
+pub mod elements;
 pub mod exported;
 pub mod history;
 pub mod list;

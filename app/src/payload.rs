@@ -4,11 +4,8 @@ use serde::{Deserialize, Serialize};
 use timeline::Workload;
 use timeline::list::{ListCopy, ListDelta, Query, Window};
 use timeline::wire::{Connection, Moment, Snapshot};
-#[cfg(feature = "ssr")]
-use timeline::words::count;
-use timeline::words::safe;
+use timeline::words::{count, safe};
 
-#[cfg(feature = "ssr")]
 use crate::address;
 use crate::detail::Detail;
 use crate::playground::Playground;
@@ -57,9 +54,9 @@ pub struct DetailPayload {
 pub struct ListPayload {
     /// Which Deployments.
     pub query: Query,
-    /// Which lines are there from the start.
+    /// Which rows are there from the start.
     pub window: Window,
-    /// These lines.
+    /// These rows.
     pub delta: ListDelta,
 }
 
@@ -97,70 +94,85 @@ pub fn title(said: &str, namespace: &str, name: &str) -> String {
     format!("{said}: {} / {} — Rollcast", safe(namespace), safe(name))
 }
 
+/// What a chat shows of a link to a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// The title of the page.
+    pub title: String,
+    /// What the page says.
+    pub description: String,
+    /// The path of its picture; `None` where it has none.
+    pub image: Option<String>,
+}
+
 impl DeploymentPayload {
     /// What is said at the moment that the link names.
-    #[cfg(feature = "ssr")]
     fn view(&self) -> Option<&timeline::view::View> {
         let then = self.moment.as_ref().and_then(|moment| moment.said.as_ref());
         then.unwrap_or(&self.snapshot.said).view.as_ref()
     }
+
+    /// What the page says.
+    #[must_use]
+    pub fn description(&self) -> String {
+        match self.view() {
+            Some(view) => format!("{} {}", view.verdict.sentence, view.explanation()),
+            None => "There is no such Deployment.".to_owned(),
+        }
+    }
+
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        let badge = self.view().map_or("Not found", |view| view.verdict.badge.as_str());
+        let path = address::whatever_bears_the_name(&self.workload);
+        Preview {
+            title: title(badge, &self.workload.namespace, &self.workload.name),
+            description: self.description(),
+            image: self.snapshot.deployment.map(|_| format!("{path}/preview.png")),
+        }
+    }
+}
+
+impl DetailPayload {
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        Preview { title: self.detail.page_title(&self.workload), description: self.detail.title(), image: None }
+    }
 }
 
 impl ListPayload {
-    /// The lines as a viewer knows them.
+    /// The rows as a viewer knows them.
     #[must_use]
     pub fn copy(&self) -> ListCopy {
         let mut copy = ListCopy::default();
         copy.take(self.delta.clone());
         copy
     }
+
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        let copy = self.copy();
+        let places = count(copy.overall.clusters.len() as u32, "cluster");
+        Preview {
+            title: crate::list::title(&copy.overall, &self.query),
+            description: format!("{}, in {places}, live.", crate::list::summary(&copy.overall)),
+            image: None,
+        }
+    }
 }
 
-impl Payload {
-    /// What the page says, for previews of a link to it.
-    #[cfg(feature = "ssr")]
+impl WallPayload {
+    /// What a chat shows of a link to the page.
     #[must_use]
-    pub fn description(&self) -> String {
-        match self {
-            Self::List(page) => {
-                let copy = page.copy();
-                let places = count(copy.overall.clusters.len() as u32, "cluster");
-                format!("{}, in {places}, live.", crate::list::summary(&copy.overall))
-            }
-            Self::Wall(page) => format!("{}, live.", crate::list::summary(&page.list.copy().overall)),
-            Self::Detail(page) => page.detail.title(),
-            Self::Deployment(page) => match page.view() {
-                Some(view) => format!("{} {}", view.verdict.sentence, view.explanation()),
-                None => "There is no such Deployment.".to_owned(),
-            },
-        }
-    }
-
-    /// The page's title.
-    #[cfg(feature = "ssr")]
-    #[must_use]
-    pub fn title(&self) -> String {
-        match self {
-            Self::Detail(page) => page.detail.page_title(&page.workload),
-            Self::List(page) => crate::list::title(&page.copy().overall, &page.query),
-            Self::Wall(page) => crate::list::title(&page.list.copy().overall, &page.list.query),
-            Self::Deployment(page) => {
-                let badge = page.view().map_or("Not found", |view| view.verdict.badge.as_str());
-                title(badge, &page.workload.namespace, &page.workload.name)
-            }
-        }
-    }
-
-    /// The picture of the page, as a path.
-    #[cfg(feature = "ssr")]
-    #[must_use]
-    pub fn image(&self) -> Option<String> {
-        match self {
-            Self::List(_) | Self::Wall(_) | Self::Detail(_) => None,
-            Self::Deployment(page) => {
-                let path = address::whatever_bears_the_name(&page.workload);
-                page.snapshot.deployment.map(|_| format!("{path}/preview.png"))
-            }
+    pub fn preview(&self) -> Preview {
+        let copy = self.list.copy();
+        Preview {
+            title: crate::list::title(&copy.overall, &self.list.query),
+            description: format!("{}, live.", crate::list::summary(&copy.overall)),
+            image: None,
         }
     }
 }
@@ -176,7 +188,6 @@ impl Page {
     /// Reads what the server put into the document; `None` where that is not of this program.
     #[must_use]
     pub fn of_document() -> Option<Self> {
-        let element = leptos::prelude::document().get_element_by_id(ELEMENT)?;
-        text::decode(&element.text_content()?)
+        text::decode(&crate::browser::text_of(ELEMENT)?)
     }
 }

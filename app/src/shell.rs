@@ -6,6 +6,7 @@ use leptos_meta::MetaTags;
 use crate::app::App;
 use crate::compare::ComparePayload;
 use crate::components::audience::Foot;
+use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
 use crate::exported::Export;
 use crate::history::HistoryPayload;
@@ -15,27 +16,25 @@ use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
 use crate::pages::shares::{SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
-use crate::payload::{self, Page, Payload};
+use crate::payload::{self, Page};
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses.
 #[must_use]
 pub fn shell(page: Page, origin: &str) -> impl IntoView + use<> {
     let build = page.build.clone();
     let versioned = |path: &str| format!("{path}?v={build}");
-    let image = page.payload.image().map(|path| preview("og:image", format!("{origin}{path}")));
+    provide_context(Origin(origin.to_owned()));
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     let head = view! {
-        {image}
+        // First, so that whoever reads only the beginning of a document finds what is said of it.
+        <MetaTags/>
         {sheet}
         <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
         <script type="module" src=versioned("/start.js")></script>
         <script id=payload::ELEMENT type="application/octet-stream" inner_html=page.to_text()></script>
-        <MetaTags/>
     };
-    let (title, description) = (page.payload.title(), page.payload.description());
-    let head = view! { {previews(title, description)}{head} };
     document(&build, head.into_any(), view! { <App page/> }.into_any())
 }
 
@@ -49,18 +48,14 @@ pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build:
 /// The whole document of what is kept; no program runs in it.
 #[must_use]
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
-    let (title, description) = (history.title(), history.said());
-    let head =
-        view! { <title>{title.clone()}</title>{still_sheet(build)}{still_script()}{previews(title, description)} };
+    let head = view! { <title>{history.title()}</title><MetaTags/>{still_sheet(build)}{still_script()} };
     document(build, head.into_any(), view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
 #[must_use]
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
-    let (title, description) = (compare.title(), compare.said.join(" "));
-    let head =
-        view! { <title>{title.clone()}</title>{still_sheet(build)}{still_script()}{previews(title, description)} };
+    let head = view! { <title>{compare.title()}</title><MetaTags/>{still_sheet(build)}{still_script()} };
     document(build, head.into_any(), view! { <ComparePage compare/> }.into_any())
 }
 
@@ -114,7 +109,7 @@ pub struct Enclosed {
 #[must_use]
 pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
     let Enclosed { sheet, icon, theme, start, bindings, program, content } = enclosed;
-    let payload = Payload::Deployment(Box::new(export.deployment.clone()));
+    let description = export.deployment.description();
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'nonce-{nonce}'; img-src data:; font-src data:; \
@@ -131,7 +126,7 @@ pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
                 <meta http-equiv="Content-Security-Policy" content=policy/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
                 <meta name="color-scheme" content="light dark"/>
-                <meta name="description" content=payload.description()/>
+                <meta name="description" content=description/>
                 <link rel="icon" href=icon/>
                 <style nonce=nonce.clone() inner_html=sheet></style>
                 <script nonce=nonce.clone() inner_html=theme></script>
@@ -177,19 +172,4 @@ fn still_sheet(build: &str) -> impl IntoView + use<> {
 fn still_script() -> impl IntoView + use<> {
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     view! { <script nonce=nonce inner_html=include_str!("pages/still.js")></script> }
-}
-
-/// What a chat shows of a link; the title itself is the page's.
-fn previews(title: String, description: String) -> impl IntoView {
-    view! {
-        <meta name="description" content=description.clone()/>
-        {preview("og:title", title)}
-        {preview("og:description", description)}
-        {preview("og:type", "website".to_owned())}
-        {preview("og:site_name", "Rollcast".to_owned())}
-    }
-}
-
-fn preview(property: &'static str, content: String) -> impl IntoView {
-    leptos::html::meta().attr("property", property).content(content)
 }

@@ -17,8 +17,5 @@ pub fn encode<T: Serialize>(value: &T) -> String {
 /// Reads it, in the browser; `None` where it is not of this program.
 #[must_use]
 pub fn decode<T: DeserializeOwned>(text: &str) -> Option<T> {
-    // The browser decodes it into one character per byte.
-    let text = leptos::prelude::window().atob(text).ok()?;
-    let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
-    wire::decode(&bytes).ok()
+    wire::decode(&crate::browser::bytes_of_base64(text)?).ok()
 }

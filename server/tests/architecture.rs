@@ -46,31 +46,43 @@ fn crates_depend_in_one_direction() {
     }
 }
 
-/// By module of a crate: those that its code names.
-fn arrows(sources: &Path) -> BTreeMap<String, BTreeSet<String>> {
-    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut folders = vec![sources.to_owned()];
+/// The code of each file below a folder, by its path there: without tests and comments, as one line.
+fn code(sources: &Path) -> Vec<(String, String)> {
+    let (mut files, mut folders) = (Vec::new(), vec![sources.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let first = path.strip_prefix(sources).unwrap().iter().next().unwrap().to_str().unwrap();
                 let code = std::fs::read_to_string(&path).unwrap();
                 let code = code.split("#[cfg(test)]").next().unwrap().lines();
                 let code: Vec<&str> = code.filter(|line| !line.trim_start().starts_with("//")).collect();
-                let code = code.join(" ");
-                let of = arrows.entry(first.trim_end_matches(".rs").to_owned()).or_default();
-                for named in code.split("crate::").skip(1) {
-                    // `crate::hub::Handle`, or `crate::{assets, http}`.
-                    let group = named.strip_prefix('{').and_then(|rest| rest.split('}').next());
-                    for name in group.unwrap_or(named).split(", ").take(if group.is_some() { usize::MAX } else { 1 }) {
-                        of.extend(name.split(|c: char| !c.is_ascii_lowercase() && c != '_').next().map(str::to_owned));
-                    }
-                }
+                files.push((path.strip_prefix(sources).unwrap().to_str().unwrap().to_owned(), code.join(" ")));
             }
         }
+    }
+    files
+}
+
+/// What code names below a path such as `crate::`: the first part of each, `{a, b}` being two.
+fn named<'c>(code: &'c str, below: &str) -> Vec<&'c str> {
+    let of = |named: &'c str| {
+        let group = named.strip_prefix('{').and_then(|rest| rest.split('}').next());
+        let names = group.unwrap_or(named).split(',').take(if group.is_some() { usize::MAX } else { 1 });
+        names.filter_map(|name| name.trim_start().split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next())
+    };
+    code.split(below).skip(1).flat_map(of).filter(|name| !name.is_empty()).collect()
+}
+
+/// By module of a crate: those that its code names.
+fn arrows(sources: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, code) in code(sources) {
+        let module = path.split('/').next().unwrap().trim_end_matches(".rs");
+        let is_module = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let names = named(&code, "crate::").into_iter().filter(is_module).map(str::to_owned);
+        arrows.entry(module.to_owned()).or_default().extend(names);
     }
     arrows
 }
@@ -115,4 +127,48 @@ fn modules_that_must_not_know_each_other_are_in_no_circle() {
     // That a way would be found.
     assert_eq!(way(&server, "http", "session").map(|way| way.len()), Some(2));
     assert!(way(&app, "pages", "exported").is_some());
+}
+
+/// What of code asks the browser for something: types of events and elements do not, nor do names that only end alike.
+fn asks_the_browser(code: &str) -> Vec<String> {
+    let is_asking = |name: &&str| !name.ends_with("Event") && !name.ends_with("Element");
+    let mut found: Vec<String> = named(code, "web_sys::").into_iter().filter(is_asking).map(str::to_owned).collect();
+    for word in [
+        "window()",
+        "document()",
+        "js_sys::",
+        "wasm_bindgen_futures::",
+        "request_animation_frame(",
+        "set_timeout(",
+        "set_interval",
+        "window_event_listener",
+    ] {
+        let is_whole = |(at, _): &(usize, &str)| {
+            !code.get(..*at).unwrap().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        };
+        found.extend(code.match_indices(word).filter(is_whole).map(|(_, word)| word.to_owned()));
+    }
+    found
+}
+
+#[test]
+fn the_browser_is_asked_in_one_place() {
+    // The painter of the canvas, and what is said when the program has stopped, which leans on nothing else.
+    const ELSEWHERE: [&str; 2] = ["score/paint/canvas.rs", "app.rs"];
+    let sources = code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/src"));
+    let is_free = |path: &str| path.starts_with("browser/") || ELSEWHERE.contains(&path);
+    for (path, code) in sources.iter().filter(|(path, _)| !is_free(path)) {
+        assert_eq!(
+            asks_the_browser(code),
+            Vec::<String>::new(),
+            "{path}: whatever asks the browser is in app/src/browser"
+        );
+    }
+    // That it would be found.
+    assert_eq!(
+        asks_the_browser("use web_sys::{Element, Storage}; fn a(of: web_sys::MouseEvent) { of_document() }"),
+        ["Storage"]
+    );
+    assert_eq!(asks_the_browser("web_sys::window()"), ["window", "window()"]);
+    assert!(sources.iter().any(|(path, code)| path.starts_with("browser/") && !asks_the_browser(code).is_empty()));
 }

@@ -1,4 +1,4 @@
-//! The list of Deployments as viewers follow it: they ask for some lines of some Deployments, and hear what of that changed.
+//! The list of Deployments as viewers follow it: they ask for some rows of some Deployments, and hear what of that changed.
 //! Both sides of it are here: what was [`sent`] to a viewer, and the viewer's [`copy`].
 //!
 //! ```text
@@ -19,8 +19,8 @@ use crate::{Millis, Uid};
 pub use copy::ListCopy;
 pub use sent::Sent;
 
-/// Most lines that one viewer may follow at once.
-pub const MOST_LINES: u32 = 200;
+/// Most rows that one viewer may follow at once.
+pub const MOST_ROWS: u32 = 200;
 /// A rollout counts as just finished for this long.
 pub const FINISHED_MILLIS: Millis = 3_600_000;
 
@@ -37,11 +37,13 @@ pub struct Query {
     pub cluster: Option<String>,
     /// Only this namespace.
     pub namespace: Option<String>,
-    /// How lines are put together.
+    /// How rows are put together.
     pub by: By,
+    /// In which order they are, within what is put together.
+    pub sort: Sort,
 }
 
-/// How the lines of a list are put together.
+/// How the rows of a list are put together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum By {
     /// By [`Group`]: what needs a look comes first.
@@ -49,6 +51,70 @@ pub enum By {
     Verdict,
     /// By cluster and namespace.
     Place,
+}
+
+/// In which order the rows of a list are. Rows that a column does not tell apart are in the order of their places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Sort {
+    /// By what.
+    pub column: Column,
+    /// The other way round.
+    pub is_descending: bool,
+}
+
+impl Sort {
+    /// The order after somebody chose a column: by it, and the other way round where the order is by it already.
+    #[must_use]
+    pub fn chosen(self, column: Column) -> Self {
+        Self { column, is_descending: self.column == column && !self.is_descending }
+    }
+}
+
+/// What the rows of a list can be in order of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Column {
+    /// What needs a look comes first: by [`Group`], and within it what happened last first.
+    #[default]
+    Status,
+    /// The name of the Deployment.
+    Name,
+    /// How many pods are available; of as many, how many are desired.
+    Available,
+    /// How long ago something happened: what happened last comes first.
+    Since,
+}
+
+impl Column {
+    /// All that there are.
+    pub const ALL: [Self; 4] = [Self::Status, Self::Name, Self::Available, Self::Since];
+
+    /// Its name in addresses.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Name => "name",
+            Self::Available => "available",
+            Self::Since => "since",
+        }
+    }
+
+    /// The column of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|column| column.name() == name)
+    }
+
+    /// What a list is sorted by, in a sentence.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Name => "name",
+            Self::Available => "available pods",
+            Self::Since => "last change",
+        }
+    }
 }
 
 /// What a Deployment is up to, as far as a list tells it. In the order of the list.
@@ -109,7 +175,7 @@ impl Group {
     }
 }
 
-/// Lines by number, the first one being 0.
+/// Rows by number, the first one being 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Window {
     /// The first one.
@@ -119,10 +185,10 @@ pub struct Window {
 }
 
 impl Window {
-    /// No more lines than a viewer may follow.
+    /// No more rows than a viewer may follow.
     #[must_use]
     pub fn limited(self) -> Self {
-        Self { from: self.from, to: self.to.clamp(self.from, self.from.saturating_add(MOST_LINES)) }
+        Self { from: self.from, to: self.to.clamp(self.from, self.from.saturating_add(MOST_ROWS)) }
     }
 
     /// The part of `all` that is in it.
@@ -146,25 +212,27 @@ pub struct ClusterState {
     pub now_millis: Millis,
 }
 
-/// A heading and how many lines follow it.
+/// A heading and how many rows follow it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// What they have in common.
     pub of: Common,
-    /// Number of lines below it.
+    /// Number of rows below it.
     pub lines: u32,
 }
 
-/// What the lines below a heading have in common.
+/// What the rows below a heading have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Common {
     /// What they are up to.
     Group(Group),
     /// Number of the cluster, and the namespace.
     Place(u16, String),
+    /// Nothing: the whole list is in the order of that column.
+    Sorted(Column),
 }
 
-/// What is true of a whole list, whichever lines of it are in view.
+/// What is true of a whole list, whichever rows of it are in view.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overall {
     /// The clusters that are watched.
@@ -180,9 +248,9 @@ pub struct Overall {
 }
 
 impl Overall {
-    /// How many lines there are.
+    /// How many rows there are.
     #[must_use]
-    pub fn lines(&self) -> u32 {
+    pub fn rows(&self) -> u32 {
         self.heads.iter().map(|head| head.lines).sum()
     }
 
@@ -216,7 +284,7 @@ impl Row {
     }
 }
 
-/// What of a line changed.
+/// What of a row changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowDelta {
     /// All of it, or it is new.
@@ -245,9 +313,9 @@ pub struct ListDelta {
     pub now_millis: Vec<Millis>,
     /// What is true of the whole list.
     pub overall: Option<Overall>,
-    /// Number of the first line in view, and the lines' short numbers: each was told before or is told now.
+    /// Number of the first row in view, and the rows' short numbers: each was told before or is told now.
     pub order: Option<(u32, Vec<u32>)>,
-    /// Lines by short number.
+    /// Rows by short number.
     pub lines: Vec<(u32, RowDelta)>,
 }
 
@@ -263,7 +331,7 @@ mod tests {
         assert_eq!(window(8, 40).of(&all), [8, 9]);
         assert!(window(40, 90).of(&all).is_empty() && window(5, 1).of(&all).is_empty());
         assert_eq!(window(u32::MAX, u32::MAX).of(&all), [0; 0]);
-        assert_eq!(window(0, u32::MAX).to, MOST_LINES);
+        assert_eq!(window(0, u32::MAX).to, MOST_ROWS);
     }
 
     #[test]
@@ -273,5 +341,19 @@ mod tests {
         }
         assert_eq!(Group::named("calm"), Some(Group::Stable), "links from before still work");
         assert_eq!(Group::named("bad"), None);
+        for column in Column::ALL {
+            assert_eq!(Column::named(column.name()), Some(column));
+        }
+        assert_eq!(Column::named("moon"), None);
+    }
+
+    #[test]
+    fn a_column_that_is_chosen_again_is_turned_round() {
+        let by_name = Sort::default().chosen(Column::Name);
+        assert_eq!(by_name, Sort { column: Column::Name, is_descending: false });
+        let turned = by_name.chosen(Column::Name);
+        assert_eq!(turned, Sort { column: Column::Name, is_descending: true });
+        assert_eq!(turned.chosen(Column::Name), by_name);
+        assert_eq!(turned.chosen(Column::Status), Sort::default());
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use made::Web;
 use serde_reflection::{ContainerFormat, Named, Samples, Tracer, TracerConfig, VariantFormat};
-use timeline::list::{By, Common, Group, RowDelta};
+use timeline::list::{By, Column, Common, Group, RowDelta};
 use timeline::model::{EndReason, RemovedBecause, ScaleCause};
 use timeline::phase::PodState;
 use timeline::story::LineKind;
@@ -29,7 +29,7 @@ fn shapes() -> String {
         ($($known:ty),*) => { $(tracer.trace_type::<$known>(&samples).unwrap();)* };
     }
     trace!(ServerFrame, ViewerFrame, Scope, ConnectionState, Change, PodState, EndReason, RemovedBecause, ScaleCause);
-    trace!(KubectlVerdict, LineKind, Hold, Tone, Common, Group, By, RowDelta, WorkloadKind);
+    trace!(KubectlVerdict, LineKind, Hold, Tone, Common, Group, By, Column, RowDelta, WorkloadKind);
     let mut out = format!("protocol {PROTOCOL}\n");
     let fields = |out: &mut String, fields: &[Named<_>], indent: &str| {
         fields.iter().for_each(|field| writeln!(out, "{indent}{}: {:?}", field.name, field.value).unwrap());

@@ -19,7 +19,7 @@ pub use self::course::Course;
 #[cfg(feature = "ssr")]
 pub use self::place::Before;
 #[cfg(feature = "ssr")]
-use crate::payload;
+use crate::payload::{self, Preview};
 
 /// The page of a comparison.
 #[cfg(feature = "ssr")]
@@ -50,5 +50,11 @@ impl ComparePayload {
     pub fn title(&self) -> String {
         let Workload { namespace, name, .. } = &self.workload;
         payload::title(&format!("Revision {} compared", self.course.revision), namespace, name)
+    }
+
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        Preview { title: self.title(), description: self.said.join(" "), image: None }
     }
 }

@@ -2,28 +2,28 @@
 
 use leptos::prelude::*;
 
-/// Who sees pages.
+/// Who may see the pages, as their foot says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Audience {
-    /// Whoever sits at this machine.
+    /// Nobody but whoever sits at this machine: it is reached from there alone.
     #[default]
     Nobody,
-    /// Whoever reaches the address.
+    /// Everybody who reaches the address: nobody is asked who they are.
     Everybody,
-    /// Somebody who is known.
+    /// Somebody who signed in.
     Known {
-        /// What they are called.
+        /// The name that they signed in with.
         name: String,
-        /// They can sign out here.
+        /// Whether they can sign out here; where a proxy knows who they are, they cannot.
         can_leave: bool,
         /// They can make links for people without an account.
         can_share: bool,
     },
     /// Somebody who came by a link.
     ByLink {
-        /// Who made it.
+        /// The name of whoever made the link.
         maker: String,
-        /// Until when it opens anything.
+        /// Until when the link opens anything, in words.
         until: String,
     },
 }

@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-/// The bar.
+/// A bar across the page with one sentence; it is not there while there is nothing to say.
 #[component]
 pub fn Banner(
     /// What it says; nothing while it is empty.
     #[prop(into)]
     words: Signal<String>,
-    /// How tests find it.
+    /// The `data-testid` by which tests find it.
     test_id: &'static str,
     /// It tells something that is not wrong.
     #[prop(optional)]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// The name.
+/// The name of Rollcast, which leads to the list of all Deployments.
 #[component]
 pub fn Brand() -> impl IntoView {
     view! { <a class="brand" href="/">"Rollcast"</a> }

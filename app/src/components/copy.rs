@@ -7,10 +7,10 @@ use crate::browser;
 /// The button. Where a browser has no clipboard for the page, the text can be taken from beside it.
 #[component]
 pub fn CopyButton(
-    /// What is copied.
+    /// The text that the button copies.
     #[prop(into)]
     text: String,
-    /// What the button says.
+    /// What the button says until it was used.
     #[prop(default = "Copy")]
     label: &'static str,
 ) -> impl IntoView {

@@ -6,7 +6,7 @@ use leptos_router::hooks::use_url;
 
 use crate::browser;
 
-/// Asks the server.
+/// The page for an address that this program does not know: it is loaded from the server, which may.
 #[component]
 pub fn Elsewhere() -> impl IntoView {
     let url = use_url();

@@ -12,6 +12,7 @@ pub mod notices;
 #[cfg(feature = "ssr")]
 pub mod past;
 pub mod playground;
+pub mod preview;
 pub mod rollout;
 pub mod state_marks;
 pub mod swatch;

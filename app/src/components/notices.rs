@@ -9,7 +9,7 @@ use crate::live::client::Live;
 /// not begin.
 pub const STOPPED: &str = "stopped";
 
-/// The bars.
+/// Bars for what is wrong with the page as a whole.
 #[component]
 pub fn Notices() -> impl IntoView {
     let trouble = Live::of_app().trouble;

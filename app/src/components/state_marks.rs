@@ -27,7 +27,7 @@ pub fn usual() -> impl Iterator<Item = PodState> {
 /// A state: its token, a piece of its bar, its name.
 #[component]
 pub fn StateMarks(
-    /// Which one.
+    /// The state whose bar and token are shown.
     state: PodState,
 ) -> impl IntoView {
     view! {

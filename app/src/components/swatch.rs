@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use crate::score::ink::{Fill, Look};
 
-/// A piece of the bar of a state.
+/// A piece of a bar, as the picture draws it, for legends.
 #[component]
 pub fn Swatch(
-    /// Of which one.
+    /// What the bar looks like.
     look: Look,
 ) -> impl IntoView {
     let ink = look.ink();

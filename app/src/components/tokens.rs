@@ -45,7 +45,7 @@ fn shape(state: PodState) -> AnyView {
 /// A pattern as it is on paper; pictures turn and stretch it.
 #[component]
 fn Tile(
-    /// Which one.
+    /// The pattern that is defined.
     pattern: Pattern,
 ) -> impl IntoView {
     let (tile, colour) = (pattern.tile(), format!("var({})", pattern.colour().token()));
@@ -62,10 +62,10 @@ fn Tile(
     }
 }
 
-/// The mark of a state, around (0, 0).
+/// The token of a state, drawn around (0, 0).
 #[component]
 pub fn Token(
-    /// The state.
+    /// The state whose token is shown.
     #[prop(into)]
     state: Signal<PodState>,
 ) -> impl IntoView {

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 /// It says what was wrong, first of all to who listens to the page.
 #[component]
 pub fn Trouble(
-    /// What it says; empty for nothing.
+    /// What the bar says; while it is empty there is no bar.
     words: String,
 ) -> impl IntoView {
     (!words.is_empty()).then(|| view! { <p class="banner" role="alert" data-testid="trouble">{words}</p> })

@@ -15,13 +15,13 @@ impl Ages {
         Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
     }
 
-    /// How long ago that is which a line tells.
+    /// How long ago that is which a row tells.
     #[must_use]
     pub fn of(&self, row: &Row) -> String {
         age(self.now(row) - row.summary.since_millis)
     }
 
-    /// The time of a line's cluster.
+    /// The time of a row's cluster.
     #[must_use]
     pub fn now(&self, row: &Row) -> Millis {
         self.0.get(usize::from(row.cluster)).copied().unwrap_or_default()

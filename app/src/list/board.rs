@@ -1,12 +1,14 @@
-//! What the components of the list's page follow: a signal per heading and line, and their order in one.
+//! What the components of the list's page follow: a signal per heading and row, and their order in one.
 
 use leptos::html;
 use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall, Query};
+use web_sys::Element;
 
 use super::Ages;
-use super::line::{Heading, RowText};
 use super::part::{Part, Spot};
+use super::row::{Heading, RowText};
+use crate::elements::Elements;
 use crate::rows::{Rows, set_if_new};
 
 /// A place in the list, with the key of what is there.
@@ -15,9 +17,19 @@ pub enum Slot {
     /// A heading, by its number.
     Head(usize),
     /// A Deployment.
-    Line(u128),
-    /// A line that did not arrive yet, by its number.
+    Row(u128),
+    /// A row that did not arrive yet, by its number.
     Coming(u32),
+}
+
+impl Slot {
+    /// The key of the Deployment that is there.
+    pub(super) const fn deployment(&self) -> Option<u128> {
+        match self {
+            Self::Row(key) => Some(*key),
+            Self::Head(_) | Self::Coming(_) => None,
+        }
+    }
 }
 
 /// The state of the page. Copies are handles of the same one.
@@ -35,14 +47,16 @@ pub struct ListBoard {
     pub slots: RwSignal<Vec<Slot>>,
     /// The headings.
     pub heads: Rows<Heading>,
-    /// The lines.
-    pub lines: Rows<RowText>,
+    /// What the rows say, by their keys.
+    pub rows: Rows<RowText>,
     /// Height of what is not made before, in pixels.
     pub before_px: RwSignal<f64>,
     /// Height of what is not made after, in pixels.
     pub after_px: RwSignal<f64>,
     /// The element around all rows.
-    pub rows: NodeRef<html::Div>,
+    pub element: NodeRef<html::Div>,
+    /// The links that Deployments' rows are, by the keys of the rows.
+    pub links: Elements<html::A>,
 }
 
 impl ListBoard {
@@ -56,11 +70,18 @@ impl ListBoard {
             is_linked: RwSignal::new(true),
             slots: RwSignal::default(),
             heads: Rows::default(),
-            lines: Rows::default(),
+            rows: Rows::default(),
             before_px: RwSignal::new(0.0),
             after_px: RwSignal::new(0.0),
-            rows: NodeRef::new(),
+            element: NodeRef::new(),
+            links: Elements::default(),
         }
+    }
+
+    /// The element of a row that is made and known; `None` where there is none.
+    pub(super) fn first_row(self) -> Option<Element> {
+        let key = self.slots.with_untracked(|slots| slots.iter().find_map(Slot::deployment))?;
+        self.links.get(key)?.parent_element()
     }
 
     /// What is true of the whole list was heard.
@@ -74,7 +95,7 @@ impl ListBoard {
     /// Makes the rows of a part; only what differs is touched.
     pub fn show(&self, copy: &ListCopy, part: &Part, ages: &Ages) {
         let mut slots = Vec::with_capacity(part.spots.len());
-        let (mut heads, mut lines) = (Vec::new(), Vec::with_capacity(part.spots.len()));
+        let (mut heads, mut rows) = (Vec::new(), Vec::with_capacity(part.spots.len()));
         for spot in &part.spots {
             match *spot {
                 Spot::Head(index) => {
@@ -83,18 +104,18 @@ impl ListBoard {
                         slots.push(Slot::Head(index));
                     }
                 }
-                Spot::Line(number) => match copy.line(number) {
+                Spot::Row(number) => match copy.row(number) {
                     Some(row) => {
                         let key = RowText::key(row);
-                        lines.push((key, RowText::of(&copy.overall, row, ages)));
-                        slots.push(Slot::Line(key));
+                        rows.push((key, RowText::of(&copy.overall, row, ages)));
+                        slots.push(Slot::Row(key));
                     }
                     None => slots.push(Slot::Coming(number)),
                 },
             }
         }
         self.heads.set(heads);
-        self.lines.set(lines);
+        self.rows.set(rows);
         set_if_new(&self.slots, slots);
         set_if_new(&self.before_px, part.before_px);
         set_if_new(&self.after_px, part.after_px);

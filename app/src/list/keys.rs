@@ -1,55 +1,63 @@
 //! Keys on the list: to the search, from row to row, and back. For browsers only, from event handlers.
 
+use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, KeyboardEvent};
 
-use crate::browser::focus;
+use super::board::{ListBoard, Slot};
+use crate::browser;
 
-/// Rows that keys go to.
-const ROW: &str = "a.row";
-
-/// A key was pressed somewhere on the page; true when it meant something here.
-pub fn pressed(
-    event: &KeyboardEvent,
-    search: NodeRef<html::Input>,
-    labels: NodeRef<html::Input>,
-    rows: NodeRef<html::Div>,
-) -> bool {
-    // Browsers that fill in forms tell of keys that are none.
-    if !event.is_instance_of::<KeyboardEvent>() || event.ctrl_key() || event.meta_key() || event.alt_key() {
+/// A key was pressed where nothing else took it; true when it meant something here.
+pub fn pressed(event: &KeyboardEvent, search: NodeRef<html::Input>, board: ListBoard) -> bool {
+    if !is_key(event) || event.default_prevented() || browser::is_writing(event) {
         return false;
     }
-    let Some(rows) = rows.get_untracked() else { return false };
-    let on = document().active_element();
-    let is_on = |input: NodeRef<html::Input>| {
-        let input = input.get_untracked();
-        on.as_ref().is_some_and(|on| input.is_some_and(|input| **on == ***input))
-    };
-    let is_writing = is_on(search) || is_on(labels);
     match event.key().as_str() {
-        "Escape" if is_writing => rows.query_selector(ROW).ok().flatten().is_some_and(|row| focus(&row)),
-        _ if is_writing => false,
-        "/" => search.get_untracked().is_some_and(|search| focus(&search)),
-        "j" => step(&rows, on.as_ref(), Element::next_element_sibling),
-        "k" => step(&rows, on.as_ref(), Element::previous_element_sibling),
+        "/" => search.get_untracked().is_some_and(|search| browser::focus(&search)),
+        "j" | "k" => board.focus_first(),
         _ => false,
     }
 }
 
-/// From the row that has the focus to the next one in a direction; to the first one where none has it.
-fn step(rows: &Element, on: Option<&Element>, next: impl Fn(&Element) -> Option<Element>) -> bool {
-    let line = on.filter(|on| rows.contains(Some(on))).and_then(|on| on.closest(".line").ok().flatten());
-    let Some(line) = line else {
-        return rows.query_selector(ROW).ok().flatten().is_some_and(|row| focus(&row));
-    };
-    let mut at = next(&line);
-    while let Some(element) = at {
-        if let Ok(Some(row)) = element.query_selector(ROW) {
-            return focus(&row);
-        }
-        at = next(&element);
+/// A key was pressed in a field that narrows the list.
+pub fn pressed_in_field(event: &KeyboardEvent, board: ListBoard) {
+    if is_key(event) && event.key() == "Escape" && board.focus_first() {
+        event.prevent_default();
     }
-    true // the last one keeps it
+}
+
+/// A key was pressed on a Deployment's row.
+pub fn pressed_on_row(event: &KeyboardEvent, board: ListBoard, key: u128) {
+    let is_next = match event.key().as_str() {
+        "j" => true,
+        "k" => false,
+        _ => return,
+    };
+    if is_key(event) {
+        board.focus_beside(key, is_next); // the last one keeps it
+        event.prevent_default();
+    }
+}
+
+/// Browsers that fill in forms tell of keys that are none.
+fn is_key(event: &KeyboardEvent) -> bool {
+    event.is_instance_of::<KeyboardEvent>() && !browser::has_modifier(event)
+}
+
+impl ListBoard {
+    /// Gives the focus to the first row that is made; false where there is none.
+    fn focus_first(self) -> bool {
+        self.order().first().is_some_and(|key| self.links.focus(*key))
+    }
+
+    /// Gives the focus to the row before or after another one, where there is one.
+    fn focus_beside(self, key: u128, is_next: bool) -> bool {
+        crate::elements::beside(&self.order(), key, is_next).is_some_and(|key| self.links.focus(key))
+    }
+
+    /// Keys of the rows that are made and known, in order.
+    fn order(self) -> Vec<u128> {
+        self.slots.with_untracked(|slots| slots.iter().filter_map(Slot::deployment).collect())
+    }
 }

@@ -1,4 +1,4 @@
-//! A list as the browser knows it: its lines, and the clocks of its clusters, carried on by the browser's own ticking. Pure: the
+//! A list as the browser knows it: its rows, and the clocks of its clusters, carried on by the browser's own ticking. Pure: the
 //! browser's time is an argument.
 
 use timeline::list::{ListCopy, ListDelta};
@@ -10,7 +10,7 @@ use crate::live::clock::Clock;
 /// What is known of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Its lines.
+    /// Its rows.
     pub copy: ListCopy,
     clocks: Vec<Clock>,
 }

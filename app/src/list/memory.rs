@@ -16,7 +16,7 @@ const MOST: usize = 4;
 pub struct Left {
     /// What was known of it.
     pub known: Known,
-    /// Lines that were asked for.
+    /// Rows that were asked for.
     pub window: Window,
     /// The clusters' clocks then.
     pub ages: Ages,
@@ -27,8 +27,8 @@ pub struct Left {
 /// What of a list is in view.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// Height of a line, in pixels.
-    pub line_px: f64,
+    /// Height of a row, in pixels.
+    pub row_px: f64,
     /// Top of the list on the page, in pixels.
     pub top_px: f64,
     /// Height of the browser's window, in pixels.
@@ -52,9 +52,7 @@ pub fn provide() {
     provide_context(memory);
     Effect::new(move |_| {
         browser::on_window(ev::popstate, move |_| {
-            let location = window().location();
-            let address = location.pathname().ok().zip(location.search().ok());
-            memory.went_to.set_value(address.map(|(path, search)| path + &search).unwrap_or_default());
+            memory.went_to.set_value(browser::path() + &browser::search());
         });
     });
 }
@@ -97,7 +95,7 @@ mod tests {
     use super::*;
 
     fn left(scrolled_px: f64) -> Left {
-        let view = View { line_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
+        let view = View { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
         Left { known: Known::default(), window: Window { from: 0, to: 60 }, ages: Ages::default(), view }
     }
 

@@ -1,23 +1,23 @@
-//! A list of Deployments: which rows of it are made ([`part`]), what they say ([`line`], [`words`]), what its page follows ([`board`]),
+//! A list of Deployments: which rows of it are made ([`part`]), what they say ([`row`], [`words`]), what its page follows ([`board`]),
 //! and what keeps that right in the browser ([`screen`]).
 //!
 //! ```text
-//!   address ─► query ─► screen: asks for the lines around those in view
+//!   address ─► query ─► screen: asks for the rows around those in view
 //!                          │ news (known)
 //!                          ▼
-//!   headings and lines by number ─► part: those in view, with room before and after ─► board: a signal per row ─► components
+//!   headings and rows by number  ─► part: those in view, with room before and after ─► board: a signal per row ─► components
 //! ```
 
 pub mod ages;
 pub mod board;
 pub mod keys;
 mod known;
-pub mod line;
 #[cfg(test)]
 pub(crate) mod made;
 pub mod memory;
 pub mod part;
 pub mod query;
+pub mod row;
 pub mod screen;
 pub mod tiny;
 pub mod words;

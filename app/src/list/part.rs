@@ -4,16 +4,16 @@ use timeline::list::Overall;
 
 /// Height of a heading, in pixels; style sheets have the same.
 const HEAD_PX: f64 = 44.0;
-/// Height of a line before it was measured.
-pub const LINE_PX: f64 = 58.0;
+/// Height of a row before it was measured.
+pub const ROW_PX: f64 = 58.0;
 
 /// Something in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
     /// A heading by its number.
     Head(usize),
-    /// A line by its number.
-    Line(u32),
+    /// A row by its number.
+    Row(u32),
 }
 
 /// The part of a list that is made.
@@ -28,11 +28,11 @@ pub struct Part {
 }
 
 impl Part {
-    /// Numbers of the first and the last line in it; `None` where there is no line.
+    /// Numbers of the first and the last row in it; `None` where there is no row.
     #[must_use]
-    pub fn lines(&self) -> Option<(u32, u32)> {
+    pub fn rows(&self) -> Option<(u32, u32)> {
         let mut numbers = self.spots.iter().filter_map(|spot| match spot {
-            Spot::Line(number) => Some(*number),
+            Spot::Row(number) => Some(*number),
             Spot::Head(_) => None,
         });
         let first = numbers.next()?;
@@ -42,7 +42,7 @@ impl Part {
 
 /// What of a list lies between two heights, in pixels from its top.
 #[must_use]
-pub fn part(overall: &Overall, line_px: f64, from_px: f64, to_px: f64) -> Part {
+pub fn part(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) -> Part {
     let mut part = Part::default();
     let (mut y, mut number) = (0.0, 0_u32);
     for (index, head) in overall.heads.iter().enumerate() {
@@ -54,30 +54,30 @@ pub fn part(overall: &Overall, line_px: f64, from_px: f64, to_px: f64) -> Part {
             part.after_px += HEAD_PX;
         }
         y += HEAD_PX;
-        // Lines of this heading that end before the part begins, and that begin after it ends.
-        let lines = f64::from(head.lines);
+        // Rows of this heading that end before the part begins, and that begin after it ends.
+        let rows = f64::from(head.lines);
         // Not `clamp`: what it says when its bounds are wrong brings the formatting of floating point numbers along.
-        let before = ((from_px - y) / line_px).floor().min(lines).max(0.0);
-        let until = ((to_px - y) / line_px).ceil().min(lines).max(before);
-        part.before_px += before * line_px;
-        part.after_px += (lines - until) * line_px;
-        part.spots.extend((number + before as u32..number + until as u32).map(Spot::Line));
-        y += lines * line_px;
+        let before = ((from_px - y) / row_px).floor().min(rows).max(0.0);
+        let until = ((to_px - y) / row_px).ceil().min(rows).max(before);
+        part.before_px += before * row_px;
+        part.after_px += (rows - until) * row_px;
+        part.spots.extend((number + before as u32..number + until as u32).map(Spot::Row));
+        y += rows * row_px;
         number += head.lines;
     }
     part
 }
 
-/// The part with the first lines, as the server renders it: nothing is left out before it.
+/// The part with the first rows, as the server renders it: nothing is left out before it.
 #[must_use]
-pub fn lines_from(overall: &Overall, from: u32, to: u32) -> Part {
+pub fn rows_from(overall: &Overall, from: u32, to: u32) -> Part {
     let mut part = Part::default();
     let mut number = 0;
     for (index, head) in overall.heads.iter().enumerate() {
         let (first, last) = (number.max(from), (number + head.lines).min(to));
         if first < last {
             part.spots.push(Spot::Head(index));
-            part.spots.extend((first..last).map(Spot::Line));
+            part.spots.extend((first..last).map(Spot::Row));
         }
         number += head.lines;
     }
@@ -97,10 +97,10 @@ mod tests {
     #[test]
     fn whatever_is_in_view_the_list_is_as_high() {
         let overall = overall(&[2, 0, 1, 2_000]);
-        let height = 4.0 * HEAD_PX + 2_003.0 * LINE_PX;
+        let height = 4.0 * HEAD_PX + 2_003.0 * ROW_PX;
         for (from, to) in [(0.0, 900.0), (-400.0, 10.0), (130.0, 131.0), (60_000.0, 61_000.0), (1e9, 2e9)] {
-            let part = part(&overall, LINE_PX, from, to);
-            let spot = |spot: &Spot| if matches!(spot, Spot::Head(_)) { HEAD_PX } else { LINE_PX };
+            let part = part(&overall, ROW_PX, from, to);
+            let spot = |spot: &Spot| if matches!(spot, Spot::Head(_)) { HEAD_PX } else { ROW_PX };
             let made: f64 = part.spots.iter().map(spot).sum();
             assert!((part.before_px + made + part.after_px - height).abs() < 0.01, "{from}: {part:?}");
             assert!(part.spots.len() < 30, "{from}");
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn what_is_in_view_is_in_order_and_touches_the_view() {
         let part = part(&overall(&[2, 3]), 50.0, 100.0, 200.0);
-        // Heading 0 to 44, lines to 94 and 144, heading to 188, lines to 238 …
-        assert_eq!(part.spots, [Spot::Line(1), Spot::Head(1), Spot::Line(2)]);
-        assert_eq!(part.lines(), Some((1, 2)));
+        // Heading 0 to 44, rows to 94 and 144, heading to 188, rows to 238 …
+        assert_eq!(part.spots, [Spot::Row(1), Spot::Head(1), Spot::Row(2)]);
+        assert_eq!(part.rows(), Some((1, 2)));
         assert!((part.before_px - 94.0).abs() < 0.01);
-        assert_eq!(lines_from(&overall(&[2, 3]), 1, 4).spots[..2], [Spot::Head(0), Spot::Line(1)]);
+        assert_eq!(rows_from(&overall(&[2, 3]), 1, 4).spots[..2], [Spot::Head(0), Spot::Row(1)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Which Deployments an address asks for. The address is the only truth of it, for the server and for the browser.
 
-use timeline::list::{By, Group, Query};
+use timeline::list::{By, Column, Group, Query, Sort};
 
 /// The parameters of an address, read as the server reads them; of two with the same name the last one counts. The router's own
 /// map decodes values twice, which makes another text of one with percent signs.
@@ -35,6 +35,10 @@ impl Parameters {
             labels: text("labels"),
             group: self.get("show").and_then(Group::named),
             by: if self.get("by") == Some("namespace") { By::Place } else { By::Verdict },
+            sort: Sort {
+                column: self.get("sort").and_then(Column::named).unwrap_or_default(),
+                is_descending: self.get("order") == Some("desc"),
+            },
             cluster,
             namespace,
         }
@@ -56,6 +60,7 @@ mod tests {
                         labels: "app in (a,b)".into(),
                         group,
                         by: By::Place,
+                        sort: Sort { column: Column::Available, is_descending: true },
                         namespace: place,
                         cluster: None,
                     };
@@ -70,7 +75,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_not_asked() {
         let query = |search: &str| Parameters::of(search).query(None, None);
-        assert_eq!(query("show=sideways&by=moon&theme=dark&&q"), Query::default());
+        assert_eq!(query("show=sideways&by=moon&sort=tide&order=up&theme=dark&&q"), Query::default());
         assert_eq!(query("q=a&q=b%zz%4").text, "b%zz%4");
         assert_eq!(query("show=calm").group, Some(Group::Stable), "a name from before");
         let place = Parameters::of("cluster=x&namespace=y").query(Some("a".into()), None);

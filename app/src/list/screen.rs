@@ -1,4 +1,4 @@
-//! Keeps the list right: those lines in view are made and followed, a few more around them are known.
+//! Keeps the list right: those rows in view are made and followed, a few more around them are known.
 
 use std::cell::RefCell;
 
@@ -8,8 +8,9 @@ use timeline::wire::{Position, Scope, ServerFrame};
 
 use super::board::ListBoard;
 use super::memory::{Left, View};
-use super::part::{LINE_PX, Part, part};
+use super::part::{Part, ROW_PX, part};
 use super::{Ages, Known};
+use crate::browser;
 use crate::live::client::{Ask, Screen};
 use crate::live::link::LinkState;
 use crate::rows::set_if_new;
@@ -18,15 +19,15 @@ use crate::rows::set_if_new;
 const MORE_PX: f64 = 700.0;
 /// The part is made anew once this much of that is used up.
 const STEP_PX: f64 = 350.0;
-/// Lines known above and below the made ones.
-const MORE_LINES: u32 = 30;
+/// Rows known above and below the made ones.
+const MORE_ROWS: u32 = 30;
 /// Sizes are measured, and ages told, this often.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 /// Height of a browser's window before it was measured.
 const VIEW_PX: f64 = 900.0;
 
-/// Lines that are asked for where nothing says which are in view.
-pub const FIRST: Window = Window { from: 0, to: 2 * MORE_LINES };
+/// Rows that are asked for where nothing says which are in view.
+pub const FIRST: Window = Window { from: 0, to: 2 * MORE_ROWS };
 
 /// The screen of a list.
 pub struct ListScreen {
@@ -53,14 +54,14 @@ struct State {
 #[must_use]
 pub fn in_view(known: &Known, view: View) -> Part {
     let from = view.scrolled_px - view.top_px;
-    part(&known.copy.overall, view.line_px, from - MORE_PX, from + view.view_px + MORE_PX)
+    part(&known.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
 }
 
 impl ListScreen {
-    /// A screen of a list of which those lines are known, or nothing yet.
+    /// A screen of a list of which those rows are known, or nothing yet.
     #[must_use]
     pub fn new(board: ListBoard, known: Known, window: Window) -> Self {
-        let view = View { line_px: LINE_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
+        let view = View { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
         Self::at(board, known, window, view, false)
     }
 
@@ -122,9 +123,9 @@ impl Screen for ListScreen {
     fn animate(&self, page_millis: f64) -> Ask {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.is_to_scroll) {
-            window().scroll_to_with_x_and_y(0.0, state.view.scrolled_px);
+            browser::scroll_to_px(state.view.scrolled_px);
         }
-        state.view.scrolled_px = window().scroll_y().unwrap_or(0.0);
+        state.view.scrolled_px = browser::scrolled_px();
         if page_millis - state.looked_at > LOOK_AGAIN_MILLIS {
             (state.looked_at, state.is_dirty) = (page_millis, true);
             state.measure(self.board);
@@ -145,17 +146,16 @@ impl Screen for ListScreen {
 
 impl State {
     fn measure(&mut self, board: ListBoard) {
-        let inner = window().inner_height().ok().and_then(|height| height.as_f64());
-        self.view.view_px = inner.unwrap_or(VIEW_PX);
-        let Some(rows) = board.rows.get_untracked() else { return };
-        self.view.top_px = rows.get_bounding_client_rect().top() + self.view.scrolled_px;
-        // On narrow screens lines are higher.
-        if let Ok(Some(line)) = rows.query_selector(".line") {
-            self.view.line_px = line.get_bounding_client_rect().height().max(20.0);
+        self.view.view_px = browser::window_height_px().unwrap_or(VIEW_PX);
+        let Some(element) = board.element.get_untracked() else { return };
+        self.view.top_px = element.get_bounding_client_rect().top() + self.view.scrolled_px;
+        // On narrow screens rows are higher.
+        if let Some(row) = board.first_row() {
+            self.view.row_px = row.get_bounding_client_rect().height().max(20.0);
         }
     }
 
-    /// Asks for other lines, or another question, where the ones that are known will not do.
+    /// Asks for other rows, or another question, where the ones that are known will not do.
     fn ask(&mut self, board: ListBoard) -> Ask {
         let query = board.query.with_untracked(|query| (*query != self.asked.0).then(|| query.clone()));
         let wanted = match &query {
@@ -170,12 +170,12 @@ impl State {
         Ask::Follow(Box::new(Scope::List { query: self.asked.0.clone(), window }))
     }
 
-    /// Other lines than those that were asked for, where some in view are not among these.
+    /// Other rows than those that were asked for, where some in view are not among these.
     fn far(&self) -> Option<Window> {
-        let (first, last) = in_view(&self.known, self.view).lines()?;
+        let (first, last) = in_view(&self.known, self.view).rows()?;
         let is_known = self.asked.1.from <= first && last < self.asked.1.to;
-        let lines = self.known.copy.overall.lines();
-        let wanted = Window { from: first.saturating_sub(MORE_LINES), to: (last + 1 + MORE_LINES).min(lines) };
+        let rows = self.known.copy.overall.rows();
+        let wanted = Window { from: first.saturating_sub(MORE_ROWS), to: (last + 1 + MORE_ROWS).min(rows) };
         (!is_known).then_some(wanted)
     }
 }

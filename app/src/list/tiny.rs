@@ -1,4 +1,4 @@
-//! The tiny score of a line: pods by what they do over the last minute, in layers, as paths. Pure.
+//! The tiny score of a row: pods by what they do over the last minute, in layers, as paths. Pure.
 
 use timeline::Millis;
 use timeline::view::{LATELY_MILLIS, LAYERS, Summary};
@@ -56,7 +56,7 @@ impl Tiny {
             }
             path
         };
-        let available = summary.pods.iter().take(2).sum::<u32>();
+        let available = summary.available();
         Self {
             counted: format!("{available}/{}", summary.desired),
             is_short: available < summary.desired,

@@ -32,8 +32,8 @@ pub fn title(overall: &Overall, query: &Query) -> String {
             words.push_str(&format!("{number} {what}"));
         }
     }
-    let calm = if overall.all == 0 { "Deployments" } else { "Nothing in progress" };
-    format!("{}{} — Rollcast", if words.is_empty() { calm } else { &words }, place(query)).replace('<', "‹")
+    let nothing = if overall.all == 0 { "Deployments" } else { "Nothing in progress" };
+    format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }
 
 /// ": prod-eu / shop", or nothing for all.
@@ -61,15 +61,15 @@ pub fn chip(group: Group, overall: &Overall) -> String {
     format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
 }
 
-/// What is said where there are no lines, and whether all Deployments are another list than this one.
+/// What is said where there are no rows, and whether all Deployments are another list than this one.
 #[must_use]
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
-    let is_whole = *query == Query { by: query.by, ..Query::default() };
+    let is_whole = *query == Query { by: query.by, sort: query.sort, ..Query::default() };
     let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let connecting: Vec<String> =
         overall.clusters.iter().filter(connecting).map(|cluster| safe(&cluster.name)).collect();
-    let words = match (overall.lines(), overall.all) {
+    let words = match (overall.rows(), overall.all) {
         (1.., _) => return (String::new(), false),
         (0, 1..) => "Nothing here that matches. Ask for less.".to_owned(),
         (0, 0) if !connecting.is_empty() => {

@@ -5,18 +5,18 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use leptos::leptos_dom::helpers::{IntervalHandle, WindowListenerHandle};
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
-use timeline::wire::{self, PROTOCOL, Position, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Position, STRANGER, Scope, ServerFrame, ViewerFrame};
 
 use super::link::{Effect as Do, LinkEvent, LinkState, step};
-use super::socket::{Socket, SocketEvent};
-use crate::browser::{self, page_millis};
+use crate::browser::{self, Every, Listening, Socket, SocketEvent, page_millis};
 use crate::exported::Exported;
 use crate::rows::set_if_new;
 
+/// Where the server tells what is followed.
+const STREAM: &str = "/api/v1/stream";
 /// Where the tab remembers for which build it reloaded, so that it does so once.
 const RELOADED_FOR: &str = "rollcast-reloaded-for";
 /// Pages reload spread over this time, in milliseconds, when the server was updated.
@@ -150,8 +150,8 @@ struct Inner {
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
-    timer: RefCell<Option<IntervalHandle>>,
-    listeners: RefCell<Vec<WindowListenerHandle>>,
+    timer: RefCell<Option<Every>>,
+    listeners: RefCell<Vec<Listening>>,
 }
 
 impl Client {
@@ -189,11 +189,11 @@ impl Client {
                 client.drain(); // what came before it was hidden
             }
         };
-        self.0.timer.replace(set_interval_with_handle(tick, TICK).ok());
+        self.0.timer.replace(Every::new(TICK, tick));
         for event in ["online", "pageshow", "focus"] {
             let client = self.clone();
             let awake = move |_| client.happened(LinkEvent::Awake);
-            self.0.listeners.borrow_mut().push(window_event_listener_untyped(event, awake));
+            self.0.listeners.borrow_mut().push(browser::listen(event, awake));
         }
     }
 
@@ -202,10 +202,8 @@ impl Client {
         self.0.is_over.set(true);
         self.0.followed.replace(None);
         self.0.socket.replace(None);
-        if let Some(timer) = self.0.timer.take() {
-            timer.clear();
-        }
-        self.0.listeners.take().into_iter().for_each(WindowListenerHandle::remove);
+        self.0.timer.replace(None);
+        self.0.listeners.replace(Vec::new());
     }
 
     /// Shows something else from here on.
@@ -236,7 +234,7 @@ impl Client {
             return;
         }
         let before = self.0.state.get();
-        let (state, effect) = step(before, event, page_millis(), js_sys::Math::random());
+        let (state, effect) = step(before, event, page_millis(), browser::chance());
         self.0.state.set(state);
         if state != before
             && let Some(screen) = self.screen()
@@ -262,12 +260,12 @@ impl Client {
     fn connect(&self) {
         self.0.socket.replace(None);
         let client = self.clone();
-        let socket = Socket::open(move |event| match event {
+        let socket = Socket::open(STREAM, move |event| match event {
             SocketEvent::Opened => client.happened(LinkEvent::Opened),
-            SocketEvent::Closed => client.happened(LinkEvent::Closed),
-            // The server leads to where one signs in, and back.
-            SocketEvent::Stranger => browser::reload(),
-            SocketEvent::Frame(bytes) => {
+            // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back.
+            SocketEvent::Closed { code: STRANGER } => browser::reload(),
+            SocketEvent::Closed { .. } => client.happened(LinkEvent::Closed),
+            SocketEvent::Bytes(bytes) => {
                 client.happened(LinkEvent::Heard);
                 client.hear(&bytes);
             }
@@ -300,7 +298,10 @@ impl Client {
         if let Some(exported) = &self.0.exported {
             self.0.queue.borrow_mut().extend(exported.record().answer(frame));
         } else if let Some(socket) = self.0.socket.borrow().as_ref() {
-            socket.send(frame);
+            // A frame of ours can always be encoded.
+            if let Ok(bytes) = wire::encode(frame) {
+                socket.send(&bytes);
+            }
         }
     }
 
@@ -327,7 +328,7 @@ impl Client {
 
     fn next_frame(&self) {
         let client = self.clone();
-        request_animation_frame(move || {
+        browser::next_frame(move || {
             if client.0.is_over.get() {
                 return;
             }
@@ -346,7 +347,7 @@ impl Client {
             set_if_new(&self.0.live.trouble, UNREADABLE);
             return;
         }
-        let wait = js_sys::Math::random() * RELOAD_SPREAD_MILLIS;
-        set_timeout(browser::reload, Duration::from_millis(wait as u64));
+        let wait = browser::chance() * RELOAD_SPREAD_MILLIS;
+        browser::after(Duration::from_millis(wait as u64), browser::reload);
     }
 }

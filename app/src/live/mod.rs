@@ -4,4 +4,3 @@ pub mod client;
 pub mod clock;
 pub mod link;
 pub mod question;
-mod socket;

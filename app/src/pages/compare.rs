@@ -10,6 +10,7 @@ use crate::address;
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{Before, ComparePayload, Course};
 use crate::components::brand::Brand;
+use crate::components::preview::preview;
 use crate::score::ink::Look;
 
 /// Width of pictures, in units.
@@ -28,6 +29,7 @@ pub fn ComparePage(
     /// What it shows.
     compare: ComparePayload,
 ) -> impl IntoView {
+    preview(|| compare.preview());
     let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
     let began_in = format!("Began ({zone})");
     let page = address::permanent(&workload, uid, Some(course.revision));

@@ -1,4 +1,4 @@
-//! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the lines in view travel, and whatever changes in
+//! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view travel, and whatever changes in
 //! them is shown.
 
 use std::rc::Rc;
@@ -17,6 +17,7 @@ use crate::components::list::filter::{Filter, Inputs};
 use crate::components::list::nothing::Nothing;
 use crate::components::list::pages::Pages;
 use crate::components::list::rows::ListRows;
+use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::lost;
 use crate::history::Search;
@@ -24,7 +25,7 @@ use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
 use crate::list::query::Parameters;
 use crate::list::screen::{FIRST, ListScreen, in_view};
-use crate::list::{Ages, Known, part, words};
+use crate::list::{Ages, Known, keys, part, words};
 use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
@@ -39,7 +40,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let rendered = begin(board);
     Effect::new(move |_| {
         browser::on_window(ev::keydown, move |event| {
-            if crate::list::keys::pressed(&event, inputs.text, inputs.labels, board.rows) {
+            if keys::pressed(&event, inputs.text, board) {
                 event.prevent_default();
             }
         });
@@ -57,9 +58,12 @@ pub fn DeploymentsPage() -> impl IntoView {
         let (cluster, namespace) = (cluster.unwrap_or_default(), namespace.unwrap_or_default());
         Search { cluster, namespace, ..Search::default() }.address()
     };
+    if let Some(page) = &rendered {
+        preview(|| page.preview());
+    }
     let pages = rendered.map(|page| {
-        let lines = page.copy().overall.lines();
-        view! { <Pages query=page.query window=page.window lines/> }
+        let rows = page.copy().overall.rows();
+        view! { <Pages query=page.query window=page.window rows/> }
     });
     view! {
         <PageTitle text=Signal::derive(move || words::title(&overall.read(), &query.read()))/>
@@ -78,7 +82,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             <Filter board inputs/>
             // Below the links of the filter: those stay where they are, however the question changes.
             <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>
-            <Columns/>
+            <Columns board/>
             <ListRows board/>
             <Nothing board/>
             {pages}
@@ -125,7 +129,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         Start::Rendered(payload) => {
             let copy = payload.copy();
             board.hear(&copy.overall);
-            let part = part::lines_from(&copy.overall, payload.window.from, payload.window.to);
+            let part = part::rows_from(&copy.overall, payload.window.from, payload.window.to);
             board.show(&copy, &part, &Ages::told(&copy.overall));
         }
         Start::Left(left) => {

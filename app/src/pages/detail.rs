@@ -9,6 +9,7 @@ use crate::app::First;
 use crate::browser;
 use crate::components::brand::Brand;
 use crate::components::detail::view::DetailView;
+use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::payload::{DetailPayload, Payload};
 
@@ -23,7 +24,9 @@ pub fn DetailPage() -> impl IntoView {
         let url = use_url();
         Effect::new(move |_| url.with_untracked(browser::load));
     }
-    first.map(|DetailPayload { workload, detail }| {
+    first.map(|first| {
+        preview(|| first.preview());
+        let DetailPayload { workload, detail } = first;
         let title = detail.page_title(&workload);
         let (page, name) = (address::workload(&workload), safe(&workload.name));
         view! {

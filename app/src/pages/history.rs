@@ -8,6 +8,7 @@ use crate::address;
 use crate::components::banner::Banner;
 use crate::components::brand::Brand;
 use crate::components::past::PastWorkloads;
+use crate::components::preview::preview;
 use crate::history::{Day, HistoryPayload, LENGTHS, OUTCOMES, PastRollout, Search, TIMES};
 
 /// The page.
@@ -16,6 +17,7 @@ pub fn HistoryPage(
     /// What it shows.
     history: HistoryPayload,
 ) -> impl IntoView {
+    preview(|| history.preview());
     let said = history.said();
     let HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble, unwritten } = history;
     let zone = search.zone_name();

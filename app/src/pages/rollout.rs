@@ -5,12 +5,12 @@ use std::rc::Rc;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
-use send_wrapper::SendWrapper;
 use timeline::wire::Scope;
 use timeline::{Uid, Workload, WorkloadKind};
 
 use crate::app::First;
 use crate::browser;
+use crate::components::preview::preview;
 use crate::components::rollout::connection::ConnectionBars;
 use crate::components::rollout::header::Header;
 use crate::components::rollout::keys::{self, Keyboard};
@@ -65,6 +65,9 @@ pub fn RolloutPage() -> impl IntoView {
         if payload.is_none() && (revision.is_some() || at.is_some()) {
             Effect::new(move |_| url.with_untracked(browser::load));
         }
+        if let Some(payload) = &payload {
+            preview(|| payload.preview());
+        }
         view! { <Rollout workload revision payload/> }
     }
 }
@@ -95,7 +98,7 @@ pub fn Rollout(
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
     let is_file = Exported::of_app().is_some();
-    let keyboard = Keyboard { controls, picture, help, as_table, zone: Zone::of_page(), is_file };
+    let keyboard = Keyboard { controls, help, as_table, zone: Zone::of_page(), is_file };
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
@@ -117,7 +120,7 @@ pub fn Rollout(
             <LinkBars board/>
             <main id="there" class=move || shown(is_there.get())>
                 <VerdictLine board/>
-                <div class="main">
+                <div class=move || if picture.has_spare.get() { "main spare" } else { "main" } node_ref=picture.nodes.room>
                     <Placed sheet/>
                     <Score board picture moving/>
                     <aside class="rail" aria-label="Story">
@@ -183,11 +186,9 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<Rendered>, scope:
         let screen = RolloutScreen::new(board, picture, rendered, told);
         controls.attach(screen.clone());
         screen.play_if_asked();
-        for (event, is_printing) in [("beforeprint", true), ("afterprint", false)] {
-            let screen = SendWrapper::new(screen.clone());
-            let handle = window_event_listener_untyped(event, move |_| screen.print(is_printing));
-            on_cleanup(move || handle.remove());
-        }
+        let (before, after) = (screen.clone(), screen.clone());
+        browser::on_window(leptos::ev::beforeprint, move |_| before.print(true));
+        browser::on_window(leptos::ev::afterprint, move |_| after.print(false));
         (Rc::new(screen), scope)
     };
     live.show(begin, |_| ());

@@ -2,25 +2,23 @@
 
 use std::rc::Rc;
 
-use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 
 use crate::app::First;
-use crate::browser;
-use crate::browser::placed;
+use crate::browser::{self, Every, placed, stay_awake};
 use crate::components::banner::Banner;
+use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
-use crate::components::wall::calm::CalmLine;
 use crate::components::wall::legend::WallLegend;
 use crate::components::wall::sound::Sound;
+use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
 use crate::list::query::Parameters;
 use crate::list::{self, Known};
 use crate::live::client::Live;
 use crate::payload::Payload;
-use crate::wall::awake::stay_awake;
 use crate::wall::board::WallBoard;
 use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
@@ -38,6 +36,9 @@ pub fn WallPage() -> impl IntoView {
         Some(payload) => Settings::told(payload),
         None => Settings::of(&Parameters::of(use_url().read_untracked().search())),
     };
+    if let Some(payload) = &payload {
+        preview(|| payload.preview());
+    }
     let copy = payload.map(|payload| payload.list.copy());
     let board = WallBoard::new(copy.as_ref());
     follow(board, settings.clone(), copy);
@@ -58,7 +59,7 @@ pub fn WallPage() -> impl IntoView {
         <main class="wall" data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
             <Banner test_id="stale" words=Signal::derive(stale)/>
             <h1 class="aside">{list::heading(&query)}</h1>
-            <CalmLine board/>
+            <StableLine board/>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
                 {board.seats.map(|seat| view! { <Tile seat/> }).collect_view()}
             </div>
@@ -88,15 +89,9 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Lis
 /// The place of everything, which changes now and then.
 fn shifting() -> Signal<String> {
     let moves = RwSignal::new(0_usize);
-    let timer: StoredValue<Option<IntervalHandle>> = StoredValue::new(None);
-    Effect::new(move |_| {
-        timer.set_value(set_interval_with_handle(move || moves.update(|moves| *moves += 1), shift::EVERY).ok());
-    });
-    on_cleanup(move || {
-        if let Some(timer) = timer.try_update_value(Option::take).flatten() {
-            timer.clear();
-        }
-    });
+    // It ends with the page.
+    let timer: StoredValue<Option<Every>> = StoredValue::new(None);
+    Effect::new(move |_| timer.set_value(Every::new(shift::EVERY, move || moves.update(|moves| *moves += 1))));
     Signal::derive(move || match moves.get() {
         0 => String::new(),
         moves => shift::style(moves),

@@ -14,7 +14,7 @@ use crate::payload::DeploymentPayload;
 use crate::score::frame::Frame;
 use crate::score::scale;
 
-/// Steps of the slider.
+/// How many steps the slider of time has.
 pub const SLIDER: i64 = 10_000;
 
 /// Which moment is shown, as the controls of time tell it.
@@ -22,7 +22,7 @@ pub const SLIDER: i64 = 10_000;
 pub struct Time {
     /// The moment, in whole tenths of a second; `None` for the present.
     pub tenths: Option<Millis>,
-    /// It goes on.
+    /// Whether that moment moves on by itself.
     pub is_playing: bool,
     /// Lines that the story got since the present was left.
     pub news: usize,
@@ -31,9 +31,9 @@ pub struct Time {
 /// The state of the page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct Board {
-    /// Which Deployment this is about.
+    /// The Deployment that the page is about.
     pub workload: RwSignal<Workload>,
-    /// The revision that the link names.
+    /// The revision that the link to the page names; `None` where it names none.
     pub linked_revision: Option<u64>,
     /// This is a rollout by itself, from what was kept of it: it has an end and no present.
     pub is_over: bool,
@@ -47,7 +47,7 @@ pub struct Board {
     pub connection: RwSignal<Connection>,
     /// How this page gets on with the server.
     pub link: RwSignal<LinkState>,
-    /// Which moment is shown.
+    /// Which moment is shown, and whether it moves on.
     pub time: RwSignal<Time>,
     /// Where the slider stands, of [`SLIDER`].
     pub slid: RwSignal<i64>,
@@ -133,9 +133,9 @@ impl Board {
 
 /// What a page is rendered from: the present, or the moment that its link names.
 pub struct Shown<'p> {
-    /// What there was then.
+    /// The objects as they were then.
     pub model: Cow<'p, Model>,
-    /// What was said then.
+    /// The verdict and the story as they were then.
     pub said: Cow<'p, Said>,
     /// The stretch of time, and the room as long as it was not measured.
     pub frame: Frame,
@@ -143,11 +143,11 @@ pub struct Shown<'p> {
 
 /// What a page was rendered from, as a viewer holds it.
 pub struct Rendered {
-    /// The Deployment at present.
+    /// The Deployment as it is at present.
     pub copy: DeploymentCopy,
-    /// The server's clock then.
+    /// The cluster's time when the server rendered the page.
     pub told_millis: Millis,
-    /// The moment that the link names.
+    /// The moment that the link names, and what was said then; `None` for the present.
     pub moment: Option<Moment>,
 }
 
@@ -158,7 +158,7 @@ impl Rendered {
         Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None }
     }
 
-    /// What to render first.
+    /// What the page shows first: the present, or the moment of its link.
     #[must_use]
     pub fn shown(&self) -> Shown<'_> {
         let Self { copy, told_millis, moment } = self;

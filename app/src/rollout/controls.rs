@@ -12,7 +12,7 @@ use crate::rollout::panel::PanelState;
 #[derive(Clone, Copy)]
 pub struct Controls {
     screen: StoredValue<Option<SendWrapper<RolloutScreen>>>,
-    /// What is open beside the picture.
+    /// The state of the panel beside the picture.
     pub panel: PanelState,
     /// What the button that copies a link says after it was used.
     pub copied: RwSignal<Option<&'static str>>,
@@ -60,12 +60,12 @@ impl Controls {
         });
     }
 
-    /// Shows a moment of the past.
+    /// Shows a moment of the past, and stays there.
     pub fn seek(self, to_millis: Millis) {
         self.act(|screen| screen.seek(to_millis));
     }
 
-    /// Copies a link to what is shown.
+    /// Copies a link to the revision or the moment that is shown; the button says whether that worked.
     pub fn copy_link(self) {
         self.act(|screen| self.copied.set(Some(browser::copied_words(browser::copy(&screen.link())))));
     }

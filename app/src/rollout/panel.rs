@@ -5,9 +5,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use send_wrapper::SendWrapper;
 use timeline::wire;
-use wasm_bindgen::JsCast;
-use wasm_bindgen_futures::JsFuture;
-use web_sys::{Element, Response};
+use web_sys::Element;
 
 use super::opened::Opened;
 use crate::browser;
@@ -17,30 +15,30 @@ use crate::rows::set_if_new;
 
 /// What is open is asked for again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
-/// What is said when no answer comes.
+/// What the panel says when the server does not answer.
 const NO_ANSWER: &str = "Rollcast does not answer.";
 /// What is said in a file that does not hold it.
 const NOT_THERE: &str = "Nothing is kept of it in this file, or not of this moment.";
 
-/// What the panel shows.
+/// What is open in the panel, with all that it tells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shown {
-    /// Nothing.
+    /// The panel is closed.
     Nothing,
-    /// A detail.
+    /// A detail is open, which tells this.
     Detail(Detail),
-    /// Why there is nothing to show.
+    /// There is nothing to show, for this reason.
     Trouble(String),
 }
 
 /// What the kind of that is: while it stays, only what is in it changes.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Nothing.
+    /// The panel is closed.
     Nothing,
-    /// A detail.
+    /// A detail is open.
     Detail,
-    /// Why there is nothing to show.
+    /// There is nothing to show, and the panel says why.
     Trouble,
 }
 
@@ -49,7 +47,7 @@ pub enum Kind {
 pub struct PanelState {
     /// What is open, as a path below the page of the Deployment.
     path: RwSignal<Option<String>>,
-    /// What the server told of it.
+    /// What is open, as the server told it last.
     pub shown: RwSignal<Shown>,
     /// What opened it: where the focus goes back.
     opener: StoredValue<Option<SendWrapper<Element>>>,
@@ -57,14 +55,14 @@ pub struct PanelState {
     asked_millis: StoredValue<f64>,
     /// What answers where there is no server.
     exported: StoredValue<Option<Exported>>,
-    /// Which pod that is, for the picture.
+    /// The pod that is open, which the playground's buttons mean too.
     pub opened: Opened,
-    /// The element that shows it.
+    /// The element that shows what is open, which gets the focus.
     pub section: NodeRef<html::Section>,
 }
 
 impl PanelState {
-    /// A panel in which nothing is open.
+    /// Returns a panel in which nothing is open.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -89,7 +87,7 @@ impl PanelState {
     /// where that is not said, to what has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
         if self.path.with_untracked(Option::is_none) {
-            let opener = opener.or_else(|| document().active_element());
+            let opener = opener.or_else(browser::focused);
             self.opener.set_value(opener.map(SendWrapper::new));
         }
         self.path.set(Some(path));
@@ -127,10 +125,7 @@ impl PanelState {
                     let detail = exported.detail(&path);
                     Some(detail.map_or_else(|| Shown::Trouble(NOT_THERE.to_owned()), Shown::Detail))
                 }
-                None => match below_this_page(&path) {
-                    Some(address) => answer(&address).await,
-                    None => None,
-                },
+                None => answer(&below_this_page(&path)).await,
             };
             let shown = answer.unwrap_or_else(|| Shown::Trouble(NO_ANSWER.to_owned()));
             // Meanwhile something else may be open, or the page may be another one.
@@ -139,7 +134,7 @@ impl PanelState {
             }
             self.show(shown);
             if is_new {
-                request_animation_frame(move || self.focus());
+                browser::next_frame(move || self.focus());
             }
         });
     }
@@ -183,20 +178,17 @@ impl Default for PanelState {
 }
 
 /// The address of something below this page, at the moment that the address of the page names.
-fn below_this_page(path: &str) -> Option<String> {
-    let place = window().location();
-    Some(format!("{}/{path}{}", place.pathname().ok()?, place.search().ok()?))
+fn below_this_page(path: &str) -> String {
+    format!("{}/{path}{}", browser::path(), browser::search())
 }
 
 /// What the server tells of something below a page of a Deployment; `None` when no answer comes.
 pub async fn answer(address: &str) -> Option<Shown> {
     let mark = if address.contains('?') { '&' } else { '?' };
-    let address = format!("{address}{mark}part");
-    let answer: Response = JsFuture::from(window().fetch_with_str(&address)).await.ok()?.dyn_into().ok()?;
-    if !answer.ok() {
-        let why = JsFuture::from(answer.text().ok()?).await.ok()?.as_string()?;
+    let answer = browser::ask(&format!("{address}{mark}part")).await?;
+    if !answer.is_ok() {
+        let why = answer.text().await?;
         return Some(why.trim().to_owned()).filter(|why| !why.is_empty()).map(Shown::Trouble);
     }
-    let bytes = JsFuture::from(answer.array_buffer().ok()?).await.ok()?;
-    wire::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok().map(Shown::Detail)
+    wire::decode(&answer.bytes().await?).ok().map(Shown::Detail)
 }

@@ -4,13 +4,16 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos::svg;
 use timeline::Millis;
+use timeline::phase::PodState;
 use timeline::story::Line;
 
+use crate::elements::{Elements, beside};
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::score::budget::{HEIGHT, Strip};
 use crate::score::frame::Frame;
 use crate::score::ink::{Look, Pattern};
+use crate::score::lanes::Heading;
 use crate::score::paint::Mark;
 use crate::score::placed;
 use crate::score::scene::{BandRow, Bars, Gap, Head, Listed, Scene, Spot, TableRow};
@@ -20,88 +23,92 @@ use crate::score::scene::{BandRow, Bars, Gap, Head, Listed, Scene, Spot, TableRo
 pub struct Picture {
     /// Before the ids of its patterns and lists: a wall shows several.
     pub prefix: &'static str,
-    /// Times in it are counted from here.
+    /// The moment from which times in the picture are counted.
     pub base_millis: RwSignal<Millis>,
-    /// The bands.
+    /// The bands, from top to bottom.
     pub bands: Rows<BandRow>,
-    /// Bars that are elements.
+    /// The bars that are elements: those of few pods, and ribbons.
     pub bars: Rows<Bars>,
-    /// The pods as they are now.
+    /// The pods as they are now, in the order of their rows.
     pub heads: Rows<Head>,
-    /// Where these are.
+    /// Where the heads are, by the same keys.
     pub spots: Rows<Spot>,
-    /// What there is now of each ribbon.
+    /// What there is now of each ribbon, beside it.
     pub columns: Rows<Vec<Mark>>,
-    /// Stretches that nobody saw.
+    /// Stretches of time that nobody saw, or that are not kept.
     pub gaps: Rows<Gap>,
-    /// The pods as a table.
+    /// The pods as rows of a table.
     pub table: Rows<TableRow>,
-    /// Which pods it has.
+    /// Which pods the table has.
     pub listed: RwSignal<Listed>,
-    /// The story, oldest first.
+    /// The lines of the story, the oldest first.
     pub story: Rows<Line>,
-    /// Points on the axis.
+    /// The lines of the story that are points on the axis.
     pub points: Rows<Line>,
-    /// Ticks of the axis.
+    /// The times at which the axis has ticks.
     pub ticks: Rows<Millis>,
-    /// Pods over time against the limits.
+    /// The budget strip: pods over time against the limits.
     pub strip: RwSignal<Strip>,
-    /// Height of all bands, in pixels.
+    /// The height of the picture, in pixels.
     pub height: RwSignal<f64>,
     /// Width of the picture, where it is not that of its room.
     pub width: RwSignal<Option<i32>>,
+    /// The picture leaves room in a large window, which the table of pods has.
+    pub has_spare: RwSignal<bool>,
     /// What a ribbon tells of the place that is pointed at.
     pub told: RwSignal<Option<RibbonTip>>,
     /// The line of the story that a point of the axis led to.
     pub pointed: RwSignal<Option<Millis>>,
-    /// Its elements.
+    /// Handles of its elements that are measured, moved or focused.
     pub nodes: Nodes,
 }
 
-/// What a ribbon tells of a place.
+/// What a ribbon tells of the place that is pointed at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RibbonTip {
-    /// Where that is, in pixels.
+    /// How far the place is from the left edge of the picture, in pixels.
     pub x: f64,
-    /// From the top of the picture.
+    /// How far it is from the top of the picture, in pixels.
     pub y: f64,
-    /// The moment there.
+    /// The moment that the place stands for.
     pub at_millis: Millis,
-    /// Pods by what they looked like.
+    /// How many pods looked like what at that moment.
     pub counts: Vec<(Look, usize)>,
 }
 
 /// Elements of a picture that are measured or move with every frame.
 #[derive(Clone, Copy, Default)]
 pub struct Nodes {
-    /// What scrolls.
+    /// The room that the picture shares with the table of pods; on a wall there is none.
+    pub room: NodeRef<html::Div>,
+    /// The part of the score in which the picture scrolls.
     pub scroller: NodeRef<html::Div>,
-    /// All bands.
+    /// The element around all bands.
     pub picture: NodeRef<html::Div>,
-    /// Where bars are.
+    /// The element that has the bars, as wide as the stretch of time.
     pub canvas: NodeRef<html::Div>,
-    /// Bars that are painted.
+    /// The canvas on which many bars are painted.
     pub paint: NodeRef<html::Canvas>,
-    /// Bars that are elements.
+    /// The drawing that has the bars that are elements.
     pub bars: NodeRef<svg::Svg>,
-    /// The budget strip.
+    /// The drawing of the budget strip.
     pub strip: NodeRef<svg::Svg>,
     /// The patterns, in the order of [`Pattern::ALL`].
     pub patterns: [NodeRef<svg::Pattern>; 3],
     /// The lists whose style holds the times of the axis: ticks, points, gaps of the strip and of the bands.
     pub timed: [NodeRef<html::Div>; 4],
-    /// The pods as they are now.
-    pub heads: NodeRef<svg::G>,
+    /// The pods as they are now, by the keys of [`Picture::heads`].
+    pub heads: Elements<svg::G>,
 }
 
 impl Picture {
-    /// An empty picture.
+    /// Returns an empty picture. `prefix` is before the ids of its patterns.
     #[must_use]
     pub fn new(prefix: &'static str) -> Self {
         Self::drawn(prefix, Scene::default(), &[], Frame::unmeasured(0, 60_000.0, 0))
     }
 
-    /// A picture of that scene.
+    /// Returns a picture of that scene, drawn for that stretch of time.
     #[must_use]
     pub fn drawn(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
         Self {
@@ -121,6 +128,7 @@ impl Picture {
             strip: RwSignal::new(scene.strip),
             height: RwSignal::new(scene.height),
             width: RwSignal::new(None),
+            has_spare: RwSignal::new(false),
             told: RwSignal::new(None),
             pointed: RwSignal::new(None),
             nodes: Nodes::default(),
@@ -147,6 +155,21 @@ impl Picture {
     /// Shows these times as ticks of the axis.
     pub fn tick(&self, ticks: &[Millis]) {
         self.ticks.set(keyed(ticks));
+    }
+
+    /// Gives the focus to the pod before or after another one; false where there is none.
+    pub fn focus_beside(&self, head: u128, is_next: bool) -> bool {
+        beside(&self.heads.order_untracked(), head, is_next).is_some_and(|head| self.nodes.heads.focus(head))
+    }
+
+    /// Gives the focus to the first pod of a band that is still there; false where it has none.
+    pub fn focus_first_of(&self, band: &Heading) -> bool {
+        let is_it = |head: &Head| {
+            (head.is_out, head.state != PodState::Gone) == (band.is_out(), true)
+                && (head.is_out || head.revision.is_some() && head.revision == band.revision)
+        };
+        let is_first = |key: &u128| self.heads.row(*key).is_some_and(|head| head.with_untracked(is_it));
+        self.heads.order_untracked().into_iter().find(is_first).is_some_and(|head| self.nodes.heads.focus(head))
     }
 
     /// Moves the axis: the only thing that happens in every frame, outside of all signals.
@@ -178,14 +201,14 @@ fn keyed(ticks: &[Millis]) -> Vec<(u128, Millis)> {
     ticks.iter().map(|at| (*at as u128, *at)).collect()
 }
 
-/// What moves with every frame.
+/// What of the picture moves with every frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moving {
-    /// The times of the axis, as a style.
+    /// The custom properties that place the times of the axis, as a style.
     pub times: String,
-    /// View box of the strip.
+    /// The view box of the budget strip.
     pub strip: String,
-    /// View box of the bars.
+    /// The view box of the bars.
     pub bars: String,
     /// How the patterns are turned, in the order of [`Pattern::ALL`].
     pub patterns: [String; 3],

@@ -24,7 +24,7 @@ use crate::rows::set_if_new;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::paint::canvas::Canvas;
-use crate::score::places::Place;
+use crate::score::places::{self, Place};
 use crate::score::scale;
 use crate::score::scene::{self, BandRow};
 
@@ -32,7 +32,7 @@ use crate::score::scene::{self, BandRow};
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 /// The room for the picture is measured this often.
 const MEASURE_MILLIS: f64 = 200.0;
-/// More bars than this are painted.
+/// From so many bars on they are painted instead of being elements.
 const MOST_ELEMENTS: usize = 120;
 /// What is painted is drawn again at most this often; meanwhile it moves on.
 const CROWD_MILLIS: f64 = 50.0;
@@ -42,6 +42,8 @@ const RIBBON_SHARE: f64 = 4.0;
 /// Zooming in makes ribbons as much higher, up to this, and no higher than browsers paint, in pixels.
 const MOST_STRETCH: f64 = 32.0;
 const MOST_HEIGHT: f64 = 8_000.0;
+/// Windows in which the story is beside the picture; in others it is below.
+const BESIDE_STORY: &str = "(min-width: 1201px)";
 /// Verdicts are announced at most this often.
 const ANNOUNCE_MILLIS: f64 = 5_000.0;
 
@@ -60,15 +62,15 @@ pub(super) struct Inner {
     pub(super) told: Callback<(bool, f64)>,
 }
 
-/// What is drawn outside of signals.
+/// What is drawn without signals: it differs with every frame.
 struct Drawn {
     canvas: Option<Canvas>,
     scroll: Scroll,
-    /// Where everything was moved last.
+    /// Where everything that moves with time was moved last.
     moving: Moving,
 }
 
-/// What the screen knows and shows.
+/// What the screen knows of the Deployment, and how it shows it.
 pub(super) struct State {
     pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,
@@ -84,16 +86,18 @@ pub(super) struct State {
     /// Too many pods for an element each, and so many that they are a ribbon.
     is_crowded: bool,
     is_ribbon: bool,
-    /// How long it took to draw it.
+    /// How long the last drawing took, in milliseconds.
     drawing_millis: f64,
-    /// Where the current band is.
+    /// Where the band of the current revision is.
     current: Option<Place>,
     /// The page is about to be printed, and is shown as paper is.
     is_printing: bool,
     is_on_paper: bool,
+    /// The picture may leave room to the table of pods: one is below it, and the story is beside.
+    may_share: bool,
     /// Bands on their way, and whether the viewer wants no motion.
     motion: Motion,
-    is_calm: bool,
+    has_less_motion: bool,
     /// How much wider than fitting the window is wanted.
     pub(super) zoom: f64,
     pub(super) playback: Playback,
@@ -103,7 +107,7 @@ pub(super) struct State {
     /// What was said at the moment shown, or at the last one that was told.
     then: Option<Moment>,
     pub(super) question: Question,
-    /// What to follow from here on.
+    /// What is to be followed instead; `None` where that stays.
     aim: Option<Scope>,
 }
 
@@ -129,8 +133,9 @@ impl RolloutScreen {
             current: None,
             is_printing: false,
             is_on_paper: false,
+            may_share: false,
             motion: Motion::default(),
-            is_calm: matches("(prefers-reduced-motion: reduce)"),
+            has_less_motion: matches("(prefers-reduced-motion: reduce)"),
             zoom: 1.0,
             playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,
@@ -232,9 +237,14 @@ impl RolloutScreen {
         let frame = Frame { now_millis, is_painted, is_opened: stretch > 1.0, height, ..state.frame };
         let mut scene = scene::scene(&model, state.copy.deployment, &said, frame, &state.motion);
         state.is_crowded = scene.pods > MOST_ELEMENTS;
-        let is_still = state.is_calm || state.is_crowded;
+        let is_still = state.has_less_motion || state.is_crowded;
         state.motion.head_for(std::mem::take(&mut scene.targets), is_still, page_millis);
         (state.is_ribbon, state.current) = (scene.is_ribbon, scene.current);
+        let has_spare = state.may_share && places::has_spare(state.frame.height, scene.bands_height);
+        if has_spare {
+            scene.height = scene.bands_height;
+        }
+        set_if_new(&self.0.picture.has_spare, has_spare);
         let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
         if state.announced.1 != sentence && page_millis - state.announced.0 > ANNOUNCE_MILLIS {
             self.0.board.announced.set(sentence.to_owned());
@@ -255,7 +265,7 @@ impl RolloutScreen {
         self.animate(page_millis());
     }
 
-    /// Fits the picture to its room.
+    /// Measures the room and fits the picture to it.
     fn measure(&self) {
         let nodes = self.0.picture.nodes;
         let (Some(canvas), Some(picture)) = (nodes.canvas.get_untracked(), nodes.picture.get_untracked()) else {
@@ -269,7 +279,12 @@ impl RolloutScreen {
         state.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
         let is_on_paper = matches("print");
         (state.is_dirty, state.is_on_paper) = (state.is_dirty || is_on_paper != state.is_on_paper, is_on_paper);
-        let height = scroll.height().map_or(state.frame.height, |height| (height - above).max(1.0));
+        // Beside the table the picture is as high as its bands; what it is measured for is all that it could have.
+        let has_spare = self.0.picture.has_spare.get_untracked();
+        let seen = if has_spare { scroll.height_in(nodes.room) } else { scroll.height() };
+        let height = seen.map_or(state.frame.height, |height| (height - above).max(1.0));
+        let may_share = nodes.room.get_untracked().is_some() && matches(BESIDE_STORY);
+        (state.is_dirty, state.may_share) = (state.is_dirty || may_share != state.may_share, may_share);
         if !is_on_paper && height.to_bits() != state.frame.height.to_bits() {
             (state.frame.height, state.is_dirty) = (height, true);
         }
@@ -389,7 +404,7 @@ impl Screen for RolloutScreen {
         }
         let (now_millis, moment, wanted, passed_millis, is_due) = {
             let state = &mut *self.0.state.borrow_mut();
-            let passed_millis = if state.is_calm { f64::INFINITY } else { page_millis - state.framed_at };
+            let passed_millis = if state.has_less_motion { f64::INFINITY } else { page_millis - state.framed_at };
             state.framed_at = page_millis;
             let live_millis = state.clock.now_millis(page_millis);
             state.playback = state.playback.settled(page_millis, live_millis);

@@ -13,11 +13,11 @@ const NEAR: i32 = 8;
 /// The part of a page in which bands scroll.
 pub(super) struct Scroll {
     node: NodeRef<html::Div>,
-    /// Where it was put.
+    /// Where this put it last, in pixels.
     at: i32,
     /// How high it was then, and what there was to see.
     heights: (i32, i32),
-    /// The viewer looks elsewhere.
+    /// The viewer scrolled elsewhere, so it stays where it is.
     is_left_alone: bool,
 }
 
@@ -29,6 +29,12 @@ impl Scroll {
     /// Height of what can be seen of it, in pixels.
     pub(super) fn height(&self) -> Option<f64> {
         self.node.get_untracked().map(|element| f64::from(element.client_height()))
+    }
+
+    /// The same, where it is as high as what it holds and could be as high as the rest of `room`.
+    pub(super) fn height_in(&self, room: NodeRef<html::Div>) -> Option<f64> {
+        let (element, room) = (self.node.get_untracked()?, room.get_untracked()?);
+        Some(f64::from(room.client_height() - element.offset_top()))
     }
 
     /// Width of it with its scroll bar, in pixels, where it has one.

@@ -8,15 +8,15 @@ use timeline::playback::{self, Playback};
 use super::board::{self, Time};
 use super::screen::RolloutScreen;
 use crate::address;
-use crate::browser::{iso, page_millis, readdress};
+use crate::browser::{self, iso, page_millis, readdress};
 use crate::live::client::Ask;
 use crate::rows::set_if_new;
 
 /// Farthest zoom in and out of the window that fits.
 const MOST_ZOOM: f64 = 64.0;
-/// Steps of the slider.
+/// How many steps the slider has, as a number to reckon with.
 const SLIDER: f64 = board::SLIDER as f64;
-/// What of an address asks to play.
+/// The parameter of an address that asks to play at once.
 const PLAY: &str = "play=yes";
 /// The slider begins this long before the rollout.
 const BEFORE_MILLIS: Millis = 15_000;
@@ -67,7 +67,7 @@ impl RolloutScreen {
 
     /// Plays from the moment of the address at once, where that asks for it.
     pub fn play_if_asked(&self) {
-        let is_asked = window().location().search().is_ok_and(|search| search.contains(PLAY));
+        let is_asked = browser::search().contains(PLAY);
         if is_asked && self.moment().is_some() {
             self.toggle();
         }
@@ -87,7 +87,7 @@ impl RolloutScreen {
         self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
 
-    /// By a stretch of time.
+    /// Shows the moment so much later, or earlier where it is negative.
     pub fn seek_by(&self, millis: Millis) {
         let at = self.moment().unwrap_or_else(|| self.live_millis());
         self.seek(at + millis);
@@ -132,13 +132,13 @@ impl RolloutScreen {
         }
     }
 
-    /// To where the slider was put.
+    /// Shows the moment that the slider was put to.
     pub fn slide(&self, value: f64) {
         let (from, live) = (self.reach(self.moment()), self.live_millis());
         self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
     }
 
-    /// Plays at another speed.
+    /// Plays at another speed from here on.
     pub fn pace(&self, speed: f64) {
         self.0.state.borrow_mut().speed = speed;
         self.play(|playback, clock, live, _| playback.paced(clock, live, speed));
@@ -168,9 +168,9 @@ impl RolloutScreen {
         shown.and_then(|at| state.question.ask(at, page_millis)).map_or(Ask::Nothing, Ask::Moment)
     }
 
-    /// A link to what is shown.
+    /// Returns a whole link to the revision or the moment that is shown.
     pub fn link(&self) -> String {
-        let origin = window().location().origin().unwrap_or_default();
+        let origin = browser::origin();
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
         let uid = self.0.state.borrow().copy.deployment;
         let mut link = self.0.board.workload.with_untracked(|workload| match uid {
@@ -186,7 +186,7 @@ impl RolloutScreen {
 
 /// The address of the page names the moment that is shown, so that it can be copied from there.
 fn remember(moment: Option<Millis>) {
-    let Ok(asked) = window().location().search() else { return };
+    let asked = browser::search();
     let kept = asked.trim_start_matches('?').split('&');
     let kept = kept.filter(|part| !part.is_empty() && !part.starts_with("at=") && *part != PLAY);
     let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();

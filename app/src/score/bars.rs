@@ -18,7 +18,7 @@ const GONE: Look = Look::In(PodState::Gone);
 /// out of rotation.
 pub fn lived(pod: &Pod, is_inside: bool, frame: Frame) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
     let segments = if is_inside { segments(pod) } else { outside(pod) };
-    calmed(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
+    merged(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
 }
 
 /// A pod as marks in its row. The end of a pod has none where rows leave no room for it.
@@ -30,11 +30,11 @@ pub fn bars(pod: &Pod, is_inside: bool, row: f64, y: f64, frame: Frame) -> impl 
 }
 
 /// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.
-fn calmed(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
-    let mut calm: Vec<Segment> = Vec::with_capacity(segments.len());
+fn merged(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
+    let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
     for segment in segments {
         let is_narrow = frame.wide(segment.from, segment.to) < FLICKER;
-        match calm.last_mut() {
+        match merged.last_mut() {
             Some(last)
                 if last.look == Look::In(PodState::Failing)
                     && is_narrow
@@ -43,10 +43,10 @@ fn calmed(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
             {
                 last.to = segment.to;
             }
-            _ => calm.push(segment),
+            _ => merged.push(segment),
         }
     }
-    calm
+    merged
 }
 
 #[derive(Debug, PartialEq)]
@@ -112,9 +112,9 @@ mod tests {
             states.iter().enumerate().map(segment).collect::<Vec<_>>()
         };
         let frame = |width| Frame { width, ..Frame::unmeasured(60_000, 60_000.0, 0) };
-        assert_eq!(calmed(segments(), frame(1_200.0)), segments());
-        let calm = calmed(segments(), frame(300.0));
-        let names: Vec<_> = calm.iter().map(|segment| (segment.look.name(), segment.from, segment.to)).collect();
+        assert_eq!(merged(segments(), frame(1_200.0)), segments());
+        let merged = merged(segments(), frame(300.0));
+        let names: Vec<_> = merged.iter().map(|segment| (segment.look.name(), segment.from, segment.to)).collect();
         assert_eq!(
             names,
             [("unready", 0, Some(1_000)), ("failing", 1_000, Some(4_000)), ("terminating", 4_000, Some(5_000))]

@@ -23,6 +23,11 @@ const LEAST_BAND: f64 = 56.0;
 const LEAST_OTHER: f64 = 14.0;
 const LEAST_OUT: f64 = 24.0;
 
+/// Room for the bands that is as high as this is that of a large window; where they leave so much of it, the table of pods has
+/// the rest.
+const LARGE_ROOM: f64 = 560.0;
+const LEAST_SPARE: f64 = 220.0;
+
 /// Where a band is, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
@@ -125,6 +130,12 @@ fn replaced(bands: &[Band]) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
+/// Bands of that height leave so much of a large window's room free that the table of pods has place below them.
+#[must_use]
+pub fn has_spare(room: f64, height: f64) -> bool {
+    height > 0.0 && room >= LARGE_ROOM && room - height >= LEAST_SPARE
+}
+
 /// So many pods that they are not shown one by one, unless the viewer zooms in.
 #[must_use]
 pub const fn is_crowd(pods: usize) -> bool {
@@ -218,6 +229,13 @@ mod tests {
         let at = |pods, is_opened| [1.2, 1.3, 1.7].map(|row| shared(row, pods, is_opened));
         assert_eq!([at(500, false), at(500, true)], [[true, false, false]; 2]);
         assert_eq!([at(501, false), at(501, true)], [[true; 3], [true, true, false]]);
+    }
+
+    #[test]
+    fn what_few_pods_leave_of_a_large_window_is_for_the_table() {
+        let height = |slots| bottom(&places(&[band(1, slots, slots), current(band(2, slots, slots))], 690.0));
+        assert_eq!([1, 4, 7, 40].map(|slots| has_spare(690.0, height(slots))), [true, true, false, false]);
+        assert!(!has_spare(450.0, height(1)), "a small window has all of it for the picture");
     }
 
     #[test]

@@ -15,7 +15,7 @@ const WIDEST_MILLIS: f64 = 3_600_000.0;
 const LEFT_EACH_MILLI: f64 = 0.992_327_946_3;
 const CLOSE_MILLIS: f64 = 50.0;
 /// Shown when nothing is rolling out.
-const CALM_MILLIS: f64 = 60_000.0;
+const STABLE_MILLIS: f64 = 60_000.0;
 /// A rollout that is over stays fitted for this long.
 const AFTERGLOW_MILLIS: f64 = 30_000.0;
 /// Windows of a rollout that goes on, in seconds: it grows from one to the next, so that between these times pass at one speed.
@@ -30,22 +30,22 @@ const MOST_PIXELS: f64 = 16_000_000.0;
 /// Room that a tick's words need, in pixels.
 const TICK_WIDTH: f64 = 96.0;
 
-/// How much time is shown, ending now: the current rollout whole, or the last minute when all is calm.
+/// How much time is shown, ending now: the current rollout whole, or the last minute when nothing goes on.
 #[must_use]
 pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
     let Some(deployment) = deployment else {
-        return CALM_MILLIS;
+        return STABLE_MILLIS;
     };
     let Some(rollout) = deployment.rollouts.last() else {
-        return CALM_MILLIS;
+        return STABLE_MILLIS;
     };
     let since = |at: Millis| (now_millis - at) as f64;
     let began = rollout.started_millis.map_or(f64::INFINITY, since);
     let ended = rollout.completed_millis.map(since);
     let wanted = match ended {
-        Some(ended) if ended > AFTERGLOW_MILLIS => CALM_MILLIS,
+        Some(ended) if ended > AFTERGLOW_MILLIS => STABLE_MILLIS,
         _ if began.is_finite() => began + LEAD_MILLIS,
-        _ => CALM_MILLIS,
+        _ => STABLE_MILLIS,
     };
     WINDOWS.map(|seconds| seconds * 1_000.0).into_iter().find(|window| *window >= wanted).unwrap_or(LONGEST_MILLIS)
 }

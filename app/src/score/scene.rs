@@ -81,6 +81,8 @@ pub struct Scene {
     /// So many that they are not shown one by one.
     pub is_ribbon: bool,
     /// Height of all bands, in pixels.
+    pub bands_height: f64,
+    /// Height of the picture, in pixels: no less than that of the room that it is drawn for.
     pub height: f64,
 }
 
@@ -229,7 +231,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         Placed { place: motion.place(band_key(&band), place), band, is_ribbon }
     });
     let placed: Vec<Placed> = placed.collect();
-    let height = placed.last().map_or(0.0, |last| last.place.top + last.place.height).max(frame.height);
+    let bands_height = placed.last().map_or(0.0, |last| last.place.top + last.place.height);
     let mut scene = Scene {
         bands: placed.iter().map(|one| (band_key(&one.band), band_row(one))).collect(),
         gaps: gaps(deployment, frame),
@@ -240,7 +242,8 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         current: placed.iter().find(|one| one.band.heading.is_current).map(|one| one.place),
         pods,
         is_ribbon: is_crowd,
-        height,
+        bands_height,
+        height: bands_height.max(frame.height),
         ..Scene::default()
     };
     let mut unlisted = 0;

@@ -27,7 +27,7 @@ pub enum Age {
 }
 
 impl Age {
-    /// That of a line at a time of its cluster.
+    /// That of a row at a time of its cluster.
     #[must_use]
     pub fn of(row: &Row, cluster: &ClusterState, now_millis: Millis) -> Self {
         let summary = &row.summary;

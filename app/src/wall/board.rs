@@ -8,7 +8,7 @@ use timeline::{Millis, Workload};
 
 use super::age::Age;
 use super::stage::SEATS;
-use super::{Look, is_calm, last, strip};
+use super::{Look, is_stable, last, strip};
 use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
@@ -29,7 +29,7 @@ pub struct WallBoard {
     /// What is done or waits.
     pub strip: RwSignal<Vec<String>>,
     /// Nothing goes on, as far as is known.
-    pub is_calm: RwSignal<bool>,
+    pub is_stable: RwSignal<bool>,
     /// What was done last.
     pub last: RwSignal<String>,
     /// Time of day, by the browser's clock; 0 until the page is alive.
@@ -54,7 +54,7 @@ pub struct Seat {
 }
 
 impl WallBoard {
-    /// A wall of those lines, or one of which nothing is known yet.
+    /// A wall of those rows, or one of which nothing is known yet.
     #[must_use]
     pub fn new(copy: Option<&ListCopy>) -> Self {
         let seat = |prefix| Seat {
@@ -69,7 +69,7 @@ impl WallBoard {
             is_linked: RwSignal::new(true),
             heard_millis: RwSignal::default(),
             strip: RwSignal::default(),
-            is_calm: RwSignal::new(false),
+            is_stable: RwSignal::new(false),
             last: RwSignal::default(),
             now_millis: RwSignal::default(),
             seats: PREFIXES.map(seat),
@@ -77,7 +77,7 @@ impl WallBoard {
         if let Some(copy) = copy {
             let ages = Ages::told(&copy.overall);
             board.hear(&copy.overall);
-            board.is_calm.set(is_calm(&copy.overall));
+            board.is_stable.set(is_stable(&copy.overall));
             board.strip.set(strip(copy, &[], &ages, 0));
             board.last.set(last(copy, &ages));
         }

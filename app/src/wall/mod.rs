@@ -1,8 +1,7 @@
 //! The wall: who is on stage ([`stage`]), what is told below and across it (here), how old it is ([`age`]), and what keeps it right in
-//! the browser ([`screen`]). What is here and in [`stage`] and [`age`] is pure: lines of a list and the page's clock go in.
+//! the browser ([`screen`]). What is here and in [`stage`] and [`age`] is pure: rows of a list and the page's clock go in.
 
 pub mod age;
-pub mod awake;
 pub mod board;
 pub mod screen;
 pub mod settings;
@@ -19,8 +18,8 @@ use crate::connection::{lost, state_words, unreachable_since};
 use crate::list::Ages;
 use crate::zone::Zone;
 
-/// Lines that a wall follows: those on stage, those that wait, and what was done last.
-pub const LINES: u32 = 40;
+/// Rows of the list that a wall follows: those on stage, those that wait, and what was done last.
+pub const ROWS: u32 = 40;
 /// Others that the strip names at once.
 pub const AT_ONCE: usize = 2;
 
@@ -36,16 +35,16 @@ pub enum Look {
     Past,
 }
 
-/// Lines of a group, with their numbers' order kept.
+/// Rows of a group, with their numbers' order kept.
 pub fn of_group(copy: &ListCopy, group: Group) -> impl Iterator<Item = &Row> {
     let number = |wanted: Group| copy.overall.counts.get(wanted as usize).copied().unwrap_or_default();
     let from: u32 = Group::ALL.into_iter().take_while(|known| *known != group).map(number).sum();
-    (from..from + number(group)).map_while(|line| copy.line(line))
+    (from..from + number(group)).map_while(|number| copy.row(number))
 }
 
 /// Nothing that a cluster is known to do needs a look.
 #[must_use]
-pub fn is_calm(overall: &Overall) -> bool {
+pub fn is_stable(overall: &Overall) -> bool {
     overall.counts.iter().take(2).all(|count| *count == 0)
 }
 
@@ -84,7 +83,7 @@ pub fn last(copy: &ListCopy, ages: &Ages) -> String {
 /// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Where a cluster is not seen it is named, and
 /// nothing is said of what may go on there. `stamp` tells times of day.
 #[must_use]
-pub fn calm(overall: &Overall, last: &str, stamp: impl Fn(Millis) -> String) -> String {
+pub fn stable(overall: &Overall, last: &str, stamp: impl Fn(Millis) -> String) -> String {
     let all = overall.counts.iter().sum::<u32>();
     let noun = if all == 1 { "Deployment" } else { "Deployments" };
     let unseen: Vec<&ClusterState> = unseen(overall).collect();
@@ -120,9 +119,9 @@ fn unseen_words(unseen: &[&ClusterState], stamp: impl Fn(Millis) -> String) -> S
 /// "1,279 stable, 2 finished in the last hour": in the groups, and with the figures, of the list. While a cluster is not seen it is
 /// said that this is what was known last.
 #[must_use]
-pub fn calm_count(overall: &Overall) -> String {
-    let [_, _, finished, calm] = overall.counts;
-    let mut words = format!("{} stable", grouped(calm));
+pub fn stable_count(overall: &Overall) -> String {
+    let [_, _, finished, stable] = overall.counts;
+    let mut words = format!("{} stable", grouped(stable));
     if finished > 0 {
         words.push_str(&format!(", {} finished in the last hour", grouped(finished)));
     }
@@ -211,16 +210,16 @@ mod tests {
         cluster("dead", ConnectionState::Stale { since_millis, retry_at_millis: Some(50_525_000), why: String::new() })
     }
 
-    fn overall(calm: u32, clusters: Vec<ClusterState>) -> Overall {
-        Overall { counts: [0, 0, 0, calm], all: calm, clusters, ..Overall::default() }
+    fn overall(stable: u32, clusters: Vec<ClusterState>) -> Overall {
+        Overall { counts: [0, 0, 0, stable], all: stable, clusters, ..Overall::default() }
     }
 
     #[test]
     fn the_wall_counts_in_the_groups_of_the_list() {
-        let counted = |counts| calm_count(&Overall { counts, ..Overall::default() });
+        let counted = |counts| stable_count(&Overall { counts, ..Overall::default() });
         assert_eq!(counted([3, 2, 0, 1_279]), "1,279 stable");
         assert_eq!(counted([0, 0, 1, 0]), "0 stable, 1 finished in the last hour");
-        assert_eq!(calm_count(&overall(1, vec![dead()])), "1 stable, as last known");
+        assert_eq!(stable_count(&overall(1, vec![dead()])), "1 stable, as last known");
     }
 
     #[test]
@@ -229,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_called_calm_where_nobody_looks() {
+    fn nothing_is_called_stable_where_nobody_looks() {
         let live = || cluster("a", ConnectionState::Live);
-        let said = |overall: &Overall| calm(overall, "", clock);
+        let said = |overall: &Overall| stable(overall, "", clock);
         assert_eq!(said(&overall(1_284, vec![live()])), "1,284 Deployments, nothing in progress.");
         assert_eq!(
-            calm(&overall(1, vec![live()]), "Last: web, 2 s ago.", clock),
+            stable(&overall(1, vec![live()]), "Last: web, 2 s ago.", clock),
             "1 Deployment, nothing in progress. Last: web, 2 s ago."
         );
         assert_eq!(said(&overall(0, vec![live()])), "No Deployments here yet.");

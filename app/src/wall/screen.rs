@@ -11,7 +11,7 @@ use super::age::Age;
 use super::board::{Seat, WallBoard};
 use super::settings::Settings;
 use super::stage::{self, Key, Seats};
-use super::{LINES, Look, last, of_group, strip};
+use super::{Look, ROWS, last, of_group, strip};
 use crate::browser::now_millis;
 use crate::list::{Ages, Known};
 use crate::live::client::{Ask, Client, Live, Screen};
@@ -44,7 +44,7 @@ struct State {
 }
 
 impl WallScreen {
-    /// A screen of a wall of which those lines are known, or nothing yet. Called from effects.
+    /// A screen of a wall of which those rows are known, or nothing yet. Called from effects.
     #[must_use]
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<Known>) -> Self {
         let follow = |seat: &Seat| {
@@ -69,7 +69,7 @@ impl WallScreen {
     /// What it follows.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: LINES } }
+        Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
     }
 
     /// Ends the connections of the seats.
@@ -123,9 +123,9 @@ impl WallScreen {
         let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
         let all: Vec<(Key, Group)> = active(Group::Stuck).chain(active(Group::InProgress)).collect();
         let on_stage = state.seats.direct(&all, page_millis);
-        let is_calm = on_stage.iter().all(Option::is_none);
+        let is_stable = on_stage.iter().all(Option::is_none);
         let past: Vec<Key> = of_group(copy, Group::Finished).map(Row::key).take(PAST).collect();
-        let wanted: Vec<(Option<Key>, Look)> = if is_calm {
+        let wanted: Vec<(Option<Key>, Look)> = if is_stable {
             let past = past.into_iter().map(|key| (Some(key), Look::Past));
             past.chain(std::iter::repeat((None, Look::Free))).take(stage::SEATS).collect()
         } else {
@@ -135,7 +135,7 @@ impl WallScreen {
         let ages = state.known.ages(page_millis);
         let seats = wanted.iter().enumerate().zip(&self.board.seats).zip(&self.followed);
         for (((number, (key, look)), seat), (screen, _)) in seats {
-            let row = key.and_then(|key| copy.lines().find(|row| row.key() == key));
+            let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
             if state.seats.aim(number, *key) {
                 aim(screen, seat, copy, row);
             }
@@ -146,7 +146,7 @@ impl WallScreen {
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
         let board = &self.board;
         set_if_new(&board.strip, strip(copy, &seated, &ages, turn));
-        set_if_new(&board.is_calm, is_calm);
+        set_if_new(&board.is_stable, is_stable);
         set_if_new(&board.last, last(copy, &ages));
         // Minutes are shown.
         set_if_new(&board.now_millis, now_millis().div_euclid(60_000) * 60_000);

@@ -1,6 +1,6 @@
 //! What the address of a wall says besides which Deployments it shows.
 
-use timeline::list::{By, Query};
+use timeline::list::{By, Query, Sort};
 
 use crate::list::query::Parameters;
 use crate::payload::WallPayload;
@@ -38,7 +38,7 @@ impl Settings {
         let number = |name| parameters.get(name).and_then(|text| text.parse::<u32>().ok());
         let columns = number("columns").and_then(|columns| u8::try_from(columns).ok());
         // A wall shows what goes on first, whatever the list it belongs to shows.
-        let query = Query { group: None, by: By::Verdict, ..parameters.query(None, None) };
+        let query = Query { group: None, by: By::Verdict, sort: Sort::default(), ..parameters.query(None, None) };
         Self {
             query,
             rotate_seconds: number("rotate").filter(|seconds| ROTATE.contains(seconds)).unwrap_or(ROTATE_SECONDS),
@@ -54,10 +54,11 @@ mod tests {
 
     #[test]
     fn an_address_says_how_a_wall_is_shown() {
-        let settings = Settings::of(&Parameters::of("q=web&cluster=a&columns=3&rotate=30&sound=on&show=stuck"));
+        let settings =
+            Settings::of(&Parameters::of("q=web&cluster=a&columns=3&rotate=30&sound=on&show=stuck&sort=name"));
         assert_eq!((settings.columns, settings.rotate_seconds, settings.has_sound), (3, 30, true));
         assert_eq!((settings.query.text.as_str(), settings.query.cluster.as_deref()), ("web", Some("a")));
-        assert_eq!(settings.query.group, None);
+        assert_eq!((settings.query.group, settings.query.sort), (None, Sort::default()));
         let odd = Settings::of(&Parameters::of("columns=900&rotate=0&sound=loud"));
         assert_eq!((odd.columns, odd.rotate_seconds, odd.has_sound), (0, ROTATE_SECONDS, false));
     }

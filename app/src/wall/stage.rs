@@ -11,7 +11,7 @@ pub const LINGER_MILLIS: f64 = 20_000.0;
 /// And at least this long, even when others wait.
 const SHORTEST_MILLIS: f64 = 6_000.0;
 
-/// A line of the list: number of the cluster, and the Deployment.
+/// A row of the list: number of the cluster, and the Deployment.
 pub type Key = (u16, Uid);
 
 /// Somebody on stage.

@@ -72,6 +72,40 @@ test("by namespace there is a heading for each, and finished rollouts are a link
   await expect(page.getByTestId("linked")).toContainText("You are looking at revision 2");
 });
 
+test("a column sorts the list, by click and by key; the address says so, and so it is on the way back", async ({ page, serve }) => {
+  const server = await serve(start);
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  const rows = page.getByTestId("deployment");
+  const column = (name: string) => page.getByRole("columnheader", { name, exact: true });
+  await expect(column("Status")).toHaveAttribute("aria-sort", "ascending");
+  await column("Deployment").getByRole("link").click();
+  await expect(page).toHaveURL(/[/][?]sort=name$/);
+  await expect(column("Deployment")).toHaveAttribute("aria-sort", "ascending");
+  await expect(column("Status")).not.toHaveAttribute("aria-sort");
+  await expect(page.getByTestId("head")).toHaveText(["Sorted by name 3"]);
+  // Of the same name: in the order of their clusters.
+  await expect(rows).toContainText(["rollout / rollout", "kill-pod / kill-pod", "deadline-exceeded / deadline-exceeded"]);
+  await column("Deployment").getByRole("link").focus();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/[/][?]sort=name&order=desc$/);
+  await expect(column("Deployment")).toHaveAttribute("aria-sort", "descending");
+  const turned = ["deadline-exceeded / deadline-exceeded", "rollout / rollout", "kill-pod / kill-pod"];
+  await expect(rows).toContainText(turned);
+  await expect(page.getByRole("link", { name: "Stuck 1" })).toHaveAttribute("href", "/?show=stuck&sort=name&order=desc");
+  await rows.first().click();
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 cannot start");
+  await page.goBack();
+  await expect(column("Deployment")).toHaveAttribute("aria-sort", "descending");
+  await expect(rows).toContainText(turned);
+  await page.getByRole("link", { name: "Group by namespace" }).click();
+  await expect(page.getByTestId("head")).toHaveCount(3);
+  await page.getByRole("link", { name: "Group by status" }).click();
+  await column("Status").getByRole("link").click();
+  await expect(page).toHaveURL(/[/]$/);
+  await expect(page.getByTestId("head").first()).toHaveText("Stuck 1");
+});
+
 test("lines change, come and go while one looks", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), recording("deleted-and-recreated"), "--speed", "2", "--loop"]));
   await page.goto(server.address);
@@ -144,6 +178,13 @@ test.describe("without scripts", () => {
     await page.goto(`${server.address}/clusters/rollout`);
     await expect(page.getByRole("heading", { level: 1 })).toContainText("Deployments of rollout");
     await expect(page.getByTestId("deployment")).toHaveCount(1);
+    await page.goto(`${server.address}/?sort=name&order=desc`);
+    await expect(page.getByTestId("deployment").first()).toContainText("deadline-exceeded");
+    await page.getByRole("columnheader", { name: "Deployment" }).getByRole("link").click();
+    await expect(page.getByTestId("deployment").first()).toContainText("rollout / rollout");
+    await page.getByRole("searchbox").fill("nginx");
+    await page.getByRole("button", { name: "Search" }).click();
+    await expect(page).toHaveURL(/sort=name/);
     await page.goto(`${server.address}/clusters/rollout/namespaces/rollout?q=nginx`);
     await expect(page.getByTestId("deployment")).toHaveCount(1);
     await page.goto(`${server.address}/clusters/rollout/namespaces/other`);

@@ -1,4 +1,4 @@
-/// The wall: directs itself, tells when it is calm or stale, needs nobody. Time is the browser's clock, which the test moves.
+/// The wall: directs itself, tells when nothing goes on or it is stale, needs nobody. Time is the browser's clock, which the test moves.
 
 import { expect, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
@@ -61,15 +61,15 @@ test("after ten minutes everything moves a little, and comes back; after hours o
   complaints.length = 0; // the browser notes each connection that was given up
 });
 
-test("what is over stays a while, then the wall is calm", async ({ page, serve }) => {
+test("what is over stays a while, then the wall says that nothing goes on", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), "--when-watched", "--speed", "2"]));
   await page.goto(`${server.address}/wall`);
   await page.waitForSelector("html[data-live=true]");
   const tile = page.getByTestId("tile").first();
   await expect(tile).toHaveClass(/tile busy/, { timeout: 20_000 });
   await expect(tile).toHaveClass("tile ok", { timeout: 20_000 });
-  await expect(page.getByTestId("calm")).toBeHidden();
-  await expect(page.getByTestId("calm")).toHaveText(/^1 Deployment, nothing in progress. Last: nginx revision 3, \d+ (s|min) ago.$/, { timeout: 40_000 });
+  await expect(page.getByTestId("stable")).toBeHidden();
+  await expect(page.getByTestId("stable")).toHaveText(/^1 Deployment, nothing in progress. Last: nginx revision 3, \d+ (s|min) ago.$/, { timeout: 40_000 });
   await expect(tile).toHaveClass("tile past");
 });
 

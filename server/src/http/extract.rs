@@ -122,6 +122,8 @@ impl Malformed {
             "revision" => "the number of a revision, 1 or more",
             "show" => "stuck, moving, finished or stable",
             "by" => "namespace or verdict",
+            "sort" => "status, name, available or since",
+            "order" => "asc or desc",
             "rotate" => "seconds, 2 to 3600",
             "columns" => "1 to 4",
             "sound" => "on or off",

@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use leptos::prelude::{IntoView, provide_context, use_context};
 use leptos_axum::ResponseOptions;
-use timeline::list::{self, By, Group, Sent, Window};
+use timeline::list::{self, By, Column, Group, Sent, Sort, Window};
 use timeline::words::safe;
 
 use super::extract::{Malformed, Parameters, Segments, origin};
@@ -64,11 +64,21 @@ pub(super) fn query(
         "verdict" => Some(By::Verdict),
         _ => None,
     };
+    let order = |text: &str| match text {
+        "asc" => Some(false),
+        "desc" => Some(true),
+        _ => None,
+    };
+    let sort = Sort {
+        column: parameters.read("sort", Column::named)?.unwrap_or_default(),
+        is_descending: parameters.read("order", order)?.unwrap_or_default(),
+    };
     Ok(list::Query {
         text: parameters.text("q"),
         labels: parameters.text("labels"),
         group: parameters.read("show", Group::named)?,
         by: parameters.read("by", by)?.unwrap_or_default(),
+        sort,
         cluster,
         namespace,
     })
@@ -132,8 +142,8 @@ async fn wall(view: &View, parameters: &Parameters, request: Request) -> Respons
     match read() {
         Ok((query, rotate_seconds, columns, has_sound)) => {
             // A wall shows what goes on first, whatever the list it belongs to shows.
-            let query = list::Query { group: None, by: By::Verdict, ..query };
-            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::LINES });
+            let query = list::Query { group: None, by: By::Verdict, sort: Sort::default(), ..query };
+            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::ROWS });
             let payload = WallPayload { list, rotate_seconds, columns: columns as u8, has_sound };
             render(view, Payload::Wall(Box::new(payload)), status, request).await
         }

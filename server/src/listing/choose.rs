@@ -1,11 +1,11 @@
 //! Which Deployments a list shows, in which order, under which headings. Pure.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use simcluster::selector::{Labels, NoSelector};
 use timeline::Millis;
-use timeline::list::{By, ClusterState, Common, Group, Head, Overall, Query};
+use timeline::list::{By, ClusterState, Column, Common, Group, Head, Overall, Query};
 use timeline::view::Summary;
 
 use crate::hub::{List, ListedDeployment};
@@ -88,24 +88,23 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
             }
         }
     }
+    let now_millis = |cluster: u16| sources.get(usize::from(cluster)).map_or(0, |source| source.state.now_millis);
+    let age = |(_, cluster, listed): &Found| now_millis(*cluster) - listed.summary.since_millis;
     // By place already; the sort keeps that where nothing else decides.
-    match query.by {
-        By::Verdict => found.sort_by_key(|(group, cluster, listed)| (*group, rank(*group, &listed.summary), *cluster)),
-        By::Place => {
-            found.sort_by(|(a, at, x), (b, bt, y)| (at, &x.summary.namespace, a).cmp(&(bt, &y.summary.namespace, b)));
-        }
-    }
+    found.sort_by(|a, b| together(query.by, a, b).then_with(|| in_order(query, a, b, age)));
     for (group, cluster, listed) in &found {
         let is_same = |of: &Common| match of {
             Common::Group(last) => last == group,
             Common::Place(last, namespace) => last == cluster && *namespace == listed.summary.namespace,
+            Common::Sorted(_) => true,
         };
         match overall.heads.last_mut().filter(|head| is_same(&head.of)) {
             Some(head) => head.lines += 1,
             None => {
-                let of = match query.by {
-                    By::Verdict => Common::Group(*group),
-                    By::Place => Common::Place(*cluster, listed.summary.namespace.clone()),
+                let of = match (query.by, query.sort.column) {
+                    (By::Verdict, Column::Status) => Common::Group(*group),
+                    (By::Verdict, column) => Common::Sorted(column),
+                    (By::Place, _) => Common::Place(*cluster, listed.summary.namespace.clone()),
                 };
                 overall.heads.push(Head { of, lines: 1 });
             }
@@ -126,7 +125,33 @@ pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Within a group: what happened last first. What is calm keeps its place.
+/// A Deployment that was found: its group, the number of its cluster, and what is listed of it.
+type Found<'l> = (Group, u16, &'l Arc<ListedDeployment>);
+
+/// What is put together comes one after the other.
+fn together(by: By, (_, at, a): &Found, (_, bt, b): &Found) -> Ordering {
+    match by {
+        By::Verdict => Ordering::Equal,
+        By::Place => (at, &a.summary.namespace).cmp(&(bt, &b.summary.namespace)),
+    }
+}
+
+/// Which of two that are put together comes first. `age` tells for how long nothing happened to one.
+fn in_order(query: &Query, a: &Found, b: &Found, age: impl Fn(&Found) -> Millis) -> Ordering {
+    let available = |(_, _, listed): &Found| (listed.summary.available(), listed.summary.desired);
+    let by_column = match query.sort.column {
+        Column::Status => a.0.cmp(&b.0),
+        Column::Name => a.2.summary.name.cmp(&b.2.summary.name),
+        Column::Available => available(a).cmp(&available(b)),
+        Column::Since => age(a).cmp(&age(b)),
+    };
+    let by_column = if query.sort.is_descending { by_column.reverse() } else { by_column };
+    let is_grouped = query.sort.column == Column::Status && query.by == By::Verdict;
+    let ranked = |(group, cluster, listed): &Found| (rank(*group, &listed.summary), *cluster);
+    if is_grouped { by_column.then_with(|| ranked(a).cmp(&ranked(b))) } else { by_column }
+}
+
+/// Within a group: what happened last first. What is stable keeps its place.
 fn rank(group: Group, summary: &Summary) -> Reverse<Millis> {
     Reverse(if group == Group::Stable { 0 } else { summary.since_millis })
 }
@@ -135,6 +160,7 @@ fn rank(group: Group, summary: &Summary) -> Reverse<Millis> {
 mod tests {
     use super::*;
     use timeline::Uid;
+    use timeline::list::Sort;
     use timeline::verdict::KubectlVerdict;
     use timeline::view::{LAYERS, Tone, Verdict};
     use timeline::wire::Connection;
@@ -208,6 +234,43 @@ mod tests {
         let (all, heads) = names(&Query { by: By::Place, ..Query::default() });
         assert_eq!(all, ["done", "calm-z", "zero", "busy-old", "stuck", "busy-new", "calm-a"]);
         assert_eq!(heads, [3, 1, 3]);
+    }
+
+    #[test]
+    fn a_column_orders_the_whole_list_and_what_it_does_not_tell_apart_keeps_its_place() {
+        let pods = |name: &str, available: u32, desired: u32, ago: Millis| {
+            let listed = listed(name, "shop", Tone::Ok, ago);
+            let summary = Summary { pods: [available, 0, 0, 7, 0], desired, ..listed.summary.clone() };
+            Arc::new(ListedDeployment::new(summary, Default::default()))
+        };
+        let sources = [
+            source("a", vec![pods("api", 3, 3, 50), pods("web", 1, 4, 10), pods("zoo", 3, 3, 20)]),
+            source("b", vec![pods("api", 3, 3, 10), pods("db", 1, 2, 9_000_000)]),
+        ];
+        let of = |column, is_descending, by| {
+            let chosen = choose(&sources, &Query { by, sort: Sort { column, is_descending }, ..Query::default() });
+            let name = |(cluster, listed): &(u16, Arc<ListedDeployment>)| format!("{}{cluster}", listed.summary.name);
+            (chosen.lines.iter().map(name).collect::<Vec<_>>(), chosen.overall.heads)
+        };
+        let (names, heads) = of(Column::Name, false, By::Verdict);
+        assert_eq!(names, ["api0", "api1", "db1", "web0", "zoo0"], "the first cluster first where names are the same");
+        assert_eq!(heads, [Head { of: Common::Sorted(Column::Name), lines: 5 }]);
+        assert_eq!(
+            of(Column::Name, true, By::Verdict).0,
+            ["zoo0", "web0", "db1", "api0", "api1"],
+            "the same turned round"
+        );
+        let (names, _) = of(Column::Available, false, By::Verdict);
+        assert_eq!(names, ["db1", "web0", "api0", "zoo0", "api1"], "those that fail are not available");
+        assert_eq!(of(Column::Available, true, By::Verdict).0, ["api0", "zoo0", "api1", "web0", "db1"]);
+        assert_eq!(of(Column::Since, false, By::Verdict).0, ["web0", "api1", "zoo0", "api0", "db1"]);
+        assert_eq!(of(Column::Since, true, By::Verdict).0, ["db1", "api0", "zoo0", "web0", "api1"]);
+        let (names, heads) = of(Column::Name, true, By::Place);
+        assert_eq!(names, ["zoo0", "web0", "api0", "db1", "api1"], "within each namespace");
+        assert_eq!(heads.iter().map(|head| head.lines).collect::<Vec<_>>(), [3, 2]);
+        let (_, heads) = of(Column::Status, true, By::Verdict);
+        let groups = [Group::Stable, Group::Finished].map(Common::Group);
+        assert_eq!(heads.into_iter().map(|head| head.of).collect::<Vec<_>>(), groups);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use futures::{SinkExt, StreamExt};
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use timeline::Workload;
-use timeline::list::{self, MOST_LINES, Query, Window};
+use timeline::list::{self, MOST_ROWS, Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -197,7 +197,7 @@ async fn asked_cluster_of(server: &Server, wanted: Option<&str>) -> anyhow::Resu
     let address = &server.address;
     let unreachable = |why| FeedError::Unreachable { address: address.clone(), why };
     let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
-    let scope = Scope::List { query, window: Window { from: 0, to: MOST_LINES } };
+    let scope = Scope::List { query, window: Window { from: 0, to: MOST_ROWS } };
     let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
     let mut list = list::ListCopy::default();
     loop {
@@ -217,7 +217,7 @@ async fn asked_cluster_of(server: &Server, wanted: Option<&str>) -> anyhow::Resu
             | ServerFrame::Heartbeat { .. } => {}
         }
     }
-    let deployments = list.lines().map(|line| (line.summary.namespace.clone(), line.summary.name.clone())).collect();
+    let deployments = list.rows().map(|row| (row.summary.namespace.clone(), row.summary.name.clone())).collect();
     let clusters = &list.overall.clusters;
     let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
     match (wanted, clusters.as_slice()) {

@@ -14,14 +14,14 @@ async fn a_question_finds_what_it_names() {
     let all = found(Query::default());
     assert_eq!(all.overall.clusters.len(), clusters.len());
     assert_eq!(all.overall.all as usize, all.lines.len());
-    assert_eq!(all.overall.lines(), all.overall.counts.iter().sum::<u32>());
+    assert_eq!(all.overall.rows(), all.overall.counts.iter().sum::<u32>());
     let groups: Vec<Group> = all
         .overall
         .heads
         .iter()
         .filter_map(|head| match head.of {
             Common::Group(group) => Some(group),
-            Common::Place(..) => None,
+            Common::Place(..) | Common::Sorted(_) => None,
         })
         .collect();
     assert!(groups.is_sorted() && !groups.is_empty(), "{groups:?}");
@@ -58,6 +58,10 @@ async fn what_makes_no_sense_is_said() {
     let cases = [
         ("/?show=bad", 400, "it should be stuck, moving, finished or stable"),
         ("/?by=colour", 400, "it should be namespace or verdict"),
+        ("/?sort=colour", 400, "it should be status, name, available or since"),
+        ("/?sort=name&order=up", 400, "it should be asc or desc"),
+        ("/?sort=name&order=desc", 200, "aria-sort=\"descending\"><a href=\"/?sort=name\""),
+        ("/clusters/rollout?sort=since", 200, "<a href=\"/clusters/rollout?sort=since&amp;order=desc\""),
         ("/?from=-1", 400, "it should be a number"),
         ("/clusters/rollout?from=x", 400, "href=\"/clusters/rollout\""),
         ("/?labels=a%3D%3D%3Db", 400, "is no label selector"),
@@ -130,7 +134,7 @@ proptest! {
             prop_assert!(sent.delta(&now.overall, &now.lines, window, Chosen::line).is_none(), "said once");
             for number in 0..40 {
                 let there = now.lines.get(number as usize).filter(|_| (window.from..window.to).contains(&number));
-                let known = copy.line(number).map(|entry| (entry.cluster, &entry.summary));
+                let known = copy.row(number).map(|entry| (entry.cluster, &entry.summary));
                 prop_assert_eq!(known, there.map(|(cluster, listed)| (*cluster, &listed.summary)));
             }
             prop_assert_eq!(copy.overall.all, now.overall.all);

@@ -73,11 +73,13 @@ const STRANGE: [&str; 48] = [
     "jsonl",
     "complete",
 ];
-const PARAMETERS: [&str; 34] = [
+const PARAMETERS: [&str; 36] = [
     "q",
     "labels",
     "show",
     "by",
+    "sort",
+    "order",
     "cluster",
     "namespace",
     "at",

@@ -1,10 +1,10 @@
-//! A viewer's copy of the lines in view.
+//! A viewer's copy of the rows in view.
 
 use std::collections::BTreeMap;
 
 use super::{ListDelta, Overall, Row, RowDelta};
 
-/// The lines in view as a viewer knows them.
+/// The rows in view as a viewer knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListCopy {
     /// What is true of the whole list.
@@ -26,8 +26,8 @@ impl ListCopy {
         for (cluster, now_millis) in self.overall.clusters.iter_mut().zip(delta.now_millis) {
             cluster.now_millis = now_millis;
         }
-        for (id, line) in delta.lines {
-            match (line, self.rows.get_mut(&id)) {
+        for (id, row) in delta.lines {
+            match (row, self.rows.get_mut(&id)) {
                 (RowDelta::Whole(row), _) => {
                     self.rows.insert(id, *row);
                 }
@@ -48,15 +48,15 @@ impl ListCopy {
         }
     }
 
-    /// A line by its number in the whole list; `None` where it is not known (yet).
+    /// A row by its number in the whole list; `None` where it is not known (yet).
     #[must_use]
-    pub fn line(&self, number: u32) -> Option<&Row> {
+    pub fn row(&self, number: u32) -> Option<&Row> {
         let id = self.order.get(number.checked_sub(self.from)? as usize)?;
         self.rows.get(id)
     }
 
-    /// All lines that are known, in order.
-    pub fn lines(&self) -> impl Iterator<Item = &Row> {
+    /// All rows that are known, in order.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.order.iter().filter_map(|id| self.rows.get(id))
     }
 }

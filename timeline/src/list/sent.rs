@@ -17,7 +17,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// What a viewer must hear so that it knows these lines, `all` of them in order; `None` when it knows them.
+    /// What a viewer must hear so that it knows these rows, `all` of them in order; `None` when it knows them.
     pub fn delta<'a, L>(
         &mut self,
         overall: &Overall,
@@ -39,13 +39,13 @@ impl Sent {
                 *next
             });
             order.push(id);
-            let line = match self.known.get(&id) {
+            let row = match self.known.get(&id) {
                 Some(known) if known == summary => continue,
                 Some(known) => part(known, summary),
                 None => None,
             };
             let whole = || RowDelta::Whole(Box::new(Row { cluster, summary: summary.clone() }));
-            delta.lines.push((id, line.unwrap_or_else(whole)));
+            delta.lines.push((id, row.unwrap_or_else(whole)));
             self.known.insert(id, summary.clone());
         }
         let order = (window.from, order);
@@ -63,7 +63,7 @@ impl Sent {
     }
 }
 
-/// What changed of a line that is known; `None` when more did than what is said and counted: a new revision, another image.
+/// What changed of a row that is known; `None` when more did than what is said and counted: a new revision, another image.
 fn part(known: &Summary, now: &Summary) -> Option<RowDelta> {
     let (verdict, pods, since_millis) = (now.verdict.clone(), now.pods, now.since_millis);
     let (lately, next) = (now.lately.clone(), now.next.clone());

@@ -92,6 +92,12 @@ impl Lately {
 }
 
 impl Summary {
+    /// How many pods are available, of whatever revision.
+    #[must_use]
+    pub fn available(&self) -> u32 {
+        self.pods.iter().take(2).sum()
+    }
+
     /// The workload that it is of: this one, whatever bears the name later.
     #[must_use]
     pub fn workload(&self, cluster: &str) -> Workload {

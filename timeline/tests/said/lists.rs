@@ -35,11 +35,11 @@ impl Followed {
     fn tell(&mut self, overall: &Overall, all: &[Summary], window: Window) -> Option<ListDelta> {
         let news = self.sent.delta(overall, all, window, |summary| (0, summary));
         self.copy.take(news.clone().unwrap_or_default());
-        let seen: Vec<Summary> = self.copy.lines().map(|entry| entry.summary.clone()).collect();
+        let seen: Vec<Summary> = self.copy.rows().map(|entry| entry.summary.clone()).collect();
         assert_eq!(seen, window.of(all));
         for number in 0..all.len() as u32 + 2 {
             let there = window.of(all).get((number as usize).wrapping_sub(window.from as usize));
-            assert_eq!(self.copy.line(number).map(|entry| &entry.summary), there, "line {number}");
+            assert_eq!(self.copy.row(number).map(|entry| &entry.summary), there, "row {number}");
         }
         news
     }
@@ -106,7 +106,7 @@ fn a_part_of_a_line_that_is_not_known_is_nothing() {
     let mut copy = ListCopy::default();
     let part = RowDelta::Part { verdict: None, next: None, pods: Some([1; 5]), lately: None, since_millis: None };
     copy.take(ListDelta { lines: vec![(7, part)], order: Some((0, vec![7])), ..ListDelta::default() });
-    assert_eq!((copy.line(0), copy.lines().count()), (None, 0));
+    assert_eq!((copy.row(0), copy.rows().count()), (None, 0));
     // What is told anew replaces everything.
     let entry = Row { cluster: 3, summary: line(1) };
     assert_eq!(entry.key(), (3, Uid::from_bits(1)));
@@ -116,16 +116,16 @@ fn a_part_of_a_line_that_is_not_known_is_nothing() {
         ..ListDelta::default()
     };
     copy.take(ListDelta { order: Some((4, vec![1])), overall: Some(overall(9, 0)), ..whole(1) });
-    assert_eq!((copy.line(3), copy.line(4), copy.line(5)), (None, Some(&entry), None));
+    assert_eq!((copy.row(3), copy.row(4), copy.row(5)), (None, Some(&entry), None));
     copy.take(ListDelta { order: Some((0, vec![2])), ..whole(2) });
-    assert_eq!((copy.line(0), copy.line(4), copy.overall.lines()), (Some(&entry), None, 0));
+    assert_eq!((copy.row(0), copy.row(4), copy.overall.rows()), (Some(&entry), None, 0));
 }
 
 #[test]
 fn everything_but_the_clock_makes_two_lists_differ() {
     let one = overall(3, 5);
     assert!(one.is_like(&overall(3, 6)));
-    assert_eq!(Overall { heads: [overall(2, 0).heads, overall(3, 0).heads].concat(), ..one.clone() }.lines(), 5);
+    assert_eq!(Overall { heads: [overall(2, 0).heads, overall(3, 0).heads].concat(), ..one.clone() }.rows(), 5);
     let differs = |change: fn(&mut Overall)| {
         let mut other = overall(3, 5);
         change(&mut other);

@@ -6,10 +6,10 @@ use timeline::view::Command;
 use super::following::numbered;
 use crate::components::copy::CopyButton;
 
-/// The commands.
+/// The kubectl commands that show more of what the detail is about, each with a button that copies it.
 #[component]
 pub fn Commands(
-    /// The commands.
+    /// The commands and what each is for.
     #[prop(into)]
     commands: Signal<Vec<Command>>,
 ) -> impl IntoView {

@@ -9,7 +9,7 @@ use crate::detail::pod::Condition;
 /// The conditions; nothing while there are none.
 #[component]
 pub fn Conditions(
-    /// The pod.
+    /// The pod whose conditions are shown.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let line = |(_, Condition { kind, status, why }): (usize, Condition)| {

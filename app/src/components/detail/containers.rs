@@ -7,10 +7,10 @@ use super::following::numbered;
 use crate::detail::PodDetail;
 use crate::detail::pod::Container;
 
-/// The containers.
+/// The containers of a pod: state, restarts and how the last run ended.
 #[component]
 pub fn Containers(
-    /// The pod.
+    /// The pod whose containers are shown.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let line = |(_, of): (usize, Container)| {

@@ -11,9 +11,9 @@ use crate::detail::revision::Difference as Told;
 /// The differences; nothing where none is known.
 #[component]
 pub fn Difference(
-    /// Where the revision belongs.
+    /// The workload that the revision is of, for links.
     workload: StoredValue<Workload>,
-    /// The revision.
+    /// The revision whose template is compared with others.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
     let each = move || revision.read().differences.clone();

@@ -9,10 +9,10 @@ use crate::address;
 use crate::detail::{Fact, Value};
 use crate::zone::Zone;
 
-/// The facts.
+/// Facts as a list of names and values.
 #[component]
 pub fn Facts(
-    /// Where what they are about belongs.
+    /// The workload that they are about, for links.
     workload: StoredValue<Workload>,
     /// The facts, each with a name of its own.
     #[prop(into)]

@@ -8,17 +8,17 @@ use crate::address;
 use crate::browser::is_plain;
 use crate::rollout::controls::Controls;
 
-/// The frame.
+/// What is around every detail: its title, and a way to close it.
 #[component]
 pub fn Frame(
-    /// Where the detail belongs.
+    /// The workload that the detail is of, to whose page the way back leads.
     workload: StoredValue<Workload>,
-    /// How tests find it.
+    /// The `data-testid` by which tests find it.
     test_id: &'static str,
-    /// Its title.
+    /// The title of the detail.
     #[prop(into)]
     title: Signal<String>,
-    /// What it tells.
+    /// What the detail tells, below its title.
     children: Children,
 ) -> impl IntoView {
     let controls = Controls::of_page();

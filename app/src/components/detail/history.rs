@@ -10,12 +10,12 @@ use crate::detail::PodDetail;
 use crate::detail::history::Span;
 use crate::zone::Zone;
 
-/// The history.
+/// The history of a pod: each state with its reason and how long it lasted.
 #[component]
 pub fn History(
-    /// Where the pod belongs.
+    /// The workload that the pod is of, for links to moments.
     workload: StoredValue<Workload>,
-    /// The pod.
+    /// The pod whose history is shown.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -6,10 +6,10 @@ use super::following::numbered;
 use crate::detail::RevisionDetail;
 use crate::detail::revision::Image;
 
-/// The images.
+/// The images of a revision, one for each container.
 #[component]
 pub fn Images(
-    /// The revision.
+    /// The revision whose images are shown.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
     let line = |(_, Image { container, image }): (usize, Image)| {

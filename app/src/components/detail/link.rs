@@ -10,7 +10,7 @@ use crate::rollout::controls::Controls;
 /// The link. Beside the picture it opens there; as a page of its own the server is asked for it.
 #[component]
 pub fn DetailLink(
-    /// Where the detail belongs.
+    /// The workload that the detail is of.
     workload: StoredValue<Workload>,
     /// Its path below the page of the Deployment.
     path: String,

@@ -11,11 +11,11 @@ use crate::zone::Zone;
 /// The time of day. Beside the picture it shows the moment there; as a page of its own it is a link to it.
 #[component]
 pub fn Moment(
-    /// Where the Deployment is.
+    /// The cluster, namespace and name of the Deployment.
     workload: StoredValue<Workload>,
-    /// Which Deployment it is.
+    /// The UID of the Deployment: another one may have had its name.
     deployment: Uid,
-    /// The moment.
+    /// The moment that the link leads to.
     at_millis: Millis,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -10,7 +10,7 @@ use crate::zone::Zone;
 /// The rollouts of a revision; nothing where none was seen.
 #[component]
 pub fn PastRollouts(
-    /// The revision.
+    /// The revision whose rollouts are listed.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();

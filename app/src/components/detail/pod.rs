@@ -16,12 +16,12 @@ use crate::components::tokens::Token;
 use crate::detail::PodDetail;
 use crate::zone::Zone;
 
-/// The pod.
+/// Everything about a pod.
 #[component]
 pub fn PodView(
-    /// Where it belongs.
+    /// The workload that the pod is of.
     workload: StoredValue<Workload>,
-    /// What is told of it.
+    /// What the server tells of the pod; followed while it is open.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -11,12 +11,12 @@ use super::images::Images;
 use super::past_rollouts::PastRollouts;
 use crate::detail::RevisionDetail;
 
-/// The revision.
+/// Everything about a revision.
 #[component]
 pub fn RevisionView(
-    /// Where it belongs.
+    /// The workload that the revision is of.
     workload: StoredValue<Workload>,
-    /// What is told of it.
+    /// What the server tells of the revision; followed while it is open.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
     view! {

@@ -13,12 +13,12 @@ use crate::exported::Exported;
 use crate::history::Search;
 use crate::zone::Zone;
 
-/// All rollouts, the last one first.
+/// All rollouts of a workload that are known, the last one first.
 #[component]
 pub fn RolloutsView(
-    /// Where they belong.
+    /// The workload that the rollouts are of.
     workload: StoredValue<Workload>,
-    /// What is told of them.
+    /// What the server tells of the rollouts; followed while they are open.
     rollouts: Memo<RolloutsDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();

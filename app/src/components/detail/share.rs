@@ -14,12 +14,12 @@ use crate::detail::share::Link;
 const LOCAL: &str =
     "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
 
-/// The links.
+/// Links to share of a page, each with a code for telephones and a button that copies it.
 #[component]
 pub fn ShareView(
-    /// Where they lead.
+    /// The workload that the links lead to.
     workload: StoredValue<Workload>,
-    /// What is shared.
+    /// The links as the server made them.
     share: Memo<ShareDetail>,
 ) -> impl IntoView {
     let links = Memo::new(move |_| workload.with_value(|workload| share.read().links(workload)));

@@ -6,12 +6,12 @@ use crate::components::copy::CopyButton;
 use crate::detail::share::Link;
 use crate::zone::Zone;
 
-/// The link.
+/// One link to share: what it leads to, its address, and a button that copies it.
 #[component]
 pub fn SharedLink(
-    /// The link.
+    /// The link, with what is said of it.
     link: Link,
-    /// What its button says.
+    /// What the button says that copies the link.
     copy: &'static str,
 ) -> impl IntoView {
     let zone = Zone::of_page();

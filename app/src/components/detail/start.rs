@@ -10,7 +10,7 @@ use crate::zone::Zone;
 /// The steps; nothing while none was made.
 #[component]
 pub fn Start(
-    /// The pod.
+    /// The pod whose start is told.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -13,9 +13,9 @@ use crate::detail::Detail;
 /// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
 #[component]
 pub fn DetailView(
-    /// Where it belongs.
+    /// The workload that the detail is of.
     workload: Workload,
-    /// What it tells.
+    /// The detail; followed while it is open.
     #[prop(into)]
     detail: Signal<Detail>,
 ) -> impl IntoView {

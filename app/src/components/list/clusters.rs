@@ -9,10 +9,10 @@ use crate::connection::state_words;
 use crate::list::board::ListBoard;
 use crate::zone::Zone;
 
-/// All clusters.
+/// A chip for each cluster: how it is reached, and a link to its own list.
 #[component]
 pub fn Clusters(
-    /// What it follows.
+    /// The state of the list's page, which this follows.
     board: ListBoard,
 ) -> impl IntoView {
     // A server that was started again may watch other clusters.
@@ -29,13 +29,13 @@ pub fn Clusters(
     }
 }
 
-/// A cluster.
+/// The chip of one cluster.
 #[component]
 fn ClusterChip(
     board: ListBoard,
-    /// Its name in addresses.
+    /// The cluster's name, as addresses have it.
     name: String,
-    /// Its accent; 0 for none.
+    /// The number of the cluster's accent colour; 0 for none.
     accent: u8,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -1,28 +1,57 @@
-//! What stands in the columns of the list, and what the colours of the tiny scores mean.
+//! What stands in the columns of the list, which of them the list is sorted by, and what the colours of the tiny scores mean.
 
 use leptos::prelude::*;
+use timeline::list::{Column, Query};
 use timeline::view::LAYERS;
 
+use crate::address;
+use crate::list::board::ListBoard;
 use crate::list::tiny::CLASSES;
 
 /// What the layers of the tiny scores are.
 const KEY: [&str; LAYERS] = ["available", "available, revision before", "not available yet", "failing", "terminating"];
 
-/// The heads of the columns.
+/// The heads of the list's columns, and a key to the colours in them.
 #[component]
-pub fn Columns() -> impl IntoView {
+pub fn Columns(
+    /// The state of the list's page, which this follows.
+    board: ListBoard,
+) -> impl IntoView {
     let entry = |(class, words): (&'static str, &'static str)| {
         view! { <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><rect class=class width="10" height="10"></rect></svg>{words}</li> }
     };
     view! {
         <ul class="key" aria-label="Colours">{CLASSES.into_iter().zip(KEY).map(entry).collect_view()}
             <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><path class="desired" d="M0 5H10"></path></svg>"desired replicas"</li></ul>
-        <div class="columns" aria-hidden="true">
-            <span>"Deployment"</span>
-            <span>"Pods, last minute"</span>
-            <span>"Status"</span>
-            <span>"Revision"</span>
-            <span>"Since"</span>
+        <div class="columns" role="table" aria-label="Columns, by which the list can be sorted" data-testid="columns">
+            <div class="cells" role="row">
+                <ColumnHead board column=Column::Name words="Deployment"/>
+                <ColumnHead board column=Column::Available words="Pods, last minute"/>
+                <ColumnHead board column=Column::Status words="Status"/>
+                <span role="columnheader">"Revision"</span>
+                <ColumnHead board column=Column::Since words="Since"/>
+            </div>
         </div>
     }
+}
+
+/// The head of a column: a link to the list in its order, or the other way round where the list is in that order already.
+#[component]
+fn ColumnHead(
+    board: ListBoard,
+    /// What the list is sorted by when this is chosen.
+    column: Column,
+    /// What the head says: what stands in the column.
+    words: &'static str,
+) -> impl IntoView {
+    let sorted = move || {
+        let sort = board.query.read().sort;
+        (sort.column == column).then_some(if sort.is_descending { "descending" } else { "ascending" })
+    };
+    let href = move || {
+        let query = board.query.get();
+        address::list(&Query { sort: query.sort.chosen(column), ..query })
+    };
+    let title = format!("Sort by {}", column.words());
+    view! { <span role="columnheader" aria-sort=sorted><a href=href title=title>{words}</a></span> }
 }

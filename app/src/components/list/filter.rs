@@ -1,31 +1,31 @@
-//! What narrows the list: words, labels, groups, and how lines are put together. Without scripts it is a plain form.
+//! What narrows the list: words, labels, groups, and how rows are put together. Without scripts it is a plain form.
 
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use timeline::list::{By, Group, Query};
+use timeline::list::{By, Column, Group, Query};
 
 use crate::address;
 use crate::list::board::ListBoard;
-use crate::list::words;
+use crate::list::{keys, words};
 
-/// Two inputs: words and labels.
+/// The two inputs of the filter, for keys that go to them.
 #[derive(Clone, Copy)]
 pub struct Inputs {
-    /// Words that must all appear.
+    /// The input for words that must all appear.
     pub text: NodeRef<html::Input>,
-    /// A label selector.
+    /// The input for a label selector.
     pub labels: NodeRef<html::Input>,
 }
 
-/// The filter.
+/// The filter of the list: a form that also works without scripts.
 #[component]
 pub fn Filter(
-    /// What it follows.
+    /// The state of the list's page, which this follows.
     board: ListBoard,
-    /// Its inputs.
+    /// Handles for the inputs of the form.
     inputs: Inputs,
 ) -> impl IntoView {
     let query = board.query;
@@ -61,24 +61,27 @@ pub fn Filter(
         let Query { cluster, namespace, .. } = query.get();
         address::list(&Query { cluster, namespace, ..Query::default() })
     };
+    let pressed = move |event: ev::KeyboardEvent| keys::pressed_in_field(&event, board);
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>
-            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:input=move |_| seek.run(()) placeholder="Name, namespace, image, status, revision" aria-label="Search" autocomplete="off"/>
-            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:input=move |_| seek.run(()) placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
+            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Name, namespace, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
             <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
+            <Kept name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>
+            <Kept name="order" value=Signal::derive(move || query.read().sort.is_descending.then(|| "desc".to_owned()))/>
             <Kept name="namespace" value=Signal::derive(move || query.read().namespace.clone().filter(|_| query.read().cluster.is_none()))/>
             <button class="search">"Search"</button>
             <Choices board/>
             <span id="found" class="muted" role="status" data-testid="count">
-                {move || board.overall.with(|overall| format!("{} of {}", overall.lines(), overall.all))}
+                {move || board.overall.with(|overall| format!("{} of {}", overall.rows(), overall.all))}
             </span>
         </form>
     }
 }
 
-/// What the form keeps of the address.
+/// A hidden field that keeps a parameter of the address when the form is sent without scripts.
 #[component]
 fn Kept(
     name: &'static str,
@@ -88,7 +91,7 @@ fn Kept(
     move || value.get().map(|value| view! { <input type="hidden" name=name value=value/> })
 }
 
-/// Groups to choose from, and how lines are put together.
+/// Groups to choose from, and how rows are put together.
 #[component]
 fn Choices(board: ListBoard) -> impl IntoView {
     let query = board.query;

@@ -1,14 +1,14 @@
-//! A heading in the list, and how many lines follow it.
+//! A heading in the list, and how many rows follow it.
 
 use leptos::either::Either;
 use leptos::prelude::*;
 
-use crate::list::line::Heading;
+use crate::list::row::Heading;
 
-/// The heading.
+/// A heading between the rows of the list.
 #[component]
 pub fn Head(
-    /// What it says.
+    /// What the heading says, and how many rows are below it.
     heading: ArcRwSignal<Heading>,
 ) -> impl IntoView {
     let heading: ReadSignal<Heading> = heading.read_only().into();
@@ -20,6 +20,6 @@ pub fn Head(
         }
     };
     view! {
-        <h2 class="group" data-testid="head"><b>{words}</b>" "{move || heading.read().lines}</h2>
+        <h2 class="group" data-testid="head"><b>{words}</b>" "{move || heading.read().rows}</h2>
     }
 }

@@ -1,14 +1,14 @@
-//! What is said where the list has no lines, and where to go from there.
+//! What is said where the list has no rows, and where to go from there.
 
 use leptos::prelude::*;
 
 use crate::list::board::ListBoard;
 use crate::list::words::nothing;
 
-/// The words.
+/// What is said where the list has no rows, with a way to all Deployments.
 #[component]
 pub fn Nothing(
-    /// What they follow.
+    /// The state of the list's page, which this follows.
     board: ListBoard,
 ) -> impl IntoView {
     let said = Memo::new(move |_| {

@@ -5,15 +5,15 @@ use timeline::list::{Query, Window};
 
 use crate::address;
 
-/// Ways to the lines before and after those that were rendered.
+/// Ways to the rows before and after those that were rendered.
 #[component]
 pub fn Pages(
-    /// Which Deployments.
+    /// Which Deployments the list shows.
     query: Query,
-    /// Lines that were rendered.
+    /// The numbers of the rows that were rendered.
     window: Window,
-    /// How many there are.
-    lines: u32,
+    /// How many rows the whole list has.
+    rows: u32,
 ) -> impl IntoView {
     let address = address::list(&query);
     let sign = if address.contains('?') { '&' } else { '?' };
@@ -21,6 +21,6 @@ pub fn Pages(
         move |from: u32, words: &'static str| view! { <a href=format!("{address}{sign}from={from}")>{words}</a> };
     let length = window.to - window.from;
     let earlier = (window.from > 0).then(|| step(window.from.saturating_sub(length), "Lines before"));
-    let later = (lines > window.to).then(|| step(window.to, "More lines"));
+    let later = (rows > window.to).then(|| step(window.to, "More lines"));
     view! { <p class="pages">{earlier}" "{later}</p> }
 }

@@ -9,21 +9,21 @@ use crate::browser::placed;
 use crate::list::board::{ListBoard, Slot};
 use crate::numbers::fixed;
 
-/// The rows.
+/// The headings and rows that are made, between room for those that are not.
 #[component]
 pub fn ListRows(
-    /// What they follow.
+    /// The state of the list's page, which this follows.
     board: ListBoard,
 ) -> impl IntoView {
     let room = |px: RwSignal<f64>| Signal::derive(move || format!("height:{}px", fixed(px.get())));
     let (before, after) = (room(board.before_px), room(board.after_px));
     let row = move |slot: Slot| match slot {
         Slot::Head(index) => EitherOf3::A(board.heads.row(index as u128).map(|heading| view! { <Head heading/> })),
-        Slot::Line(key) => EitherOf3::B(board.lines.row(key).map(|line| view! { <Row line/> })),
+        Slot::Row(key) => EitherOf3::B(board.rows.row(key).map(|row| view! { <Row board key row/> })),
         Slot::Coming(_) => EitherOf3::C(view! { <div class="line"></div> }),
     };
     view! {
-        <div class="rows" id="rows" node_ref=board.rows>
+        <div class="rows" id="rows" node_ref=board.element>
             <div class="room" aria-hidden="true" use:placed=before></div>
             <For each=move || board.slots.get() key=|slot| *slot children=row/>
             <div class="room" aria-hidden="true" use:placed=after></div>

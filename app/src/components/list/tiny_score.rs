@@ -1,13 +1,13 @@
-//! The tiny score of a line: its pods over the last minute, and how many are available now.
+//! The tiny score of a row: its pods over the last minute, and how many are available now.
 
 use leptos::prelude::*;
 
 use crate::list::tiny::{CLASSES, HIGH, Tiny, WIDE};
 
-/// The score.
+/// A row's picture of the last minute, with the number of available pods beside it.
 #[component]
 pub fn TinyScore(
-    /// What it shows.
+    /// The layers of the picture, and the number.
     tiny: Signal<Tiny>,
 ) -> impl IntoView {
     let layer = move |(layer, class): (usize, &'static str)| {

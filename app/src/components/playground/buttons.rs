@@ -8,10 +8,10 @@ use super::pods::Pods;
 use super::speed::Speed;
 use super::state::{ADDRESS, PlaygroundState};
 
-/// The form with all its buttons.
+/// The form with the buttons that do something to the Deployment, in groups.
 #[component]
 pub fn Buttons(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     let groups = Memo::new(move |_| state.now.read().groups());

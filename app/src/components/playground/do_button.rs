@@ -9,9 +9,9 @@ use crate::playground::{Button, Playground};
 /// The button, with the field beside it where it has one.
 #[component]
 pub fn DoButton(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
-    /// The button as it was first.
+    /// The button as the page was rendered; it is followed from there.
     first: Button,
 ) -> impl IntoView {
     let Button { action, label, field, .. } = first.clone();

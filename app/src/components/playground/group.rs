@@ -6,12 +6,12 @@ use super::do_button::DoButton;
 use super::state::PlaygroundState;
 use crate::playground::Button;
 
-/// The buttons.
+/// Buttons that belong together, below a heading.
 #[component]
 pub fn Group(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
-    /// Their heading.
+    /// The heading of the group.
     name: String,
 ) -> impl IntoView {
     let (of, heading) = (name.clone(), name.clone());

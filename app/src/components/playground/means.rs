@@ -6,10 +6,10 @@ use super::state::PlaygroundState;
 use crate::components::detail::following::following;
 use crate::playground::{Button, Playground};
 
-/// The commands.
+/// What the buttons stand for: the kubectl command of the one that is pointed at, and how kubectl reaches this cluster.
 #[component]
 pub fn Means(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     let now = state.now;

@@ -8,7 +8,7 @@ use super::state::{ADDRESS, PlaygroundState};
 /// The button, a form of its own, so that it works without scripts.
 #[component]
 pub fn NextStory(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     view! {

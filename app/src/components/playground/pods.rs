@@ -7,7 +7,7 @@ use super::state::PlaygroundState;
 /// The choice. A pod that is opened on the page is chosen by that. While the viewer chooses, the pods stay as they are.
 #[component]
 pub fn Pods(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     let is_choosing = RwSignal::new(false);

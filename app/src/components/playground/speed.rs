@@ -4,13 +4,13 @@ use leptos::prelude::*;
 
 use super::state::PlaygroundState;
 
-/// Speeds to choose from.
+/// The speeds of the cluster's time that can be chosen.
 const SPEEDS: [&str; 6] = ["0.25", "0.5", "1", "2", "4", "10"];
 
 /// The choices. They begin as the playground is, and stay what the viewer makes them.
 #[component]
 pub fn Speed(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     let (now, seed) = state.now.with_untracked(|now| (now.speed.clone(), now.seed.to_string()));

@@ -4,15 +4,9 @@
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use send_wrapper::SendWrapper;
 use timeline::wire;
-use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
-use web_sys::{
-    EventSource, FormData, Headers, HtmlButtonElement, HtmlFormElement, MessageEvent, RequestInit, Response,
-    UrlSearchParams,
-};
 
+use crate::browser::{self, FilledIn, Stream};
 use crate::playground::{Answer, Playground, meant};
 use crate::rollout::opened::Opened;
 use crate::rows::set_if_new;
@@ -27,25 +21,13 @@ const BYTES: &str = "application/octet-stream";
 /// The playground of the page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct PlaygroundState {
-    /// How it is.
+    /// The playground as the server told it last.
     pub now: RwSignal<Playground>,
     /// The command that is explained; empty until the viewer points at a button.
     pub explained: RwSignal<String>,
     /// The pod that the viewer chose, and which one was opened on the page then.
     chosen: RwSignal<Option<(String, String)>>,
     opened: Opened,
-}
-
-/// A stream of events, with what listens to it.
-struct Stream {
-    source: EventSource,
-    _listener: Closure<dyn FnMut(MessageEvent)>,
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.source.close();
-    }
 }
 
 impl PlaygroundState {
@@ -59,7 +41,7 @@ impl PlaygroundState {
             opened: Opened::of_app(),
         };
         let stream = StoredValue::new(None);
-        Effect::new(move |_| stream.set_value(state.listen().map(SendWrapper::new)));
+        Effect::new(move |_| stream.set_value(state.listen()));
         state
     }
 
@@ -76,28 +58,23 @@ impl PlaygroundState {
     }
 
     fn listen(self) -> Option<Stream> {
-        let source = EventSource::new(EVENTS).ok()?;
-        let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        Stream::of(EVENTS, move |text| {
             // What cannot be read is of another build; the page says that by itself.
-            if let Some(now) = event.data().as_string().and_then(|text| Playground::of_text(&text)) {
+            if let Some(now) = Playground::of_text(text) {
                 set_if_new(&self.now, now);
             }
-        });
-        source.set_onmessage(Some(listener.as_ref().unchecked_ref()));
-        Some(Stream { source, _listener: listener })
+        })
     }
 
     /// Sends what a form asks for, without loading the page again.
     pub fn submit(self, event: &SubmitEvent) {
         // A form that cannot be read is sent by the browser, as it is without scripts.
-        let Some(form) = filled_in(event) else { return };
+        let Some(form) = FilledIn::of(event) else { return };
         event.prevent_default();
         spawn_local(async move {
             // Without an answer the server is gone, and the page says so by itself.
             match asked(&form).await {
-                Some(Answer { is_new: true, .. }) => {
-                    let _ = window().location().assign(ADDRESS);
-                }
+                Some(Answer { is_new: true, .. }) => browser::go_to(ADDRESS),
                 Some(Answer { playground, .. }) => {
                     set_if_new(&self.now, playground);
                 }
@@ -107,25 +84,7 @@ impl PlaygroundState {
     }
 }
 
-/// What stands in a form, with the button that it is sent by.
-fn filled_in(event: &SubmitEvent) -> Option<UrlSearchParams> {
-    let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
-    let data = FormData::new_with_form(&form).ok()?;
-    if let Some(button) = event.submitter().and_then(|by| by.dyn_into::<HtmlButtonElement>().ok()) {
-        data.append_with_str(&button.name(), &button.value()).ok()?;
-    }
-    UrlSearchParams::new_with_str_sequence_sequence(&data).ok()
-}
-
-async fn asked(form: &UrlSearchParams) -> Option<Answer> {
-    let headers = Headers::new().ok()?;
-    headers.set("accept", BYTES).ok()?;
-    let request = RequestInit::new();
-    request.set_method("POST");
-    request.set_headers(&headers);
-    request.set_body(form);
-    let answer = JsFuture::from(window().fetch_with_str_and_init(ADDRESS, &request)).await.ok()?;
-    let answer: Response = answer.dyn_into().ok()?;
-    let bytes = JsFuture::from(answer.array_buffer().ok()?).await.ok()?;
-    wire::decode(&js_sys::Uint8Array::new(&bytes).to_vec()).ok()
+async fn asked(form: &FilledIn) -> Option<Answer> {
+    let answer = browser::send(ADDRESS, form, BYTES).await?;
+    wire::decode(&answer.bytes().await?).ok()
 }

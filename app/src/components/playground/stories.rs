@@ -5,10 +5,10 @@ use leptos::prelude::*;
 
 use super::state::{ADDRESS, PlaygroundState};
 
-/// The form.
+/// The form that plays a story.
 #[component]
 pub fn Stories(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     let now = state.now;

@@ -10,7 +10,7 @@ use super::take_part::TakePart;
 use super::tale::Tale;
 use crate::playground::Playground;
 
-/// The strip.
+/// The strip above the pages of the playground.
 #[component]
 pub fn Strip(
     /// How the playground was when the document was rendered.

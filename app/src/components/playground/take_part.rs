@@ -8,7 +8,7 @@ use super::state::PlaygroundState;
 /// The link. Who takes part wants the buttons: there the strip is open.
 #[component]
 pub fn TakePart(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     view! {

@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use super::state::PlaygroundState;
 
-/// The line.
+/// The line that tells what the story does at present.
 #[component]
 pub fn Tale(
-    /// The playground.
+    /// The state of the playground, which all of the strip shares.
     state: PlaygroundState,
 ) -> impl IntoView {
     let now = state.now;

@@ -8,10 +8,10 @@ use crate::rollout::picture::Picture;
 use crate::score::placed;
 use crate::zone::Zone;
 
-/// The axis.
+/// The time axis above the picture: ticks, points of the story, and the zone of the times.
 #[component]
 pub fn Axis(
-    /// What it shows.
+    /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
@@ -40,9 +40,9 @@ pub fn Axis(
 /// A point: leads to its line of the story.
 #[component]
 fn Point(
-    /// The line.
+    /// The line of the story that the point stands for.
     line: ArcRwSignal<Line>,
-    /// The picture that it is in.
+    /// The picture whose story has the line.
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();

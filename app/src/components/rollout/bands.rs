@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::words::safe;
 
 use crate::address;
-use crate::browser::placed;
+use crate::browser::{self, placed};
 use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
@@ -18,13 +18,13 @@ const ONE_LINE: f64 = 52.0;
 const ONE_LINE_OUT: f64 = 45.0;
 const THREE_LINES: f64 = 86.0;
 
-/// What stands beside the bands.
+/// The column beside the picture, with the revision and the counts of each band.
 #[component]
 pub fn Gutter(
-    /// What it shows.
+    /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
-    let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band/> });
+    let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
             <For each=move || picture.bands.order() key=|key| *key children=beside/>
@@ -32,12 +32,21 @@ pub fn Gutter(
     }
 }
 
-/// What stands beside one band.
+/// Revision, image, hash and counts of one band.
 #[component]
 fn Beside(
-    /// The band.
+    /// The band, and where it is.
     band: ArcRwSignal<BandRow>,
+    /// The picture, whose pods arrow keys go to.
+    picture: Picture,
 ) -> impl IntoView {
+    let of_keys = band.clone();
+    let pressed = move |event: web_sys::KeyboardEvent| {
+        let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);
+        if is_arrow && of_keys.with_untracked(|band| picture.focus_first_of(&band.heading)) {
+            event.prevent_default();
+        }
+    };
     let is_out = band.with_untracked(|band| band.heading.is_out());
     let with = parts(band);
     let style: Signal<String> = with(placed::beside).into();
@@ -62,7 +71,7 @@ fn Beside(
     let (images, hash, counts) =
         (with(|band| safe(&band.heading.images)), with(|band| safe(&band.heading.hash)), with(counts));
     view! {
-        <div class=class data-testid=test_id data-revision=revision use:placed=style>
+        <div class=class data-testid=test_id data-revision=revision use:placed=style on:keydown=pressed>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>
             <div class="image mono" title=images>{images}</div>
             <div class="counts hash mono">{hash}</div>
@@ -74,7 +83,7 @@ fn Beside(
 /// The number of a revision, which leads to everything about it.
 #[component]
 fn RevisionLink(
-    /// The number.
+    /// The number of the revision, as it is shown.
     number: String,
     /// Address of its details, below the page's.
     path: String,

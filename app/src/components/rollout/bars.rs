@@ -18,9 +18,9 @@ use crate::score::scene::{BandRow, Bars, Gap};
 /// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
 #[component]
 pub fn Patterns(
-    /// Whose patterns.
+    /// The picture whose bars use the patterns.
     picture: Picture,
-    /// How they are turned at first.
+    /// The transform of each pattern as the page is rendered.
     turned: [String; 3],
 ) -> impl IntoView {
     let pattern = |((kind, transform), node): ((Pattern, String), _)| {
@@ -31,10 +31,10 @@ pub fn Patterns(
     view! { <defs>{all.map(pattern).collect_view()}</defs> }
 }
 
-/// Grounds and bars.
+/// The grounds of the bands, and the bars of pods and ribbons on them.
 #[component]
 pub fn BarsOf(
-    /// What they show.
+    /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
     let ground = move |key: u128| picture.bands.row(key).map(|band| view! { <Ground band/> });
@@ -49,10 +49,10 @@ pub fn BarsOf(
     }
 }
 
-/// The ground of a band.
+/// The ground on which the bars of a band are.
 #[component]
 fn Ground(
-    /// The band.
+    /// The band, and where it is.
     band: ArcRwSignal<BandRow>,
 ) -> impl IntoView {
     let with = parts(band);
@@ -75,9 +75,9 @@ fn Ground(
 /// The bars of one pod, or a ribbon.
 #[component]
 fn PodBars(
-    /// The bars.
+    /// The marks of the bars, and how far down they are.
     bars: ArcRwSignal<Bars>,
-    /// The picture that they are in.
+    /// The picture, whose base their times are counted from.
     picture: Picture,
 ) -> impl IntoView {
     let pod = bars.with_untracked(|bars| bars.pod);
@@ -118,7 +118,7 @@ fn path(path: Path) -> impl IntoView {
 /// Stretches that nobody saw, or that are not kept any more: torn paper, with words.
 #[component]
 pub fn Gaps(
-    /// What they show.
+    /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
     let gap = move |key: u128| {

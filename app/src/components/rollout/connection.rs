@@ -12,7 +12,7 @@ use crate::zone::Zone;
 /// The chip: live, stale, or as it was.
 #[component]
 pub fn Chip(
-    /// What it follows.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();
@@ -34,7 +34,7 @@ pub fn Chip(
 /// The bars below the header: no word from the server or the cluster, and what may not be read.
 #[component]
 pub fn ConnectionBars(
-    /// What they follow.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -13,12 +13,12 @@ use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 
-/// The top line.
+/// The top line of a Deployment's page: where it is, what can be done with it, and how the connection is.
 #[component]
 pub fn Header(
-    /// What it follows.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
-    /// Title of the page.
+    /// The title of the page, which notifications have too.
     title: Signal<String>,
 ) -> impl IntoView {
     let workload = board.workload.get_untracked();

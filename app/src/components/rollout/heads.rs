@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::words::{safe, short};
 
 use crate::address;
-use crate::browser::placed;
+use crate::browser::{self, placed};
 use crate::components::tokens::Token;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
@@ -21,12 +21,12 @@ const TOKEN_ROW: f64 = 12.0;
 /// The heads of all pods, and beside each ribbon a column of what there is now.
 #[component]
 pub fn Heads(
-    /// What they show.
+    /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
     let head = move |key: u128| {
         let (head, spot) = picture.heads.row(key).zip(picture.spots.row(key))?;
-        Some(view! { <PodHead head spot/> })
+        Some(view! { <PodHead key picture head spot/> })
     };
     let column = move |key: u128| picture.columns.row(key).map(|marks| view! { <Column marks/> });
     view! {
@@ -34,19 +34,23 @@ pub fn Heads(
             <g>
                 <For each=move || picture.columns.order() key=|key| *key children=column/>
             </g>
-            <g id=format!("{}heads", picture.prefix) node_ref=picture.nodes.heads>
+            <g id=format!("{}heads", picture.prefix)>
                 <For each=move || picture.heads.order() key=|key| *key children=head/>
             </g>
         </svg>
     }
 }
 
-/// One pod as it is now.
+/// The head of one pod: a token of its state and the end of its name, which open everything about it.
 #[component]
 fn PodHead(
-    /// The pod.
+    /// The key of the pod among the heads of the picture.
+    key: u128,
+    /// The picture, to whose other pods arrow keys go.
+    picture: Picture,
+    /// The pod as it is now.
     head: ArcRwSignal<Head>,
-    /// Where it is.
+    /// Where its row is.
     spot: ArcRwSignal<Spot>,
 ) -> impl IntoView {
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
@@ -57,9 +61,18 @@ fn PodHead(
         }
     };
     let pressed = move |event: web_sys::KeyboardEvent| {
-        if event.key() == "Enter" {
+        let is_meant = match event.key().as_str() {
+            "Enter" => {
+                open();
+                true
+            }
+            "ArrowUp" | "ArrowDown" if browser::has_modifier(&event) => false,
+            "ArrowUp" => picture.focus_beside(key, false),
+            "ArrowDown" => picture.focus_beside(key, true),
+            _ => false,
+        };
+        if is_meant {
             event.prevent_default();
-            open();
         }
     };
     let of = head.clone();
@@ -85,6 +98,7 @@ fn PodHead(
     let travels = Signal::derive(move || placed::travels(*spot.read()));
     view! {
         <g
+            node_ref=picture.nodes.heads.of(key)
             class=class
             transform=shift
             data-testid="pod"
@@ -136,10 +150,10 @@ fn label(head: &Head, zone: Zone) -> String {
     format!("{} {}{colon}{reason} since {}", safe(&head.name), head.state.label(), zone.stamp(head.since_millis))
 }
 
-/// What there is now of a ribbon.
+/// A column that shows what there is now of a ribbon.
 #[component]
 fn Column(
-    /// The marks that last.
+    /// The marks of the ribbon that have not ended.
     marks: ArcRwSignal<Vec<Mark>>,
 ) -> impl IntoView {
     let boxes = move || {

@@ -1,12 +1,11 @@
 //! The icon of the tab: its colour says how the rollout stands.
 
 use leptos::prelude::*;
-use send_wrapper::SendWrapper;
 use timeline::view::Tone;
-use wasm_bindgen::JsCast;
-use web_sys::HtmlLinkElement;
 
-/// Name of the file of the usual icon.
+use crate::browser;
+
+/// The name of the icon's file while nothing needs a look.
 const USUAL: &str = "/icon.svg";
 
 /// Keeps the icon right. It stands in the document's head, outside of the application: nothing is rendered here.
@@ -16,29 +15,25 @@ pub fn TabIcon(
     #[prop(into)]
     tone: Signal<Option<Tone>>,
 ) -> impl IntoView {
-    let icon: StoredValue<Option<SendWrapper<(HtmlLinkElement, String)>>> = StoredValue::new(None);
+    // With the address that it has on every other page.
+    let icon: StoredValue<Option<(browser::TabIcon, String)>> = StoredValue::new(None);
     Effect::new(move |_| {
         if icon.with_value(Option::is_none) {
-            icon.set_value(of_document().map(|link| SendWrapper::new((link.clone(), link.href()))));
+            icon.set_value(browser::TabIcon::of_document().map(|icon| (icon.clone(), icon.address())));
         }
         let tone = tone.get();
         icon.with_value(|icon| {
-            if let Some((link, usual)) = icon.as_deref() {
-                link.set_href(&address(usual, tone));
+            if let Some((icon, usual)) = icon {
+                icon.show(&address(usual, tone));
             }
         });
     });
     on_cleanup(move || {
         // Another page says nothing of this rollout.
-        if let Some((link, usual)) = icon.try_get_value().flatten().as_deref() {
-            link.set_href(usual);
+        if let Some((icon, usual)) = icon.try_get_value().flatten() {
+            icon.show(&usual);
         }
     });
-}
-
-/// The element in the document's head.
-pub(super) fn of_document() -> Option<HtmlLinkElement> {
-    document().query_selector("link[rel=icon]").ok().flatten()?.dyn_into().ok()
 }
 
 /// The address of the icon for a tone, next to that of the usual one.

@@ -1,18 +1,17 @@
-//! Keys: what each does on a Deployment's page, and the list of them.
+//! Keys: what each does on a Deployment's page, wherever on it the focus is, and the list of them. From pod to pod they lead where pods
+//! are shown ([`super::heads`], [`super::bands`]).
 
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use wasm_bindgen::JsCast;
-use web_sys::{Element, KeyboardEvent};
+use web_sys::KeyboardEvent;
 
 use crate::browser;
 use crate::exported::Exported;
 use crate::rollout::controls::Controls;
-use crate::rollout::picture::Picture;
 
-/// The keys in words.
+/// Each key and what it does, as the list of keys has them.
 const KEYS: [(&str, &str); 14] = [
     ("space", "play, pause"),
     ("← →", "previous, next change"),
@@ -30,10 +29,10 @@ const KEYS: [(&str, &str); 14] = [
     ("?", "these keys"),
 ];
 
-/// Keys that need a server.
+/// Keys that do nothing in a file, because they need a server.
 const ELSEWHERE: [&str; 2] = ["C", "/"];
 
-/// The list of keys.
+/// The list of keys, which a key opens.
 #[component]
 pub fn KeyHelp(
     /// The element, for the key that opens it.
@@ -50,18 +49,16 @@ pub fn KeyHelp(
     }
 }
 
-/// What keys act on.
+/// Everything that keys of a Deployment's page act on.
 #[derive(Clone, Copy)]
 pub struct Keyboard {
-    /// The page's controls.
+    /// The controls of the page, which do what most keys stand for.
     pub controls: Controls,
-    /// Its picture.
-    pub picture: Picture,
-    /// The list of keys.
+    /// The element of the list of keys.
     pub help: NodeRef<html::Details>,
     /// The box that shows the pods as a table.
     pub as_table: NodeRef<html::Input>,
-    /// The page's zone.
+    /// The zone in which the page tells times.
     pub zone: crate::zone::Zone,
     /// The page is a file, behind which there is no server.
     pub is_file: bool,
@@ -72,10 +69,10 @@ pub fn listen(keyboard: Keyboard) {
     // In a file there is nowhere to go.
     let navigate = (!keyboard.is_file).then(use_navigate);
     browser::on_window(leptos::ev::keydown, move |event| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented() {
+        if browser::has_modifier(&event) || event.default_prevented() {
             return;
         }
-        let away = navigate.as_ref().filter(|_| event.key() == "/" && !is_writing(&event));
+        let away = navigate.as_ref().filter(|_| event.key() == "/" && !browser::is_writing(&event));
         if let Some(navigate) = away {
             navigate("/", NavigateOptions::default());
         }
@@ -85,33 +82,21 @@ pub fn listen(keyboard: Keyboard) {
     });
 }
 
-fn target(event: &KeyboardEvent) -> Option<Element> {
-    event.target()?.dyn_into().ok()
-}
-
-fn tag(event: &KeyboardEvent) -> String {
-    target(event).map(|element| element.tag_name().to_ascii_lowercase()).unwrap_or_default()
-}
-
-/// Something is being written; the slider takes the keys of time as everything else does.
-fn is_writing(event: &KeyboardEvent) -> bool {
-    let is_slider = target(event).is_some_and(|element| element.id() == "slider");
-    matches!(tag(event).as_str(), "input" | "select" | "textarea") && !is_slider
+/// Keys that a focused element takes itself: space presses it.
+fn is_button(event: &KeyboardEvent) -> bool {
+    matches!(browser::tag(event).as_str(), "button" | "a" | "summary" | "g")
 }
 
 impl Keyboard {
     /// Does what a key stands for; false when it stands for nothing here.
     fn pressed(&self, event: &KeyboardEvent) -> bool {
-        if is_writing(event) {
+        if browser::is_writing(event) {
             return false;
         }
         let controls = self.controls;
         let is_shifted = event.shift_key();
-        // After a line of the story led to its moment, space plays on; Enter goes there again.
-        let is_button = matches!(tag(event).as_str(), "button" | "a" | "summary" | "g")
-            && !target(event).is_some_and(|on| on.class_list().contains("at"));
         match event.key().as_str() {
-            " " if is_button => return false,
+            " " if is_button(event) => return false,
             " " => controls.act(|screen| screen.toggle()),
             "ArrowLeft" if is_shifted => controls.act(|screen| screen.seek_by(-1_000)),
             "ArrowRight" if is_shifted => controls.act(|screen| screen.seek_by(1_000)),
@@ -136,34 +121,8 @@ impl Keyboard {
                 }
             }
             "Escape" => controls.panel.close(),
-            "ArrowUp" => return self.go_to_pod(event, false),
-            "ArrowDown" => return self.go_to_pod(event, true),
             _ => return false,
         }
         true
-    }
-
-    /// From a band to its first pod, or from a pod to its neighbour.
-    fn go_to_pod(&self, event: &KeyboardEvent, is_next: bool) -> bool {
-        let Some(on) = target(event) else { return false };
-        let beside = on.closest(".beside").ok().flatten();
-        let pod = match beside.and_then(|beside| beside.get_attribute("data-revision")) {
-            Some(revision) => self.first_of(&revision),
-            None if on.has_attribute("data-pod") && is_next => on.next_element_sibling(),
-            None if on.has_attribute("data-pod") => on.previous_element_sibling(),
-            None => None,
-        };
-        pod.is_some_and(|pod| browser::focus(&pod))
-    }
-
-    fn first_of(&self, revision: &str) -> Option<Element> {
-        let heads = self.picture.nodes.heads.get_untracked()?;
-        let heads = heads.children();
-        let all = (0..heads.length()).filter_map(|index| heads.item(index));
-        let is_it = |head: &Element| {
-            let is = |name: &str, value: &str| head.get_attribute(name).as_deref() == Some(value);
-            is("data-revision", revision) && !is("data-state", "gone")
-        };
-        all.into_iter().find(is_it)
     }
 }

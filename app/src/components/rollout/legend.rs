@@ -33,7 +33,7 @@ pub fn Legend(
     }
 }
 
-/// What each mark means.
+/// A list of all marks of the picture, and what each means.
 #[component]
 pub fn Marks() -> impl IntoView {
     let line =

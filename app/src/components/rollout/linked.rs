@@ -9,10 +9,10 @@ use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
-/// The bars.
+/// Bars that say what the link means that led here, and that the past is shown.
 #[component]
 pub fn LinkBars(
-    /// What they follow.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -7,6 +7,7 @@ use leptos::task::spawn_local;
 use timeline::view::Tone;
 
 use crate::address;
+use crate::browser;
 use crate::compare::measure::{Measure, Standing};
 use crate::detail::Detail;
 use crate::exported::Exported;
@@ -79,14 +80,11 @@ fn ask(
         let is_it = told.as_ref().is_some_and(|told| fits(told, tone, board.is_over));
         measure.set(told);
         if !is_it && tries > 1 && matches!(tone, Some(Tone::Busy | Tone::Ok)) {
-            set_timeout(
-                move || {
-                    if stands.try_get_untracked() == Some(asked_for) {
-                        ask(board, measure, stands, tries - 1);
-                    }
-                },
-                AGAIN,
-            );
+            browser::after(AGAIN, move || {
+                if stands.try_get_untracked() == Some(asked_for) {
+                    ask(board, measure, stands, tries - 1);
+                }
+            });
         }
     });
 }

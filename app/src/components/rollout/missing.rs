@@ -7,10 +7,10 @@ use timeline::words::{safe, shell_word};
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
-/// Says so, and where to look.
+/// Says that there is no such Deployment, since when it is looked for, and where else to look.
 #[component]
 pub fn MissingDeployment(
-    /// What it follows.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();

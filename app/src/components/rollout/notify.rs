@@ -3,14 +3,11 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use timeline::view::Tone;
-use wasm_bindgen_futures::JsFuture;
-use web_sys::{Notification, NotificationOptions, NotificationPermission};
 
-use super::icon;
-use crate::browser;
+use crate::browser::{self, Notifications};
 use crate::rows::set_if_new;
 
-/// What the button explains.
+/// What the button explains while notifications can be asked for.
 const USUAL: &str = "A notification when this rollout is complete or gets stuck";
 /// What it explains where the viewer has forbidden notifications.
 const DENIED: &str = "This browser does not let the page notify you; its settings do.";
@@ -24,7 +21,7 @@ pub fn Notify(
     /// Title of a notification: that of the page.
     #[prop(into)]
     title: Signal<String>,
-    /// What a notification says.
+    /// The text of a notification: what is said of the rollout.
     #[prop(into)]
     body: Signal<String>,
     /// The viewer looks at the past: nothing happens there.
@@ -40,9 +37,9 @@ pub fn Notify(
         let _ = browser::remember_here(&remembered_as(), is_on.then_some("yes"));
     };
     Effect::new(move |_| {
-        if is_there() {
+        if let Some(notifications) = Notifications::of_browser() {
             is_offered.set(true);
-            want(browser::remembered_here(&remembered_as()).is_some() && is_granted());
+            want(browser::remembered_here(&remembered_as()).is_some() && notifications.is_granted());
         }
     });
     Effect::new(move |before: Option<Option<Tone>>| {
@@ -50,8 +47,13 @@ pub fn Notify(
         if is_past.get() {
             return before;
         }
-        if is_news(before, now) && is_wanted.get_untracked() && is_granted() {
-            notify(&title.get_untracked(), &body.get_untracked());
+        let granted = || Notifications::of_browser().filter(|notifications| notifications.is_granted());
+        if is_news(before, now)
+            && is_wanted.get_untracked()
+            && let Some(notifications) = granted()
+        {
+            // Of each Deployment there is one at a time: the last word replaces the one before.
+            notifications.show(&browser::path(), &title.get_untracked(), &body.get_untracked());
         }
         now.filter(|tone| *tone != Tone::Quiet)
     });
@@ -60,13 +62,11 @@ pub fn Notify(
             want(false);
             return;
         }
+        let Some(notifications) = Notifications::of_browser() else { return };
         spawn_local(async move {
-            if let Ok(answer) = Notification::request_permission() {
-                let _ = JsFuture::from(answer).await; // what it came to is asked below
-            }
-            want(is_granted());
-            let is_refused = Notification::permission() == NotificationPermission::Denied;
-            set_if_new(&is_denied, is_refused);
+            notifications.ask().await;
+            want(notifications.is_granted());
+            set_if_new(&is_denied, notifications.is_denied());
         });
     };
     let explained = move || if is_denied.get() { DENIED } else { USUAL };
@@ -90,34 +90,9 @@ fn is_news(before: Option<Tone>, now: Option<Tone>) -> bool {
     before.is_some() && before != now && matches!(now, Some(Tone::Ok | Tone::Bad))
 }
 
-/// Whether the browser has notifications at all.
-fn is_there() -> bool {
-    js_sys::Reflect::has(&window(), &"Notification".into()).unwrap_or(false)
-}
-
-/// Whether the viewer allows them.
-fn is_granted() -> bool {
-    Notification::permission() == NotificationPermission::Granted
-}
-
 /// Where the tab remembers that they are wanted of this Deployment.
 fn remembered_as() -> String {
-    format!("rollcast-notify:{}", path())
-}
-
-fn path() -> String {
-    window().location().pathname().unwrap_or_default()
-}
-
-/// Of each Deployment there is one at a time: the last word replaces the one before.
-fn notify(title: &str, body: &str) {
-    let options = NotificationOptions::new();
-    options.set_body(body);
-    options.set_tag(&path());
-    if let Some(icon) = icon::of_document() {
-        options.set_icon(&icon.href());
-    }
-    let _ = Notification::new_with_options(title, &options); // telephones refuse to; the page says it itself
+    format!("rollcast-notify:{}", browser::path())
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use crate::rows::set_if_new;
 /// The panel, with whatever is open in it.
 #[component]
 pub fn Panel(
-    /// The Deployment of the page.
+    /// The Deployment of the page, which details are of.
     workload: Workload,
-    /// What is open.
+    /// The state of the panel: what is open in it.
     panel: PanelState,
 ) -> impl IntoView {
     let workload = StoredValue::new(workload);

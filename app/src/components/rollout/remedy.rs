@@ -5,10 +5,10 @@ use leptos::prelude::*;
 use crate::components::copy::CopyButton;
 use crate::rollout::board::Board;
 
-/// The command, where there is one.
+/// The command that undoes a failing rollout or shows why it fails, ready to copy; nothing where there is none.
 #[component]
 pub fn Remedy(
-    /// What it follows.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
 ) -> impl IntoView {
     let remedy = Memo::new(move |_| board.said(|view| view.remedy.clone()));

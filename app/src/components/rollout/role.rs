@@ -21,7 +21,7 @@ rules:
 /// The role, and a button that copies it.
 #[component]
 pub fn Role(
-    /// What it follows.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
 ) -> impl IntoView {
     let class = move || if board.connection.read().forbidden.is_empty() { "unused" } else { "banner" };

@@ -17,12 +17,12 @@ use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
 use crate::score::placed;
 
-/// The score of one Deployment.
+/// The score of one Deployment: axis, budget strip, and the picture with its bands.
 #[component]
 pub fn Score(
-    /// What is said of it.
+    /// The state of the page, whose verdict is the score's name.
     board: Board,
-    /// What it shows.
+    /// The picture whose state this shows.
     picture: Picture,
     /// Where everything that moves is at first.
     moving: Moving,

@@ -7,12 +7,13 @@ use timeline::story::Line;
 use crate::browser;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
+use crate::rollout::screen::RolloutScreen;
 use crate::zone::Zone;
 
-/// The story.
+/// The story of a rollout, one line for each thing that happened.
 #[component]
 pub fn Story(
-    /// What it tells.
+    /// The picture that the story belongs to, which has its lines.
     picture: Picture,
 ) -> impl IntoView {
     let part: NodeRef<html::Div> = NodeRef::new();
@@ -43,9 +44,9 @@ const NEAR: i32 = 40;
 /// One line; its time leads to its moment.
 #[component]
 fn StoryLine(
-    /// The line.
+    /// The line, which says when what happened.
     line: ArcRwSignal<Line>,
-    /// The picture that belongs to it.
+    /// The picture, whose points lead to their lines.
     picture: Picture,
     /// It came while somebody looked.
     is_new: bool,
@@ -67,9 +68,19 @@ fn StoryLine(
             controls.seek(at_millis);
         }
     };
+    // After it led to its moment, space plays on; Enter goes there again.
+    let pressed = move |event: web_sys::KeyboardEvent| {
+        if let Some(controls) = controls
+            && event.key() == " "
+            && !browser::has_modifier(&event)
+        {
+            event.prevent_default();
+            controls.act(RolloutScreen::toggle);
+        }
+    };
     view! {
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
-            <button type="button" class="at" node_ref=button on:click=seek>{move || zone.clock(at_millis)}</button>
+            <button type="button" class="at" node_ref=button on:click=seek on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
             <span>{move || zone.said(&text, at_millis)}</span>
         </li>

@@ -10,12 +10,12 @@ use crate::score::ink::Fill;
 use crate::score::placed;
 use crate::score::scene::Gap;
 
-/// The strip.
+/// The budget strip: limits, pods over time, and what holds the controller.
 #[component]
 pub fn BudgetStrip(
-    /// What it shows.
+    /// The picture whose state this shows.
     picture: Picture,
-    /// The stretch of time at first.
+    /// The view box of the stretch of time that the page is rendered for.
     view_box: String,
 ) -> impl IntoView {
     let prefix = picture.prefix;

@@ -11,12 +11,12 @@ use crate::rollout::picture::Picture;
 use crate::score::scene::{Listed, TableRow};
 use crate::zone::Zone;
 
-/// The table.
+/// The pods in view as a table.
 #[component]
 pub fn PodTable(
-    /// What is said of the Deployment.
+    /// The state of the page, for its time and for links.
     board: Board,
-    /// What it shows.
+    /// The picture whose pods are listed.
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
@@ -45,10 +45,10 @@ pub fn PodTable(
     }
 }
 
-/// One pod.
+/// One pod as a row of the table.
 #[component]
 fn PodRow(
-    /// The pod.
+    /// What the row says of the pod.
     row: ArcRwSignal<TableRow>,
     /// The page of its Deployment, as links beside it see it.
     base: String,

@@ -7,10 +7,10 @@ use crate::numbers::fixed;
 use crate::rollout::picture::Picture;
 use crate::zone::Zone;
 
-/// The words beside the pointer.
+/// The words beside the pointer: how many pods a ribbon has there, by what they look like.
 #[component]
 pub fn RibbonCounts(
-    /// Whose ribbons.
+    /// The picture whose ribbons are pointed at.
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -14,12 +14,12 @@ use crate::zone::Zone;
 /// Speeds in percent, with their words.
 const SPEEDS: [(u32, &str); 5] = [(25, "¼ ×"), (100, "1 ×"), (200, "2 ×"), (500, "5 ×"), (2_000, "20 ×")];
 
-/// The controls.
+/// The controls of time below the picture.
 #[component]
 pub fn Transport(
-    /// What they follow.
+    /// The state of the page, which says what moment is shown.
     board: Board,
-    /// What they control.
+    /// The controls that the buttons use.
     controls: Controls,
     /// The keys that do the same, to be opened by one of them.
     help: NodeRef<html::Details>,
@@ -97,7 +97,7 @@ fn Slider(board: Board, controls: Controls) -> impl IntoView {
     }
 }
 
-/// How fast what is past is played.
+/// A choice of how fast what is past is played.
 #[component]
 fn Speed(controls: Controls) -> impl IntoView {
     let choose = move |event: web_sys::Event| {

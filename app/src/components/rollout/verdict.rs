@@ -9,10 +9,10 @@ use super::remedy::Remedy;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
-/// The verdict line.
+/// The verdict line: badge, sentence, reason and figures.
 #[component]
 pub fn VerdictLine(
-    /// What it follows.
+    /// The state of the Deployment's page, which this follows.
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();
@@ -33,7 +33,7 @@ pub fn VerdictLine(
     }
 }
 
-/// The figures beside it.
+/// The figures beside the verdict: new available, available in total, and the deadline.
 #[component]
 fn Figures(board: Board) -> impl IntoView {
     let new_available = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
@@ -58,7 +58,7 @@ fn Figures(board: Board) -> impl IntoView {
 /// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
 #[component]
 fn Ticking(
-    /// The figure.
+    /// The figure as text, which moves when it changes.
     text: Signal<String>,
 ) -> impl IntoView {
     let text = Memo::new(move |_| text.get());

@@ -8,15 +8,15 @@ use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::zone::Zone;
 
-/// Letters of "14:02".
+/// How many letters of a time of day are shown: those of "14:02".
 const MINUTES: usize = 5;
 
-/// The line.
+/// The line along the lower edge of the wall.
 #[component]
 pub fn Below(
-    /// What it follows.
+    /// The state of the wall, which this follows.
     board: WallBoard,
-    /// Which Deployments the wall shows.
+    /// Which Deployments the wall shows, for the link to their list.
     query: Query,
 ) -> impl IntoView {
     let zone = Zone::of_page();
@@ -34,7 +34,7 @@ pub fn Below(
     let code = format!("/qr.svg?path={}", address::segment(&address::list(&query)));
     view! {
         <footer class="below">
-            <span id="calm-count" data-testid="calm-count">{move || wall::calm_count(&board.overall.read())}</span>
+            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.overall.read())}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
             <span id="connections" data-testid="connections">{move || wall::connections(&board.overall.read(), zone)}</span>

@@ -9,7 +9,7 @@ use crate::score::ink::Look;
 /// The legend; not there while there are no pictures.
 #[component]
 pub fn WallLegend(
-    /// There are pictures.
+    /// Whether there are pictures whose marks it explains.
     is_needed: Signal<bool>,
 ) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };

@@ -6,13 +6,13 @@ use timeline::story::Line;
 use crate::rollout::picture::Picture;
 use crate::zone::Zone;
 
-/// Lines that are shown.
+/// How many lines of a story are shown.
 const MOST: usize = 4;
 
-/// The lines, the newest first.
+/// The last lines of a tile's story, the newest first.
 #[component]
 pub fn Lines(
-    /// The picture that has them.
+    /// The picture whose story has the lines.
     picture: Picture,
 ) -> impl IntoView {
     let story = picture.story;
@@ -25,7 +25,7 @@ pub fn Lines(
     }
 }
 
-/// A line.
+/// One line of the story.
 #[component]
 fn Told(line: ArcRwSignal<Line>) -> impl IntoView {
     let zone = Zone::of_page();

@@ -1,34 +1,28 @@
 //! Sound: what happens on the seats can be heard. Nothing of it is seen.
 
 use leptos::prelude::*;
-use send_wrapper::SendWrapper;
-use web_sys::AudioContext;
 
+use crate::browser;
 use crate::wall::Look;
 use crate::wall::board::{Seat, WallBoard};
-use crate::wall::tones::{SeatState, play, tones};
+use crate::wall::tones::{SeatState, tones};
 
-/// The sound of all seats.
+/// The sound of the wall: tones for what happens on its seats.
 #[component]
 pub fn Sound(
-    /// What it follows.
+    /// The state of the wall, which this follows.
     board: WallBoard,
 ) -> impl IntoView {
-    // Where a browser has no sound there is none.
-    let audio: StoredValue<Option<SendWrapper<AudioContext>>> = StoredValue::new(None);
-    Effect::new(move |_| audio.set_value(AudioContext::new().ok().map(SendWrapper::new)));
-    on_cleanup(move || {
-        if let Some(audio) = audio.try_update_value(Option::take).flatten() {
-            let _ = audio.close(); // it makes no sound any more, closed or not
-        }
-    });
+    // Where a browser has no sound there is none; it ends with this component.
+    let sound: StoredValue<Option<browser::Sound>> = StoredValue::new(None);
+    Effect::new(move |_| sound.set_value(browser::Sound::new()));
     for seat in board.seats {
         Effect::new(move |before: Option<SeatState>| {
             let now = heard(seat);
             if let Some(before) = before {
-                audio.with_value(|audio| {
-                    if let Some(audio) = audio {
-                        play(audio, tones(&before, &now));
+                sound.with_value(|sound| {
+                    if let Some(sound) = sound {
+                        sound.play(tones(&before, &now));
                     }
                 });
             }

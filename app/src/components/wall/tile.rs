@@ -12,10 +12,10 @@ use crate::wall;
 use crate::wall::board::Seat;
 use crate::zone::Zone;
 
-/// The tile.
+/// The tile of a seat: who sits there, what is said, and the picture.
 #[component]
 pub fn Tile(
-    /// What it follows.
+    /// The seat, which the tile follows.
     seat: Seat,
 ) -> impl IntoView {
     let Seat { prefix, board, picture, age, .. } = seat;

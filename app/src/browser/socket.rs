@@ -1,20 +1,24 @@
-//! The browser's websocket: events go to one callback, their bytes are passed on.
+//! A websocket: its events go to one callback, their bytes are passed on.
 
-use timeline::wire::{self, STRANGER, ViewerFrame};
+use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, CloseEvent, MessageEvent, WebSocket};
 
 /// What a socket says.
-pub(super) enum SocketEvent {
+pub enum SocketEvent {
+    /// It is open.
     Opened,
-    Frame(Vec<u8>),
-    Closed,
-    /// Whoever looks is not known any more, or not yet.
-    Stranger,
+    /// Bytes arrived.
+    Bytes(Vec<u8>),
+    /// It is closed, or could not be opened.
+    Closed {
+        /// Why, as the other end says it.
+        code: u16,
+    },
 }
 
 /// An open or opening socket; dropping it closes it and ends its callbacks.
-pub(super) struct Socket {
+pub struct Socket {
     socket: WebSocket,
     _opened: Closure<dyn FnMut()>,
     _message: Closure<dyn FnMut(MessageEvent)>,
@@ -22,30 +26,27 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket to this page's server.
-    pub(super) fn open(on: impl Fn(SocketEvent) + Clone + 'static) -> Option<Self> {
-        let location = web_sys::window()?.location();
+    /// Opens a socket to a path of this page's server; `None` where the browser has none.
+    pub fn open(path: &str, on: impl Fn(SocketEvent) + Clone + 'static) -> Option<Self> {
+        let location = window().location();
         let scheme = if location.protocol().ok()? == "https:" { "wss" } else { "ws" };
-        let socket = WebSocket::new(&format!("{scheme}://{}/api/v1/stream", location.host().ok()?)).ok()?;
+        let socket = WebSocket::new(&format!("{scheme}://{}{path}", location.host().ok()?)).ok()?;
         socket.set_binary_type(BinaryType::Arraybuffer);
-        let (on_open, on_frame, on_close) = (on.clone(), on.clone(), on);
+        let (on_open, on_bytes, on_close) = (on.clone(), on.clone(), on);
         let opened = Closure::new(move || on_open(SocketEvent::Opened));
         let message = Closure::new(move |event: MessageEvent| {
-            on_frame(SocketEvent::Frame(js_sys::Uint8Array::new(&event.data()).to_vec()));
+            on_bytes(SocketEvent::Bytes(js_sys::Uint8Array::new(&event.data()).to_vec()));
         });
-        let closed = Closure::new(move |event: CloseEvent| {
-            on_close(if event.code() == STRANGER { SocketEvent::Stranger } else { SocketEvent::Closed });
-        });
+        let closed = Closure::new(move |event: CloseEvent| on_close(SocketEvent::Closed { code: event.code() }));
         socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
         socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
         socket.set_onclose(Some(closed.as_ref().unchecked_ref()));
         Some(Self { socket, _opened: opened, _message: message, _closed: closed })
     }
 
-    pub(super) fn send(&self, frame: &ViewerFrame) {
-        if let Ok(bytes) = wire::encode(frame) {
-            let _ = self.socket.send_with_u8_array(&bytes); // a socket that breaks says so by closing
-        }
+    /// Sends bytes to the server.
+    pub fn send(&self, bytes: &[u8]) {
+        let _ = self.socket.send_with_u8_array(bytes); // a socket that breaks says so by closing
     }
 }
 

@@ -1,4 +1,4 @@
-//! A screen that stays awake while the wall is seen. For browsers only, from effects.
+//! A screen that stays on.
 
 use js_sys::{Function, Promise, Reflect};
 use leptos::prelude::*;
@@ -6,12 +6,12 @@ use leptos::task::spawn_local;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use crate::browser;
+use super::is_hidden;
 
 /// Asks the browser to keep the screen on while the page is seen. Browsers may refuse, or know nothing of it; then the screen's own
 /// settings count.
 pub fn stay_awake() {
-    if browser::is_hidden() {
+    if is_hidden() {
         return;
     }
     // The interface is not part of all browsers, and nowhere without encryption.

@@ -1,4 +1,4 @@
-//! What a line and a heading say, as data.
+//! What a row and a heading say, as data.
 
 use timeline::Millis;
 use timeline::list::{Common, Head, Overall, Row};
@@ -12,7 +12,7 @@ use crate::address;
 /// Times of day in sentences are looked for around the hour.
 const HOUR_MILLIS: Millis = 3_600_000;
 
-/// A Deployment's line.
+/// A Deployment's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowText {
     /// Address of its page.
@@ -42,7 +42,7 @@ pub struct RowText {
 }
 
 impl RowText {
-    /// What a line's row says.
+    /// What a Deployment's row says.
     #[must_use]
     pub fn of(overall: &Overall, row: &Row, ages: &Ages) -> Self {
         let (summary, now_millis) = (&row.summary, ages.now(row));
@@ -69,7 +69,7 @@ impl RowText {
         }
     }
 
-    /// Tells a line from all others: two clusters may show the same object.
+    /// Tells a row from all others: two clusters may show the same object.
     #[must_use]
     pub fn key(row: &Row) -> u128 {
         row.summary.uid.bits() ^ (u128::from(row.cluster) << 64)
@@ -79,12 +79,12 @@ impl RowText {
 /// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// What the lines below it have in common.
+    /// What the rows below it have in common.
     pub words: String,
     /// Address of the list of these alone; `None` for a group.
     pub address: Option<String>,
     /// How many there are.
-    pub lines: u32,
+    pub rows: u32,
 }
 
 impl Heading {
@@ -97,7 +97,8 @@ impl Heading {
                 let name = overall.clusters.get(usize::from(*cluster)).map_or("", |known| known.name.as_str());
                 (format!("{} / {}", safe(name), safe(namespace)), Some(address::namespace(name, namespace)))
             }
+            Common::Sorted(column) => (format!("Sorted by {}", column.words()), None),
         };
-        Self { words, address, lines: head.lines }
+        Self { words, address, rows: head.lines }
     }
 }

@@ -1,0 +1,67 @@
+//! The address of the page, and ways to other pages that the server makes.
+
+use leptos::ev;
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use web_sys::Element;
+
+use super::on_window;
+
+/// The path of the page's address; empty where the browser does not tell it.
+#[must_use]
+pub fn path() -> String {
+    window().location().pathname().unwrap_or_default()
+}
+
+/// What follows the path in the page's address, with its question mark; empty where nothing does.
+#[must_use]
+pub fn search() -> String {
+    window().location().search().unwrap_or_default()
+}
+
+/// How the server is addressed: "https://rollcast.example.com".
+#[must_use]
+pub fn origin() -> String {
+    window().location().origin().unwrap_or_default()
+}
+
+/// A parameter of the page's address.
+#[must_use]
+pub fn parameter(name: &str) -> Option<String> {
+    web_sys::UrlSearchParams::new_with_str(&search()).ok()?.get(name)
+}
+
+/// Changes the page's address without going anywhere.
+pub fn readdress(address: &str) {
+    if let Ok(history) = window().history() {
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(address)); // the page works without it
+    }
+}
+
+/// Keeps the viewer on a page behind which there is no server: links to other pages lead nowhere, unless something else was made
+/// of the click before.
+pub fn stay() {
+    on_window(ev::click, |event| {
+        let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
+        let link = on.and_then(|on| on.closest("a[href]:not([href^=http], [href=''])").ok().flatten());
+        if link.is_some() {
+            event.prevent_default();
+        }
+    });
+}
+
+/// Loads the page from the server again.
+pub fn reload() {
+    let _ = window().location().reload();
+}
+
+/// Loads another page of the server.
+pub fn go_to(address: &str) {
+    let _ = window().location().set_href(address);
+}
+
+/// Loads the page that the router is at from the server: it may not stand in the address bar yet.
+pub fn load(url: &leptos_router::location::Url) {
+    let search = if url.search().is_empty() { String::new() } else { format!("?{}", url.search()) };
+    go_to(&format!("{}{search}", url.path()));
+}

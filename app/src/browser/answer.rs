@@ -1,0 +1,61 @@
+//! What the server is asked for, and what it answers.
+
+use leptos::ev::SubmitEvent;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{FormData, Headers, HtmlButtonElement, HtmlFormElement, RequestInit, Response, UrlSearchParams};
+
+/// An answer of the server.
+pub struct Answer(Response);
+
+impl Answer {
+    /// The server did what it was asked for.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.0.ok()
+    }
+
+    /// All of the answer as bytes; `None` when the connection ends before.
+    pub async fn bytes(self) -> Option<Vec<u8>> {
+        let bytes = JsFuture::from(self.0.array_buffer().ok()?).await.ok()?;
+        Some(js_sys::Uint8Array::new(&bytes).to_vec())
+    }
+
+    /// All of the answer as text; `None` when the connection ends before.
+    pub async fn text(self) -> Option<String> {
+        JsFuture::from(self.0.text().ok()?).await.ok()?.as_string()
+    }
+}
+
+/// Asks for what is at an address; `None` when no answer comes.
+pub async fn ask(address: &str) -> Option<Answer> {
+    JsFuture::from(window().fetch_with_str(address)).await.ok()?.dyn_into().ok().map(Answer)
+}
+
+/// What stands in a form, with the button that it is sent by.
+pub struct FilledIn(UrlSearchParams);
+
+impl FilledIn {
+    /// The form that is about to be sent; `None` where it cannot be read.
+    #[must_use]
+    pub fn of(event: &SubmitEvent) -> Option<Self> {
+        let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
+        let data = FormData::new_with_form(&form).ok()?;
+        if let Some(button) = event.submitter().and_then(|by| by.dyn_into::<HtmlButtonElement>().ok()) {
+            data.append_with_str(&button.name(), &button.value()).ok()?;
+        }
+        UrlSearchParams::new_with_str_sequence_sequence(&data).ok().map(Self)
+    }
+}
+
+/// Sends a form to an address and asks for an answer of that media type; `None` when none comes.
+pub async fn send(address: &str, form: &FilledIn, accept: &str) -> Option<Answer> {
+    let headers = Headers::new().ok()?;
+    headers.set("accept", accept).ok()?;
+    let request = RequestInit::new();
+    request.set_method("POST");
+    request.set_headers(&headers);
+    request.set_body(&form.0);
+    JsFuture::from(window().fetch_with_str_and_init(address, &request)).await.ok()?.dyn_into().ok().map(Answer)
+}

@@ -1,0 +1,60 @@
+//! The document: what of it stands outside of the application, the focus, and styles of elements.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::Element;
+
+/// What the element with that id holds as text; `None` where there is no such element.
+#[must_use]
+pub fn text_of(id: &str) -> Option<String> {
+    document().get_element_by_id(id)?.text_content()
+}
+
+/// Gives the element with that id, where there is one, another class.
+pub fn set_class(id: &str, class: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        element.set_class_name(class);
+    }
+}
+
+/// Bytes that stand in the document as base64; `None` where they are something else.
+#[must_use]
+pub fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {
+    // The browser decodes it into one character per byte.
+    let text = window().atob(text).ok()?;
+    Some(text.chars().map(|c| c as u8).collect())
+}
+
+/// Sets an attribute of the document's root, for style sheets and tests.
+pub fn note(name: &str, value: &str) {
+    if let Some(root) = document().document_element() {
+        let _ = root.set_attribute(name, value); // names of attributes are ours
+    }
+}
+
+/// Gives an element the focus.
+pub fn focus(element: &Element) -> bool {
+    // Elements of HTML and of SVG share the method, not a type that has it.
+    element.unchecked_ref::<web_sys::HtmlElement>().focus().is_ok()
+}
+
+/// The element that has the focus.
+#[must_use]
+pub fn focused() -> Option<Element> {
+    document().active_element()
+}
+
+/// Sets an element's own style, the one way that a strict content security policy allows.
+pub fn style(element: &Element, style: &str) {
+    if let Some(element) = element.dyn_ref::<web_sys::HtmlElement>() {
+        element.style().set_css_text(style);
+    } else if let Some(element) = element.dyn_ref::<web_sys::SvgElement>() {
+        element.style().set_css_text(style);
+    }
+}
+
+/// Keeps an element's own style what a signal says. Until the page is alive the server's style sheet says it
+/// ([`crate::score::placed`]), because style attributes are forbidden in its markup. Used as `use:placed=style`.
+pub fn placed(element: Element, says: Signal<String>) {
+    Effect::new(move |_| says.with(|says| style(&element, says)));
+}

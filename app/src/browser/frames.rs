@@ -1,0 +1,39 @@
+//! Animation frames, timers, and chance.
+
+use std::time::Duration;
+
+use leptos::leptos_dom::helpers::IntervalHandle;
+use leptos::prelude::*;
+
+/// Does something with the next animation frame; while the page is hidden none comes.
+pub fn next_frame(run: impl FnOnce() + 'static) {
+    request_animation_frame(run);
+}
+
+/// Does something once, after so long.
+pub fn after(wait: Duration, run: impl FnOnce() + 'static) {
+    set_timeout(run, wait);
+}
+
+/// Something that is done again and again, until this is dropped.
+pub struct Every(IntervalHandle);
+
+impl Every {
+    /// Does it for the first time after so long; `None` where the browser has no timers.
+    #[must_use]
+    pub fn new(period: Duration, run: impl Fn() + 'static) -> Option<Self> {
+        set_interval_with_handle(run, period).ok().map(Self)
+    }
+}
+
+impl Drop for Every {
+    fn drop(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// A number from 0 to 1, another one every time.
+#[must_use]
+pub fn chance() -> f64 {
+    js_sys::Math::random()
+}

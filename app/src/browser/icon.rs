@@ -1,0 +1,30 @@
+//! The icon of the tab. It stands in the document's head, outside of the application.
+
+use leptos::prelude::*;
+use send_wrapper::SendWrapper;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlLinkElement;
+
+/// The icon of the tab; clones are the same one.
+#[derive(Clone)]
+pub struct TabIcon(SendWrapper<HtmlLinkElement>);
+
+impl TabIcon {
+    /// That of the document; `None` where it has none.
+    #[must_use]
+    pub fn of_document() -> Option<Self> {
+        let link = document().query_selector("link[rel=icon]").ok().flatten()?;
+        link.dyn_into().ok().map(|link| Self(SendWrapper::new(link)))
+    }
+
+    /// The address of its picture.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.0.href()
+    }
+
+    /// Shows another picture.
+    pub fn show(&self, address: &str) {
+        self.0.set_href(address);
+    }
+}

@@ -1,0 +1,39 @@
+//! What the browser offers, in one place: whatever asks it for something does so here, and nothing else of the application names its
+//! functions (`server/tests/architecture.rs` holds the sources to that; types of events and elements may stand anywhere, and the
+//! painter of the canvas is beside the other painters, in [`crate::score::paint`]).
+//!
+//! Everything here runs in browsers only, from effects and event handlers. What it asks for and does not get (forbidden storage, no
+//! clipboard, no sound) is told as `None` or `false`, never as a panic. What goes on until somebody ends it is a guard, which ends it
+//! when it is dropped.
+
+mod address;
+mod answer;
+mod awake;
+mod clipboard;
+mod document;
+mod events;
+mod frames;
+mod icon;
+mod notification;
+mod socket;
+mod sound;
+mod storage;
+mod stream;
+mod time;
+mod view;
+
+pub use address::{go_to, load, origin, parameter, path, readdress, reload, search, stay};
+pub use answer::{Answer, FilledIn, ask, send};
+pub use awake::stay_awake;
+pub use clipboard::{copied_words, copy};
+pub use document::{bytes_of_base64, focus, focused, note, placed, set_class, style, text_of};
+pub use events::{Listening, has_modifier, is_plain, is_writing, listen, on_window, tag};
+pub use frames::{Every, after, chance, next_frame};
+pub use icon::TabIcon;
+pub use notification::Notifications;
+pub use socket::{Socket, SocketEvent};
+pub use sound::Sound;
+pub use storage::{remember, remember_here, remembered, remembered_here};
+pub use stream::Stream;
+pub use time::{behind_utc_millis, iso, now_millis, page_millis, time_in};
+pub use view::{is_hidden, matches, scroll_to_px, scrolled_px, window_height_px};

@@ -1,0 +1,49 @@
+//! Notifications: what the viewer's system shows beside the browser.
+
+use leptos::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Notification, NotificationOptions, NotificationPermission};
+
+use super::TabIcon;
+
+/// Notifications, in a browser that has them.
+#[derive(Clone, Copy)]
+pub struct Notifications(());
+
+impl Notifications {
+    /// Those of this browser; `None` where it has none.
+    #[must_use]
+    pub fn of_browser() -> Option<Self> {
+        js_sys::Reflect::has(&window(), &"Notification".into()).unwrap_or(false).then_some(Self(()))
+    }
+
+    /// Whether the viewer allows them.
+    #[must_use]
+    pub fn is_granted(self) -> bool {
+        Notification::permission() == NotificationPermission::Granted
+    }
+
+    /// Whether the viewer forbids them.
+    #[must_use]
+    pub fn is_denied(self) -> bool {
+        Notification::permission() == NotificationPermission::Denied
+    }
+
+    /// Asks the viewer to allow them; [`Self::is_granted`] says afterwards what that came to.
+    pub async fn ask(self) {
+        if let Ok(answer) = Notification::request_permission() {
+            let _ = JsFuture::from(answer).await;
+        }
+    }
+
+    /// Shows one, in the place of the last one about the same, with the icon of the tab.
+    pub fn show(self, about: &str, title: &str, body: &str) {
+        let options = NotificationOptions::new();
+        options.set_body(body);
+        options.set_tag(about);
+        if let Some(icon) = TabIcon::of_document() {
+            options.set_icon(&icon.address());
+        }
+        let _ = Notification::new_with_options(title, &options); // telephones refuse to; the page says it itself
+    }
+}

@@ -1,0 +1,47 @@
+//! Sound.
+
+use send_wrapper::SendWrapper;
+use wasm_bindgen::JsValue;
+use web_sys::AudioContext;
+
+/// How loud a tone begins.
+const VOLUME: f32 = 0.15;
+/// How loud it ends: nothing that anybody hears.
+const SILENCE: f32 = 0.001;
+/// How long it takes.
+const SECONDS: f64 = 0.5;
+
+/// The sound of a page, until it is dropped.
+pub struct Sound(SendWrapper<AudioContext>);
+
+impl Sound {
+    /// The sound of this page; `None` where the browser has none.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        AudioContext::new().ok().map(|audio| Self(SendWrapper::new(audio)))
+    }
+
+    /// Plays tones: the frequency of each in hertz, and after how many seconds it begins. Browsers may want to be allowed to play
+    /// sound first; until then nothing is heard.
+    pub fn play(&self, tones: &[(f32, f64)]) {
+        for (hertz, after) in tones {
+            let _ = tone(&self.0, *hertz, self.0.current_time() + after); // refused: nothing is heard
+        }
+    }
+}
+
+impl Drop for Sound {
+    fn drop(&mut self) {
+        let _ = self.0.close(); // it makes no sound any more, closed or not
+    }
+}
+
+fn tone(audio: &AudioContext, hertz: f32, at: f64) -> Result<(), JsValue> {
+    let (oscillator, volume) = (audio.create_oscillator()?, audio.create_gain()?);
+    oscillator.frequency().set_value(hertz);
+    volume.gain().set_value_at_time(VOLUME, at)?;
+    volume.gain().exponential_ramp_to_value_at_time(SILENCE, at + SECONDS)?;
+    oscillator.connect_with_audio_node(&volume)?.connect_with_audio_node(&audio.destination())?;
+    oscillator.start_with_when(at)?;
+    oscillator.stop_with_when(at + SECONDS)
+}

@@ -1,0 +1,31 @@
+//! What the browser, or one of its tabs, remembers.
+
+use leptos::prelude::*;
+
+/// What this browser remembers under a name, where it may.
+#[must_use]
+pub fn remembered(name: &str) -> Option<String> {
+    window().local_storage().ok().flatten()?.get_item(name).ok().flatten()
+}
+
+/// Remembers something, where the browser allows it.
+pub fn remember(name: &str, value: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.set_item(name, value); // full or forbidden: then it is chosen again next time
+    }
+}
+
+/// What this tab remembers under a name, where it may.
+#[must_use]
+pub fn remembered_here(name: &str) -> Option<String> {
+    window().session_storage().ok().flatten()?.get_item(name).ok().flatten()
+}
+
+/// Remembers something for this tab (`None` forgets it); false where that is forbidden.
+pub fn remember_here(name: &str, value: Option<&str>) -> bool {
+    let Ok(Some(storage)) = window().session_storage() else { return false };
+    match value {
+        Some(value) => storage.set_item(name, value).is_ok(),
+        None => storage.remove_item(name).is_ok(),
+    }
+}

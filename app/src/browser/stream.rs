@@ -1,0 +1,34 @@
+//! A stream of events that the server tells.
+
+use send_wrapper::SendWrapper;
+use wasm_bindgen::prelude::*;
+use web_sys::{EventSource, MessageEvent};
+
+/// A stream of events, until it is dropped. The browser itself connects again where it is interrupted.
+pub struct Stream(SendWrapper<Parts>);
+
+struct Parts {
+    source: EventSource,
+    _listener: Closure<dyn FnMut(MessageEvent)>,
+}
+
+impl Stream {
+    /// Listens to what the server tells at an address, each time as text; `None` where the browser has no streams.
+    #[must_use]
+    pub fn of(address: &str, told: impl Fn(&str) + 'static) -> Option<Self> {
+        let source = EventSource::new(address).ok()?;
+        let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            if let Some(text) = event.data().as_string() {
+                told(&text);
+            }
+        });
+        source.set_onmessage(Some(listener.as_ref().unchecked_ref()));
+        Some(Self(SendWrapper::new(Parts { source, _listener: listener })))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.0.source.close();
+    }
+}

@@ -1,0 +1,51 @@
+//! The browser's clocks, and times of day in zones.
+
+use leptos::prelude::*;
+use timeline::Millis;
+use wasm_bindgen::prelude::*;
+
+/// Milliseconds since the page began, never going back.
+#[must_use]
+pub fn page_millis() -> f64 {
+    window().performance().map_or(0.0, |performance| performance.now())
+}
+
+/// The browser's time of day.
+#[must_use]
+pub fn now_millis() -> Millis {
+    js_sys::Date::now() as Millis
+}
+
+/// How much the viewer's zone is behind UTC at that time.
+#[must_use]
+pub fn behind_utc_millis(at_millis: Millis) -> Millis {
+    let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
+    (date.get_timezone_offset() * 60_000.0) as Millis
+}
+
+/// Time of day in a zone (the viewer's own where the name is empty) and the name of that zone then; UTC where the browser
+/// knows no such zone.
+#[must_use]
+pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
+    let told = |zone: &str| {
+        let options = js_sys::Object::new();
+        let set = |name: &str, value: &str| js_sys::Reflect::set(&options, &name.into(), &value.into());
+        if !zone.is_empty() {
+            set("timeZone", zone).ok()?;
+        }
+        set("timeStyle", "long").ok()?;
+        let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
+        // Throws when there is no such zone.
+        let tell: js_sys::Function = js_sys::Reflect::get(&date, &"toLocaleTimeString".into()).ok()?.dyn_into().ok()?;
+        let text = tell.call2(&date, &"en-GB".into(), &options).ok()?.as_string()?;
+        let (clock, name) = text.split_once(' ')?;
+        Some((clock.to_owned(), name.to_owned()))
+    };
+    told(zone).unwrap_or_else(|| (timeline::words::clock(at_millis), "UTC".to_owned()))
+}
+
+/// A moment as people write it: "2026-11-21T14:02:05.250Z".
+#[must_use]
+pub fn iso(at_millis: Millis) -> String {
+    js_sys::Date::new(&JsValue::from_f64(at_millis as f64)).to_iso_string().into()
+}

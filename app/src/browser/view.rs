@@ -1,0 +1,32 @@
+//! What the viewer sees of the page.
+
+use leptos::prelude::*;
+
+/// The page cannot be seen: another tab is, or the screen is off.
+#[must_use]
+pub fn is_hidden() -> bool {
+    document().hidden()
+}
+
+/// Whether a media query holds.
+#[must_use]
+pub fn matches(query: &str) -> bool {
+    window().match_media(query).ok().flatten().is_some_and(|query| query.matches())
+}
+
+/// Height of what is seen of the page, in pixels; `None` where the browser does not tell it.
+#[must_use]
+pub fn window_height_px() -> Option<f64> {
+    window().inner_height().ok().and_then(|height| height.as_f64())
+}
+
+/// How far the page is scrolled, in pixels.
+#[must_use]
+pub fn scrolled_px() -> f64 {
+    window().scroll_y().unwrap_or(0.0)
+}
+
+/// Scrolls the page so far, in pixels.
+pub fn scroll_to_px(to: f64) {
+    window().scroll_to_with_x_and_y(0.0, to);
+}

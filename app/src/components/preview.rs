@@ -1,0 +1,32 @@
+//! What a chat shows of a link to a page: in the document's head, as everybody reads it there.
+
+use leptos::prelude::*;
+use leptos_meta::Meta;
+
+use crate::payload::Preview;
+
+/// How this server is addressed, such as "https://rollcast.example.com": pictures of previews need whole addresses. The server tells
+/// it to the pages that it renders.
+#[derive(Clone)]
+pub struct Origin(pub String);
+
+/// Writes into the document's head what a chat shows of a link to the page whose component calls this. Whoever reads it runs no
+/// program, so only the server makes and writes it; in the browser this does nothing.
+pub fn preview(of: impl FnOnce() -> Preview) {
+    if !cfg!(feature = "ssr") {
+        return;
+    }
+    let Preview { title, description, image } = of();
+    let origin = use_context::<Origin>().map(|Origin(origin)| origin).unwrap_or_default();
+    let image = image.map(|path| view! { <Meta property="og:image" content=format!("{origin}{path}")/> });
+    let metas = view! {
+        <Meta name="description" content=description.clone()/>
+        <Meta property="og:title" content=title/>
+        <Meta property="og:description" content=description/>
+        <Meta property="og:type" content="website"/>
+        <Meta property="og:site_name" content="Rollcast"/>
+        {image}
+    };
+    // Rendering them sends them to the head; where the page is they leave nothing, and the browser expects nothing there.
+    let _ = metas.to_html();
+}

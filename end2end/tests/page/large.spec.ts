@@ -1,0 +1,58 @@
+/// Large screens: what few pods leave of the window is for the table of pods; many have all of it.
+
+import { writeFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
+import { AxeBuilder } from "@axe-core/playwright";
+import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
+import { expect, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const of = (pods: number, ...states: State[]): State[] => Array.from({ length: pods }, (_, index) => states[index % states.length]!);
+const made: Record<string, MadeSet[]> = {
+  one: [{ revision: 1, pods: ["available"] }],
+  four: [
+    { revision: 1, wanted: 2, pods: of(4, "available", "available", "terminating", "gone") },
+    { revision: 2, wanted: 4, pods: of(2, "available", "starting") },
+  ],
+  forty: [
+    { revision: 1, wanted: 20, pods: of(40, "available", "available", "terminating", "available") },
+    { revision: 2, wanted: 40, pods: of(20, "available", "starting", "unready") },
+  ],
+};
+
+const heightOf = (page: Page, part: string) => page.locator(part).evaluate((element) => element.getBoundingClientRect().height);
+
+for (const [width, height] of [[1920, 1080], [2560, 1440]] as const) {
+  test(`few pods share the window with their table, many have it alone, at ${width} × ${height}`, async ({ page, serve }, info) => {
+    const files = Object.entries(made).map(([name, sets]) => {
+      const file = info.outputPath(`${name}.jsonl`);
+      writeFileSync(file, recorded(sets, 0).join("\n"));
+      return file;
+    });
+    const server = await serve(() => Server.start(["replay", ...files, "--hold-at", "90"]));
+    await page.setViewportSize({ width, height });
+    for (const name of ["one", "four"]) {
+      await page.goto(server.page(name, "shop", "web"));
+      await page.waitForSelector("html[data-live=true]");
+      const table = page.getByTestId("pod-table");
+      await expect.poll(() => heightOf(page, "[data-testid=pod-table]")).toBeGreaterThan(60);
+      await expect(table).toBeInViewport({ ratio: 1 });
+      // The picture is as high as its bands, and nothing of it is cut off.
+      await expect.poll(() => page.locator("#scroller").evaluate((scroller) => scroller.scrollHeight - scroller.clientHeight)).toBeLessThan(2);
+      const bands = await page.getByTestId("band").evaluateAll((all) => all.map((band) => band.getBoundingClientRect().bottom));
+      const { y } = (await table.boundingBox())!;
+      expect(Math.max(...bands)).toBeLessThanOrEqual(y);
+      expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+      // In a smaller window the picture has all of the room again.
+      await page.setViewportSize({ width: 1280, height: 720 });
+      await expect.poll(() => heightOf(page, "[data-testid=twin]")).toBeLessThan(2);
+      await page.setViewportSize({ width, height });
+      await expect.poll(() => heightOf(page, "[data-testid=pod-table]")).toBeGreaterThan(60);
+    }
+    await page.goto(server.page("forty", "shop", "web"));
+    await page.waitForSelector("html[data-live=true]");
+    await expect(page.getByTestId("pod").first()).toBeVisible();
+    await expect.poll(() => heightOf(page, "[data-testid=twin]")).toBeLessThan(2);
+    expect(await heightOf(page, "#scroller")).toBeGreaterThan(height / 2);
+  });
+}
