@@ -78,12 +78,28 @@ pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
     document(build, head.into_any(), view! { <SharesPage page/> }.into_any())
 }
 
-/// The whole document to which links lead. It says nothing of what they open: chats and search engines see this page.
+/// What chats show of a link whose maker allowed that.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SharedPreview {
+    /// What it opens.
+    pub title: String,
+    /// What is said of that; empty for nothing.
+    pub description: String,
+    /// The whole address of a picture.
+    pub image: Option<String>,
+}
+
+/// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
+/// see this page.
 #[must_use]
-pub fn shared(trouble: String, build: &str) -> impl IntoView + use<> {
+pub fn shared(trouble: String, shown: Option<SharedPreview>, build: &str) -> impl IntoView + use<> {
     let script = format!("/shared.js?v={build}");
+    let shown = shown.map(|SharedPreview { title, description, image }| {
+        view! { {previews(title, description)}{image.map(|image| preview("og:image", image))} }
+    });
     let head = view! {
         <title>"A shared rollout — Rollcast"</title>
+        {shown}
         {still_sheet(build)}
         <meta name="robots" content="noindex"/>
         <script src=script></script>

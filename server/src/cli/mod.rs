@@ -82,12 +82,15 @@ pub struct ShareOf {
 pub enum ShareCommand {
     /// Make one, and print it
     Make {
-        /// What it opens: the address of a Deployment, of one of its rollouts or moments, or of a wall, such as /wall
+        /// What it opens and nothing else: the address of a Deployment, of one of its rollouts or moments, or of a wall, such as /wall
         #[arg(value_name = "ADDRESS")]
         address: String,
         /// How long it lasts: 1h to 30d
         #[arg(long = "for", env = "ROLLCAST_FOR", default_value = "1d", value_name = "TIME")]
         lasts: String,
+        /// Let chats show a preview of what it opens to everybody who sees the link
+        #[arg(long, env = "ROLLCAST_ALLOW_PREVIEW")]
+        allow_preview: bool,
     },
     /// List those that still open something: your own, or everybody's if you may see everything
     Ls,

@@ -25,6 +25,7 @@ mod keys;
 mod links;
 mod lists;
 mod metrics;
+mod parts;
 mod playground;
 mod replay;
 mod rights;

@@ -58,7 +58,7 @@ pub(crate) fn rules(allowed: &[(&str, &str)]) -> Shared {
     Arc::new(Mutex::new(Rules { allowed, ..Rules::default() }))
 }
 
-fn reviewer(rules: &Shared) -> Reviewer {
+pub(crate) fn reviewer(rules: &Shared) -> Reviewer {
     let rules = rules.clone();
     let answer = service_fn(move |request: Request<kube::client::Body>| {
         let rules = rules.clone();
@@ -228,7 +228,7 @@ async fn a_workload_that_may_not_be_seen_was_never_there() {
 }
 
 /// What shows something of several workloads, or nothing of any.
-const OTHERS: [(&str, &str, Option<bool>); 22] = [
+const OTHERS: [(&str, &str, Option<bool>); 24] = [
     // Pattern, address, whether it tells of workloads; `None` where everybody may ask.
     ("/", "/", Some(true)),
     ("/wall", "/wall", Some(true)),
@@ -250,6 +250,8 @@ const OTHERS: [(&str, &str, Option<bool>); 22] = [
     ("/shares", "/shares", Some(false)),
     ("/api/v1/shares", "/api/v1/shares", Some(false)),
     ("/shared", "/shared", None),
+    ("/shared/{preview}", "/shared/AAAA", None),
+    ("/shared/{preview}/preview.png", "/shared/AAAA/preview.png", None),
     ("/sign-in/start", "/sign-in/start?to=/", None),
     ("/sign-in/callback", "/sign-in/callback?code=a&state=b", None),
 ];
@@ -425,7 +427,8 @@ async fn a_namespace_in_which_nothing_is_yet_is_seen_by_who_may_see_it() {
     assert_eq!(difference(&timeless(&said[1]), &timeless(&said[2])), None);
     let view = View::of(&rollcast, viewer("partly")).await.unwrap();
     for (namespace, may_see) in [("empty", true), ("kill-pod", false), ("never-was", false)] {
-        assert_eq!(view.clone().naming("prod", namespace).await.has("prod", namespace, "web"), may_see, "{namespace}");
+        let shows = view.clone().naming("prod", namespace).await.shows(&Workload::deployment("prod", namespace, "web"));
+        assert_eq!(shows, may_see, "{namespace}");
     }
     // It stays seen without being named again, and somebody without a right in the cluster learns nothing by naming.
     let mut sight = view.changes().await.unwrap();
@@ -488,7 +491,8 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
             snapshot(&mut first).await;
             let view = View::of(&rollcast, viewer).await.unwrap();
             for name in others {
-                assert!(view.clone().naming("prod", name).await.has("prod", name, "web"), "{name}");
+                let named = Workload::deployment("prod", name.as_str(), "web");
+                assert!(view.clone().naming("prod", name).await.shows(&named), "{name}");
             }
             let calm = tokio::time::timeout(Duration::from_secs(50), snapshot(&mut heard)).await;
             assert!(calm.is_err(), "while it may be seen it stays");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use app::history::{Day, PastRollout, Search};
-use timeline::{Millis, Uid, Workload};
+use timeline::{Millis, Uid, Workload, WorkloadKind};
 
 use super::cut::{self, Named};
 use super::write::{OPEN, name};
@@ -350,7 +350,7 @@ impl<'s> Asked<'s> {
                     let names: Vec<String> = (first..=self.values.len()).map(|number| format!("${number}")).collect();
                     place = format!("{place} AND namespace IN ({})", names.join(", "));
                 }
-                Seen::Workload { namespace, name } => {
+                Seen::Workload { kind: WorkloadKind::Deployment, namespace, name } => {
                     self.values.extend([namespace.as_str().into(), name.as_str().into()]);
                     place = format!("{place} AND namespace = ${first} AND workload = ${}", first + 1);
                 }
