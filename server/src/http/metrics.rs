@@ -86,9 +86,6 @@ impl Collector for Figures {
         }
         let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_connections", "Connections that are open.", &connections)?;
-        let refused = ConstCounter::new(rollcast.connections.refused.load(Ordering::Relaxed));
-        let help = "Connections that were one too many, of their address or of all.";
-        alone(&mut encoder, "rollcast_connections_refused", help, &refused)?;
         limited(view, &mut encoder)?;
         let lists = ConstGauge::new(i64::try_from(rollcast.listings().count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;

@@ -139,7 +139,7 @@ impl Reader {
         let found = self.read(|database| {
             let cluster = database.number("SELECT id FROM clusters WHERE name = $1", &[cluster.into()])?;
             let Some(cluster) = cluster else { return Ok(None) };
-            cut::texts(database, &Named { cluster, uid: &uid.to_string(), number }, until_millis)
+            cut::texts(database, &Named { cluster, uid: &uid.to_string(), number }, until_millis, None)
         });
         Ok(found?.and_then(|texts| texts.cut(uid)))
     }
