@@ -17,6 +17,9 @@ const AT_ONCE_MILLIS: Millis = 100;
 pub struct PastRollout {
     /// Name of the cluster.
     pub cluster: String,
+    /// Kind of the workload; what was written before there were several is of Deployments.
+    #[serde(default)]
+    pub kind: WorkloadKind,
     /// Namespace of the workload.
     pub namespace: String,
     /// Name of the workload.
@@ -80,7 +83,7 @@ impl PastRollout {
     pub fn workload(&self) -> Workload {
         Workload {
             cluster: self.cluster.clone(),
-            kind: WorkloadKind::Deployment,
+            kind: self.kind,
             namespace: self.namespace.clone(),
             name: self.name.clone(),
             uid: None,
@@ -383,6 +386,7 @@ pub(crate) mod made {
     pub(crate) fn rollout(revision: u64, took_millis: Option<Millis>) -> PastRollout {
         PastRollout {
             cluster: "prod".to_owned(),
+            kind: WorkloadKind::Deployment,
             namespace: "shop".to_owned(),
             name: "web".to_owned(),
             uid: Uid::from_bits(1),

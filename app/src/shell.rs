@@ -16,7 +16,7 @@ use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
 use crate::pages::shares::{SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
-use crate::payload::{self, Page};
+use crate::payload::{self, Page, Preview};
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses.
 #[must_use]
@@ -73,17 +73,20 @@ pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
     document(build, head.into_any(), view! { <SharesPage page/> }.into_any())
 }
 
-/// The whole document to which links lead. It says nothing of what they open: chats and search engines see this page.
+/// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
+/// see this page. `origin` is how this server is addressed.
 #[must_use]
-pub fn shared(trouble: String, build: &str) -> impl IntoView + use<> {
+pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str) -> impl IntoView + use<> {
     let script = format!("/shared.js?v={build}");
+    provide_context(Origin(origin.to_owned()));
     let head = view! {
         <title>"A shared rollout — Rollcast"</title>
+        <MetaTags/>
         {still_sheet(build)}
         <meta name="robots" content="noindex"/>
         <script src=script></script>
     };
-    document(build, head.into_any(), view! { <SharedPage trouble/> }.into_any())
+    document(build, head.into_any(), view! { <SharedPage trouble shown/> }.into_any())
 }
 
 /// What a file carries along so that it needs no server.

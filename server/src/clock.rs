@@ -77,6 +77,13 @@ pub fn stamp(millis: Millis) -> String {
     at.map(|at| at.strftime("%-d %b %Y %H:%M UTC").to_string()).unwrap_or_default()
 }
 
+/// A day in words, in UTC.
+#[must_use]
+pub fn day(millis: Millis) -> String {
+    let at = jiff::Timestamp::from_millisecond(millis).map(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
+    at.map(|at| at.strftime("%-d %b %Y").to_string()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -58,8 +58,6 @@ pub struct Connections {
     open: Arc<Tally>,
     /// Requests and streams that came through proxies, by whom they are from.
     clients: Arc<Tally>,
-    /// Those that were one too many.
-    pub refused: AtomicU64,
     /// How often a limit was met, also of what is no connection.
     pub limits: Arc<Limits>,
 }
@@ -75,7 +73,7 @@ impl Connections {
     #[must_use]
     pub fn at_most(most: usize) -> Self {
         let (open, clients) = (Arc::default(), Arc::default());
-        Self { most, open, clients, refused: AtomicU64::new(0), limits: Arc::default() }
+        Self { most, open, clients, limits: Arc::default() }
     }
 
     /// How many there are.
@@ -105,7 +103,6 @@ impl Connections {
         let all: usize = open.values().sum();
         let own = open.get(&address).copied().unwrap_or_default();
         if all >= self.most || (own >= MOST_OF_ONE && !is_trusted) {
-            self.refused.fetch_add(1, Ordering::Relaxed);
             self.limits.met(Limit::Connections);
             return None;
         }
@@ -304,7 +301,7 @@ mod tests {
         assert!(connections.enter(greedy, false).is_none());
         assert!(connections.enter(greedy, true).is_some(), "a proxy");
         assert!(connections.enter(other, false).is_some());
-        assert_eq!((connections.count(), connections.refused.load(Ordering::Relaxed)), (MOST_OF_ONE, 1));
+        assert_eq!((connections.count(), connections.limits.count(Limit::Connections)), (MOST_OF_ONE, 1));
         open.pop();
         assert!(connections.enter(greedy, false).is_some());
         drop(open);

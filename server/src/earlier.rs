@@ -102,7 +102,6 @@ pub(crate) async fn standing(
         replicas: own.replicas,
     };
     let before: Vec<Before> = before.iter().map(Before::of).collect();
-    let measure =
-        Measure { started_millis: of.started_millis, standing, took_millis: comparable(&this, &before) };
+    let measure = Measure { started_millis: of.started_millis, standing, took_millis: comparable(&this, &before) };
     (said(this, &before), measure)
 }

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use server::{cli, log, run};
 
 /// glibc's allocator keeps the memory of a burst; this one gives it back.
@@ -10,7 +9,7 @@ use server::{cli, log, run};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::read(std::env::args_os()).unwrap_or_else(|why| why.exit());
     log::begin(&cli.command);
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,

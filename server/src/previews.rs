@@ -8,6 +8,8 @@ use bytes::Bytes;
 use timeline::Workload;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::scope::Scope;
+
 /// A picture is used again for this long.
 const FRESH: Duration = Duration::from_secs(10);
 /// Pictures that are kept.
@@ -24,9 +26,18 @@ pub enum Form {
     Png,
 }
 
+/// What a picture is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pictured {
+    /// A workload as it is.
+    Workload(Workload),
+    /// One of its rollouts or moments, and nothing of the rest.
+    Part(Scope),
+}
+
 /// Pictures that were drawn lately.
 pub struct Previews {
-    drawn: Mutex<BTreeMap<(Workload, Form), (Instant, Bytes)>>,
+    drawn: Mutex<BTreeMap<(Pictured, Form), (Instant, Bytes)>>,
     /// Who may come: the one who draws, and those who wait and may find it drawn.
     places: Semaphore,
     turns: Semaphore,
@@ -43,7 +54,7 @@ impl Default for Previews {
 
 impl Previews {
     /// The picture of a workload, as long as it is fresh.
-    pub fn get(&self, of: &(Workload, Form)) -> Option<Bytes> {
+    pub fn get(&self, of: &(Pictured, Form)) -> Option<Bytes> {
         let mut known = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, (at, _)| at.elapsed() < FRESH);
         known.get(of).map(|(_, picture)| picture.clone())
@@ -56,7 +67,7 @@ impl Previews {
     }
 
     /// Keeps a picture.
-    pub fn keep(&self, of: (Workload, Form), picture: Bytes) {
+    pub fn keep(&self, of: (Pictured, Form), picture: Bytes) {
         let mut known = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST
             && let Some(oldest) = known.iter().min_by_key(|(_, (at, _))| *at).map(|(of, _)| of.clone())
@@ -97,7 +108,7 @@ mod tests {
 
     #[test]
     fn each_form_is_kept_by_itself() {
-        let (previews, web) = (Previews::default(), Workload::deployment("prod", "shop".to_owned(), "web".to_owned()));
+        let (previews, web) = (Previews::default(), Pictured::Workload(Workload::deployment("prod", "shop", "web")));
         previews.keep((web.clone(), Form::Svg), Bytes::from_static(b"<svg/>"));
         assert_eq!(previews.get(&(web.clone(), Form::Svg)).as_deref(), Some(&b"<svg/>"[..]));
         assert_eq!(previews.get(&(web, Form::Png)), None);

@@ -1,6 +1,9 @@
 //! A session: one viewer on one websocket. Snapshot, then deltas; a viewer that cannot keep up is given a fresh snapshot
 //! and never waited for.
 
+mod budget;
+mod list;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +13,6 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
-use timeline::list::{Query, Sent, Window};
 use timeline::wire::{
     self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, REFUSED, STRANGER, Scope, ServerFrame,
     ViewerFrame,
@@ -19,18 +21,17 @@ use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
+use self::budget::Budget;
+use self::list::FollowedList;
 use crate::auth::Stranger;
+use crate::excerpt;
 use crate::hub::{First, Followed, Update};
 use crate::limits::Limit;
-use crate::listing::Chosen;
 use crate::sight::Sight;
 use crate::view::View;
 
 /// A viewer that takes no frame for this long is gone.
 const SEND_LIMIT: Duration = Duration::from_secs(15);
-
-/// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
-const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 
 /// Whether a viewer is still who they were is asked this often.
 const STILL_KNOWN: Duration = Duration::from_secs(10);
@@ -48,37 +49,6 @@ pub struct Shown {
     pub peer: Option<IpAddr>,
     /// From whom it is: whom a proxy there had it from.
     pub from: Option<IpAddr>,
-}
-
-/// So many things may be asked at once, and so many in a second; what is more waits.
-const AT_ONCE: f64 = 20.0;
-const PER_SECOND: f64 = 10.0;
-
-/// What a viewer may ask for.
-struct Budget {
-    left: f64,
-    at: Instant,
-}
-
-impl Budget {
-    fn full() -> Self {
-        Self { left: AT_ONCE, at: Instant::now() }
-    }
-
-    /// Waits until something may be asked.
-    async fn ready(&self) {
-        let earned = self.left + self.at.elapsed().as_secs_f64() * PER_SECOND;
-        if earned < 1.0 {
-            tokio::time::sleep(Duration::from_secs_f64((1.0 - earned) / PER_SECOND)).await;
-        }
-    }
-
-    /// Something was asked; `true` where the next question has to wait.
-    fn spend(&mut self) -> bool {
-        let earned = (self.left + self.at.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE);
-        *self = Self { left: earned - 1.0, at: Instant::now() };
-        self.left < 1.0
-    }
 }
 
 /// Why a session ends.
@@ -145,32 +115,6 @@ enum Following {
     Deployment(Box<Followed>),
 }
 
-/// A list that is followed.
-struct FollowedList {
-    query: Query,
-    window: Window,
-    chosen: signal::Receiver<Arc<Chosen>>,
-    sent: Sent,
-    /// Nothing goes out before.
-    not_before: Instant,
-}
-
-impl FollowedList {
-    /// Too many lists were followed: nobody chooses this one.
-    fn is_turned_away(&self) -> bool {
-        self.chosen.has_changed().is_err()
-    }
-
-    /// What the viewer must hear now, encoded.
-    fn delta(&mut self) -> Option<Bytes> {
-        let chosen = self.chosen.borrow_and_update().clone();
-        let delta = self.sent.delta(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
-        let bytes = Bytes::from(wire::encode(&ServerFrame::List(Box::new(delta))).ok()?);
-        self.not_before = Instant::now() + Duration::from_secs_f64(bytes.len() as f64 / LIST_BYTES_PER_SECOND);
-        Some(bytes)
-    }
-}
-
 async fn talk(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
@@ -190,6 +134,8 @@ async fn talk(
     let end = Instant::now() + COME_AGAIN.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
     let mut budget = Budget::full();
+    let mut anew = tokio::time::interval(excerpt::ANEW_EVERY);
+    anew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // When the cluster said last that a namespace which was named may be seen.
     let mut said = Instant::now();
     loop {
@@ -247,6 +193,7 @@ async fn talk(
                     }
                 }
             }
+            _ = anew.tick(), if view.part().is_some() => following = cut_anew(out, &view, following).await?,
             told = next(&mut following) => match (told?, &mut following) {
                 (Update::Frame(bytes), _) => send(out, bytes).await?,
                 (Update::Connection(_), Following::Deployment(followed)) => {
@@ -363,6 +310,19 @@ async fn look_again(
     }
 }
 
+/// A rollout that goes on is cut out anew for who came by a link to that alone.
+async fn cut_anew(out: &mut (impl Sink<Message> + Unpin), view: &View, following: Following) -> Result<Following, End> {
+    let Following::Deployment(followed) = following else { return Ok(following) };
+    match view.hub(followed.workload()).await {
+        Some(hub) if !hub.is_same(followed.hub()) => {
+            let (first, followed) = hub.follow(followed.workload().clone(), None).await.map_err(|_| End::Broken)?;
+            begin(out, first).await?;
+            Ok(Following::Deployment(Box::new(followed)))
+        }
+        _ => Ok(Following::Deployment(followed)),
+    }
+}
+
 /// Writes down what somebody looks at, where that is wanted.
 fn note(view: &View, scope: &Scope, from: Option<IpAddr>, did: &str) {
     let Some(audit) = &view.rollcast().audit else { return };
@@ -387,10 +347,13 @@ async fn follow(
             let window = window.limited();
             let mut listed = match before {
                 // The same list, other lines: what the viewer knows of it stays known.
-                Following::List(listed) if listed.query == query => Box::new(FollowedList { window, ..*listed }),
+                Following::List(mut listed) if listed.query == query => {
+                    listed.window = window;
+                    listed
+                }
                 _ => {
                     let chosen = view.follow(&query);
-                    Box::new(FollowedList { query, window, chosen, sent: Sent::default(), not_before: Instant::now() })
+                    Box::new(FollowedList::new(query, window, chosen))
                 }
             };
             if let Some(bytes) = listed.delta() {
@@ -481,24 +444,6 @@ mod tests {
         fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
             Poll::Pending
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn who_asks_without_end_is_heard_ten_times_a_second() {
-        let (began, mut budget, mut asked) = (Instant::now(), Budget::full(), 0);
-        while began.elapsed() < Duration::from_secs(10) {
-            budget.ready().await;
-            let _ = budget.spend();
-            asked += 1;
-        }
-        assert!((118..=122).contains(&asked), "{asked}");
-        tokio::time::advance(Duration::from_secs(60)).await;
-        let now = Instant::now();
-        for last in (0..AT_ONCE as usize).rev() {
-            budget.ready().await;
-            assert_eq!(budget.spend(), last == 0, "the one after the last has to wait");
-        }
-        assert_eq!(now.elapsed(), Duration::ZERO, "somebody who waited may ask at once again");
     }
 
     #[tokio::test(start_paused = true)]

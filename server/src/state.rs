@@ -17,6 +17,7 @@ use crate::auth::share::Shares;
 use crate::auth::{Auth, Stranger, Viewer};
 use crate::clock;
 use crate::connections::Connections;
+use crate::excerpt::Excerpts;
 use crate::forwarded::is_among;
 use crate::history::Archive;
 use crate::history::past::Past;
@@ -25,6 +26,7 @@ use crate::limits::Limits;
 use crate::listing::{Clusters, Listings};
 use crate::playground::Playground;
 use crate::previews::Previews;
+use crate::scope::Scope;
 use crate::viewers::Viewers;
 use timeline::{Millis, Workload};
 use tokio::sync::Semaphore;
@@ -93,6 +95,8 @@ pub struct Rollcast {
     rights: Arc<Rights>,
     /// Rollouts that are over and were looked at lately.
     past: Past,
+    /// Rollouts and moments that people look at who came by a link to them.
+    excerpts: Excerpts,
     /// The simulated cluster, if that is what is watched.
     pub playground: Option<Arc<Playground>>,
 }
@@ -141,6 +145,7 @@ impl Rollcast {
             has_public_pictures,
             rights,
             past: Past::default(),
+            excerpts: Excerpts::default(),
             playground,
         })
     }
@@ -207,5 +212,11 @@ impl Rollcast {
         };
         let opened = self.past.open(archive, workload, until_millis).await;
         opened.inspect_err(|why| tracing::debug!("{}: {why}", workload.name)).ok()
+    }
+
+    /// What a link to one rollout or one moment opens; `None` where that is not known any more.
+    pub(crate) async fn excerpt(&self, scope: &Scope) -> Option<Handle> {
+        let live = self.clusters.get(scope.cluster()?)?;
+        self.excerpts.open(live, self.archive.as_ref().map(|archive| (archive, &self.past)), scope).await
     }
 }

@@ -18,6 +18,7 @@ use crate::history::sql::Reader;
 use crate::history::store::StoreError;
 use crate::hub::{Handle, ListedDeployment};
 use crate::listing::Chosen;
+use crate::scope::Scope;
 use crate::sight::{Seen, Sight};
 use crate::state::Rollcast;
 
@@ -115,13 +116,9 @@ impl View {
     #[must_use]
     pub fn list(&self, hub: &Handle) -> Vec<Arc<ListedDeployment>> {
         let list = hub.list().borrow().clone();
-        match self.sight.of(hub.name()) {
+        match self.sight_of_lists().of(hub.name()) {
             Some(Seen::All) => list.to_vec(),
-            Some(seen) => {
-                let is_seen =
-                    |listed: &&Arc<ListedDeployment>| seen.has(&listed.summary.namespace, &listed.summary.name);
-                list.iter().filter(is_seen).cloned().collect()
-            }
+            Some(seen) => list.iter().filter(|listed| seen.has_listed(&listed.summary)).cloned().collect(),
             None => Vec::new(),
         }
     }
@@ -138,14 +135,19 @@ impl View {
 
     /// A workload of that name is seen, if there is one.
     #[must_use]
-    pub fn has(&self, cluster: &str, namespace: &str, name: &str) -> bool {
-        self.sight.has(cluster, namespace, name)
+    pub fn shows(&self, workload: &Workload) -> bool {
+        self.sight.has(&workload.cluster, workload.kind, &workload.namespace, &workload.name)
     }
 
-    /// The same of a workload.
+    /// What they came by a link to, where that opens one rollout or one moment alone: nothing else is told.
     #[must_use]
-    pub fn shows(&self, workload: &Workload) -> bool {
-        self.has(&workload.cluster, &workload.namespace, &workload.name)
+    pub fn part(&self) -> Option<&Scope> {
+        self.viewer.link.as_ref().map(|link| &link.scope).filter(|scope| scope.part().is_some())
+    }
+
+    /// What of lists is seen.
+    fn sight_of_lists(&self) -> Arc<Sight> {
+        if self.part().is_some() { Arc::new(Sight::nothing()) } else { self.sight.clone() }
     }
 
     /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself. Of what is not
@@ -159,6 +161,10 @@ impl View {
         if !self.shows(workload) {
             self.sight.of(&workload.cluster)?;
             return self.rollcast.empty_hub(workload);
+        }
+        if let Some(part) = self.part() {
+            let excerpt = if part.is_part_of(workload) { self.rollcast.excerpt(part).await } else { None };
+            return excerpt.or_else(|| self.rollcast.empty_hub(workload));
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
             // A UID of another workload leads to nothing, as one that is nobody's.
@@ -175,13 +181,13 @@ impl View {
     /// Lines of a list as they are now.
     #[must_use]
     pub fn listed(&self, query: &Query) -> Chosen {
-        self.rollcast.listings().now(query, &self.sight)
+        self.rollcast.listings().now(query, &self.sight_of_lists())
     }
 
     /// Follows a list.
     #[must_use]
     pub fn follow(&self, query: &Query) -> signal::Receiver<Arc<Chosen>> {
-        self.rollcast.listings().follow(query, &self.sight)
+        self.rollcast.listings().follow(query, &self.sight_of_lists())
     }
 
     /// Something is kept beyond the life of the program.
@@ -190,10 +196,10 @@ impl View {
         self.archive().is_some()
     }
 
-    /// The archive, for what asks it with [`Self::sight`].
+    /// The archive, for what asks it with [`Self::sight`]; not for who came by a link to one rollout or moment.
     #[must_use]
     pub fn archive(&self) -> Option<&Archive> {
-        self.rollcast.archive()
+        self.rollcast.archive().filter(|_| self.part().is_none())
     }
 
     /// Reads what is kept of a workload that is seen and of that UID; `None` where there is nothing, or nothing to see.

@@ -115,6 +115,7 @@ fn modules_that_must_not_know_each_other_are_in_no_circle() {
         (&server, "session", "http"),
         (&server, "state", "session"),
         (&server, "config", "cli"),
+        (&server, "auth", "config"),
         (&server, "history", "cli"),
         (&server, "export", "cli"),
         (&server, "history", "export"),

@@ -40,6 +40,38 @@ const KUBECONFIG: &str = r#"{"apiVersion":"v1","kind":"Config","current-context"
   "clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:9"}}],"users":[{"name":"u","user":{}}]}"#;
 
 #[test]
+fn what_the_environment_names_for_other_commands_is_not_in_the_way() {
+    let kubeconfig = file("environment.yaml", KUBECONFIG);
+    for (arguments, environment, says) in [
+        (
+            &["wait", "web", "--kubeconfig", &kubeconfig, "--timeout", "1s"][..],
+            &["ROLLCAST_TOKEN_FILE", "ROLLCAST_CLUSTER", "ROLLCAST_REDACT", "ROLLCAST_SERVER"][..],
+            "cannot watch",
+        ),
+        (
+            &["wait", "web", "--server", "http://127.0.0.1:9"],
+            &["ROLLCAST_CONTEXT", "ROLLCAST_KUBECONFIG"],
+            "127.0.0.1:9",
+        ),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.args(arguments).env_remove("KUBECONFIG").env("HOME", "/nonexistent").env("ROLLCAST_LOG", "off");
+        environment.iter().for_each(|name| {
+            command.env(name, if *name == "ROLLCAST_REDACT" { "true" } else { "http://127.0.0.1:9/elsewhere" });
+        });
+        let ended = command.output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(!text.contains("Usage") && text.contains(says), "{arguments:?}: {text}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+    let token = file("token", "a.token.of-somebody");
+    command.args(["wait", "web", "--server", "http://rollouts.invalid", "--token-file", &token]);
+    let text = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(text.contains("the token is sent to http://rollouts.invalid without TLS"), "{text}");
+    assert!(!text.contains("a.token.of-somebody"), "{text}");
+}
+
+#[test]
 fn help_says_everything() {
     for command in [
         &["--help"][..],

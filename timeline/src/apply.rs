@@ -70,6 +70,12 @@ impl Timeline {
         Self::default()
     }
 
+    /// One that knows that, and is told nothing more.
+    #[must_use]
+    pub fn standing(model: Model, skew_millis: Millis) -> Self {
+        Self { model, skew: Skew::known(skew_millis), ..Self::default() }
+    }
+
     /// From now on the cluster's time passes at this speed, in percent of ours. Streams are late in ours.
     pub const fn set_speed(&mut self, percent: u32) {
         self.speed_percent = percent;

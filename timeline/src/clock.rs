@@ -51,6 +51,12 @@ impl Skew {
         self.samples.push_back(apart);
     }
 
+    /// A difference that is known.
+    #[must_use]
+    pub fn known(millis: Millis) -> Self {
+        Self { samples: VecDeque::from([millis + CUT_MILLIS]), late: 0 }
+    }
+
     /// Our clock less the API server's; 0 while nothing is known.
     #[must_use]
     pub fn millis(&self) -> Millis {

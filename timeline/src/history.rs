@@ -7,7 +7,7 @@ use std::iter::Peekable;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::Subject;
+use crate::change::{Pruned, Subject};
 use crate::{Change, Millis, Model, Uid};
 
 /// Most changes that are kept; older ones become part of what was known first.
@@ -74,6 +74,36 @@ impl History {
             base_millis: self.base_millis,
             log: self.log.iter().filter(|(_, change)| mine.contains(&change.subject())).cloned().collect(),
         }
+    }
+
+    /// A stretch of the past of one Deployment, with how it was at the end: nothing is in it of what was over before, of what came
+    /// later, or of others that bore its name.
+    #[must_use]
+    pub fn excerpt(&self, deployment: Uid, from_millis: Millis, to_millis: Millis) -> (Self, Model) {
+        let mut walk = self.walk();
+        walk.to(from_millis.min(to_millis));
+        let Walk { then: mut base, log } = walk;
+        let own = std::mem::take(&mut base.deployments);
+        base.deployments.extend(own.get(&deployment));
+        base.index();
+        if base.deployments.contains_key(&deployment) {
+            let pruned = Pruned::before(&base, deployment, from_millis);
+            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+        }
+        let is_other = |subject| matches!(subject, Subject::Deployment(uid) if uid != deployment);
+        let is_in = |(at, change): &&(Millis, Change)| *at <= to_millis && !is_other(change.subject());
+        let mut then = base.clone();
+        let log: VecDeque<_> = log.filter(is_in).cloned().collect();
+        log.iter().for_each(|(_, change)| {
+            then.apply_change(change);
+        });
+        (Self { base, base_millis: Some(from_millis), log }, then)
+    }
+
+    /// The past of which only its end is known.
+    #[must_use]
+    pub fn end(base: Model, at_millis: Millis) -> Self {
+        Self { base, base_millis: Some(at_millis), log: VecDeque::new() }
     }
 
     /// What changed and when, in order, as far as it is kept.

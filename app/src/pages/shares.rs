@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 
 use crate::components::brand::Brand;
+use crate::components::preview::preview;
 use crate::components::trouble::Trouble;
+use crate::payload::Preview;
 
 /// A link as its maker sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,8 +25,9 @@ pub struct SharedLine {
 /// What the page with links shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SharesPayload {
-    /// What a new link would open, and the address that it would lead to; `None` where there is nothing to share.
-    pub offer: Option<(String, String)>,
+    /// What a new link may open, each with the address that it would lead to, the first one most likely; empty where there is nothing to
+    /// share.
+    pub offers: Vec<(String, String)>,
     /// The link that was just made, and what is said of it.
     pub made: Option<(String, String)>,
     /// The links that there are.
@@ -44,7 +47,7 @@ pub fn SharesPage(
     /// What it shows.
     page: SharesPayload,
 ) -> impl IntoView {
-    let SharesPayload { offer, made, lines, is_everybodys, trouble } = page;
+    let SharesPayload { offers, made, lines, is_everybodys, trouble } = page;
     let has_made = made.is_some();
     let made = made.map(|(link, said)| {
         view! {
@@ -55,21 +58,26 @@ pub fn SharesPage(
             </section>
         }
     });
-    let offer = match offer {
-        Some((opens, to)) => {
+    let offer = match offers.as_slice() {
+        [] if has_made => ().into_any(),
+        [] => view! { <p>"To make a link, open a Deployment, one of its rollouts or moments or a wall, and choose “Share without an account” at the foot of that page."</p> }.into_any(),
+        _ => {
             let times = TIMES.map(|(value, words)| view! { <option value=value selected=value == "1d">{words}</option> });
+            let offers = offers.into_iter().map(|(opens, to)| view! { <option value=to>{opens}</option> }).collect_view();
             view! {
                 <form method="post" action="/shares" class="sign-in" data-testid="offer">
-                    <p>"A link for people without an account: "<b>{opens}</b>", read-only, for as long as you may see it yourself."</p>
-                    <input type="hidden" name="to" value=to/>
+                    <p>"A link for people without an account, read-only, for as long as you may see it yourself."</p>
+                    <label>"It opens "<select name="to">{offers}</select></label>
                     <label>"It lasts "<select name="lasts">{times}</select></label>
+                    <label>
+                        <input type="checkbox" name="preview" value="yes"/>
+                        " Chats may show a preview of it to everybody who sees the link"
+                    </label>
                     <button type="submit">"Make a link"</button>
                 </form>
             }
             .into_any()
         }
-        None if has_made => ().into_any(),
-        None => view! { <p>"To make a link, open a Deployment, one of its moments or a wall, and choose “Share without an account” at the foot of that page."</p> }.into_any(),
     };
     let list = if lines.is_empty() {
         let nothing =
@@ -120,12 +128,17 @@ pub fn SharesPage(
     }
 }
 
-/// The way in for who has a link: its script hands in what stands behind the `#`. Nothing here says what the link opens.
+/// The way in for who has a link: its script hands in what stands behind the `#`. Nothing that is seen here says what the link opens.
 #[component]
 pub fn SharedPage(
     /// What was wrong with the link; empty for nothing.
     trouble: String,
+    /// What chats show of the link, where its maker allowed that.
+    shown: Option<Preview>,
 ) -> impl IntoView {
+    if let Some(shown) = shown {
+        preview(|| shown);
+    }
     view! {
         <header class="top"><Brand/></header>
         <main class="message" data-testid="shared">

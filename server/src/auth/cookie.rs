@@ -18,6 +18,8 @@ pub enum Name {
     Start,
     /// It is with somebody who came by a link, and is what stands in the link.
     Link,
+    /// It is no cookie, but stands in the address of a preview.
+    Preview,
 }
 
 impl Name {
@@ -27,13 +29,14 @@ impl Name {
             Self::Session => "__Host-rollcast",
             Self::Start => "__Host-rollcast-start",
             Self::Link => "__Host-rollcast-link",
+            Self::Preview => "__Host-rollcast-preview",
         }
     }
 
     /// How long it is kept, in seconds; `None` for as long as the browser runs.
     const fn lasts(self) -> Option<i64> {
         match self {
-            Self::Session => None,
+            Self::Session | Self::Preview => None,
             Self::Start => Some(600),
             Self::Link => Some(400 * 24 * 3_600), // as long as browsers keep any: when it ends is known here
         }
@@ -214,6 +217,7 @@ impl Keys {
             Name::Session => "__Host-rollcast=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
             Name::Start => "__Host-rollcast-start=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
             Name::Link => "__Host-rollcast-link=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            Name::Preview => "__Host-rollcast-preview=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
         })
     }
 }

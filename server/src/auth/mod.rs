@@ -37,7 +37,8 @@ use self::oidc::Oidc;
 use self::proxy::Proxy;
 use self::token::Tokens;
 use crate::clock;
-use crate::sight::{Scope, Sight};
+use crate::scope::Scope;
+use crate::sight::Sight;
 use crate::source::review::Subject;
 
 /// How viewers are known, as people choose it.

@@ -237,7 +237,7 @@ impl Known {
     fn remembered(&mut self, place: &(String, String)) -> Remembered {
         let (cluster, namespace) = place;
         let sight = self.sight.borrow().clone();
-        let seen = sight.of(cluster).filter(|seen| seen.has(namespace, ""));
+        let seen = sight.of(cluster).filter(|seen| seen.has_all_of(namespace));
         let refused = self.refused.get(place).filter(|(at, _)| at.elapsed() < REFUSED_FOR).map(|(_, said)| *said);
         let said = if seen.is_some() { Some(Some(true)) } else { refused };
         let is_named = self.named.get(cluster).is_some_and(|named| named.contains(namespace));

@@ -14,7 +14,7 @@ use timeline::Millis;
 
 use super::cookie::{Keys, Name};
 use super::{Opened, Subjects, Viewer};
-use crate::sight::Scope;
+use crate::scope::Scope;
 
 /// Links that there may be, of all people and of one of them.
 const MOST: usize = 10_000;
@@ -26,7 +26,9 @@ pub const LONGEST: Millis = 30 * 24 * SHORTEST;
 /// How long a link that renews itself may last in all, in milliseconds.
 const LONGEST_IN_ALL: Millis = 90 * 24 * SHORTEST;
 /// The version of the file, for those who come later.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The first one, in which links opened workloads and walls only; it is read as the present one is.
+const FIRST_VERSION: u32 = 1;
 
 /// A link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +50,22 @@ pub struct Share {
     pub until_millis: Millis,
     /// It lasts this long again when it is used, as walls do.
     renews_millis: Option<Millis>,
+    /// Whoever is shown the link may see a preview of what it opens, without opening it.
+    #[serde(default)]
+    pub allows_preview: bool,
+}
+
+/// A link as somebody wants it.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What it opens.
+    pub scope: Scope,
+    /// Where it leads: an address of this server.
+    pub to: String,
+    /// How long it lasts.
+    pub lasts_millis: Millis,
+    /// Whether it has a preview.
+    pub allows_preview: bool,
 }
 
 /// A link that is not made.
@@ -73,6 +91,13 @@ pub enum ShareError {
     /// Only who signed in makes links, and not who came by one.
     #[error("only who signed in can make a link")]
     Stranger,
+}
+
+/// Signs of what is sealed, and those that stand for them in the path of an address.
+const OF_ADDRESSES: [(char, char); 3] = [('+', '-'), ('/', '_'), ('=', '.')];
+
+fn swapped(sign: char, signs: [(char, char); 3]) -> char {
+    signs.iter().find(|(from, _)| *from == sign).map_or(sign, |(_, to)| *to)
 }
 
 /// The file.
@@ -108,7 +133,7 @@ impl Shares {
             None => Vec::new(),
             Some(text) => {
                 let written: Written = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
-                if written.version != VERSION {
+                if !(FIRST_VERSION..=VERSION).contains(&written.version) {
                     return Err(unreadable(format!("it is of version {}", written.version)));
                 }
                 written.shares
@@ -125,11 +150,10 @@ impl Shares {
     pub async fn make(
         self: &Arc<Self>,
         maker: &Viewer,
-        scope: Scope,
-        to: String,
-        lasts_millis: Millis,
+        wanted: Wanted,
         now_millis: Millis,
     ) -> Result<(Share, String), ShareError> {
+        let Wanted { scope, to, lasts_millis, allows_preview } = wanted;
         let Some(subjects) = maker.subjects.as_ref().filter(|_| maker.link.is_none()) else {
             return Err(ShareError::Stranger);
         };
@@ -145,6 +169,7 @@ impl Shares {
             to,
             made_millis: now_millis,
             until_millis: now_millis + lasts_millis,
+            allows_preview,
         };
         let secret = self.keys.seal_value(Name::Link, &share.id).ok_or(ShareError::Stranger)?;
         {
@@ -187,11 +212,24 @@ impl Shares {
             // Where it is not written down it lasts as long as the program, or is renewed again.
             tokio::spawn(async move { this.save().await.inspect_err(|why| tracing::warn!("links: {why}")) });
         }
-        let opened = Opened { id, scope: share.scope.clone(), until_millis: share.until_millis };
-        Some(Viewer {
-            link: Some(Arc::new(opened)),
-            ..Viewer::known(share.maker.as_str().into(), share.subjects.clone())
-        })
+        Some(share.viewer())
+    }
+
+    /// What stands before the `#` of a link that has a preview: it opens the preview and nothing else.
+    #[must_use]
+    pub fn preview_of(&self, share: &Share) -> Option<String> {
+        let sealed = self.keys.seal_value(Name::Preview, &share.id).filter(|_| share.allows_preview)?;
+        Some(sealed.chars().map(|sign| swapped(sign, OF_ADDRESSES)).collect())
+    }
+
+    /// The link of which a preview is asked for, and who it is looked at by.
+    #[must_use]
+    pub fn previewed(&self, preview: &str, now_millis: Millis) -> Option<(Share, Viewer)> {
+        let sealed: String = preview.chars().map(|sign| swapped(sign, OF_ADDRESSES.map(|(a, b)| (b, a)))).collect();
+        let id = self.keys.open_value(Name::Preview, &sealed)?;
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let share = all.get(&id).filter(|share| share.allows_preview && share.until_millis > now_millis)?;
+        Some((share.clone(), share.viewer()))
     }
 
     /// The cookie of a link that a request carries, where an older key sealed it.
@@ -253,6 +291,12 @@ impl Shares {
 }
 
 impl Share {
+    /// Who comes by it: its maker, who sees what it opens.
+    fn viewer(&self) -> Viewer {
+        let opened = Opened { id: self.id.clone(), scope: self.scope.clone(), until_millis: self.until_millis };
+        Viewer { link: Some(Arc::new(opened)), ..Viewer::known(self.maker.as_str().into(), self.subjects.clone()) }
+    }
+
     /// That is who made it: to the cluster that it is about, or to some, and to none somebody else.
     fn is_of(&self, viewer: &Viewer) -> bool {
         let Some(subjects) = &viewer.subjects else { return false };
@@ -280,8 +324,10 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use axum::http::header;
+    use timeline::Workload;
 
     use super::*;
+    use crate::scope::Named;
     use crate::source::review::Subject;
 
     const DAY: Millis = 24 * SHORTEST;
@@ -291,7 +337,11 @@ mod tests {
     }
 
     fn web() -> Scope {
-        Scope::Workload { cluster: "prod".into(), namespace: "shop".into(), name: "web".into() }
+        Scope::Workload(Named::of(&Workload::deployment("prod", "shop", "web")))
+    }
+
+    fn wanted(scope: Scope, to: &str, lasts_millis: Millis) -> Wanted {
+        Wanted { scope, to: to.to_owned(), lasts_millis, allows_preview: false }
     }
 
     fn shown(secret: &str) -> HeaderMap {
@@ -303,7 +353,7 @@ mod tests {
     async fn a_link_opens_one_thing_until_it_ends_or_is_revoked_by_who_made_it() {
         let shares = Shares::open(Keys::own(), None).unwrap();
         let (ann, ben) = (viewer("ann"), viewer("ben"));
-        let (share, secret) = shares.make(&ann, web(), "/x".into(), DAY, 1_000).await.unwrap();
+        let (share, secret) = shares.make(&ann, wanted(web(), "/x", DAY), 1_000).await.unwrap();
         let opened = shares.viewer(&shown(&secret), 1_000 + DAY - 1).unwrap();
         assert_eq!((&*opened.name, opened.link.as_ref().unwrap().scope.clone()), ("ann", web()));
         assert_eq!(opened.subjects, ann.subjects, "with its maker's rights");
@@ -314,7 +364,7 @@ mod tests {
             assert!(shares.of_secret(&changed, 1_000).is_none(), "{changed}");
         }
         let others = Shares::open(Keys::own(), None).unwrap();
-        let (_, foreign) = others.make(&ann, web(), "/x".into(), DAY, 1_000).await.unwrap();
+        let (_, foreign) = others.make(&ann, wanted(web(), "/x", DAY), 1_000).await.unwrap();
         assert!(shares.of_secret(&foreign, 1_000).is_none(), "made elsewhere");
         assert_eq!((shares.made_by(&ann, false, 1_000).len(), shares.made_by(&ben, false, 1_000).len()), (1, 0));
         assert!(!shares.revoke(&ben, false, &share.id).await.unwrap());
@@ -329,33 +379,33 @@ mod tests {
     async fn only_who_signed_in_makes_links_and_not_without_end() {
         let shares = Shares::open(Keys::own(), None).unwrap();
         let ann = viewer("ann");
-        let (_, secret) = shares.make(&ann, web(), "/x".into(), DAY, 0).await.unwrap();
+        let (_, secret) = shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
         let by_link = shares.viewer(&shown(&secret), 0).unwrap();
         for maker in [by_link, Viewer::anybody()] {
-            assert!(matches!(shares.make(&maker, web(), "/x".into(), DAY, 0).await, Err(ShareError::Stranger)));
+            assert!(matches!(shares.make(&maker, wanted(web(), "/x", DAY), 0).await, Err(ShareError::Stranger)));
         }
         for lasts in [0, SHORTEST - 1, LONGEST + 1, Millis::MAX, -DAY] {
-            assert!(matches!(shares.make(&ann, web(), "/x".into(), lasts, 0).await, Err(ShareError::Time)), "{lasts}");
+            assert!(matches!(shares.make(&ann, wanted(web(), "/x", lasts), 0).await, Err(ShareError::Time)), "{lasts}");
         }
         for _ in 1..MOST_OF_ONE {
-            shares.make(&ann, web(), "/x".into(), DAY, 0).await.unwrap();
+            shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
         }
-        assert!(matches!(shares.make(&ann, web(), "/x".into(), DAY, 0).await, Err(ShareError::TooMany)));
-        assert!(shares.make(&viewer("ben"), web(), "/x".into(), DAY, 0).await.is_ok());
-        assert!(shares.make(&ann, web(), "/x".into(), DAY, DAY).await.is_ok(), "those that have ended do not count");
+        assert!(matches!(shares.make(&ann, wanted(web(), "/x", DAY), 0).await, Err(ShareError::TooMany)));
+        assert!(shares.make(&viewer("ben"), wanted(web(), "/x", DAY), 0).await.is_ok());
+        assert!(shares.make(&ann, wanted(web(), "/x", DAY), DAY).await.is_ok(), "those that have ended do not count");
     }
 
     #[tokio::test]
     async fn a_walls_link_lasts_for_as_long_as_it_is_used() {
         let shares = Shares::open(Keys::own(), None).unwrap();
         let wall = Scope::Wall { cluster: None, namespace: None };
-        let (_, secret) = shares.make(&viewer("ann"), wall, "/wall".into(), DAY, 0).await.unwrap();
+        let (_, secret) = shares.make(&viewer("ann"), wanted(wall, "/wall", DAY), 0).await.unwrap();
         for half_days in 1..20 {
             assert!(shares.viewer(&shown(&secret), half_days * DAY / 2 + half_days).is_some(), "{half_days}");
         }
         assert!(shares.viewer(&shown(&secret), 11 * DAY).is_none(), "nobody looked for longer than it lasts");
         let (_, secret) = shares
-            .make(&viewer("ann"), Scope::Wall { cluster: None, namespace: None }, "/wall".into(), DAY, 0)
+            .make(&viewer("ann"), wanted(Scope::Wall { cluster: None, namespace: None }, "/wall", DAY), 0)
             .await
             .unwrap();
         let lasted = (1..1_000)
@@ -369,22 +419,57 @@ mod tests {
         let (keys, file) = (Keys::own(), folder.path().join("links.json"));
         let shares = Shares::open(keys.clone(), Some(file.clone())).unwrap();
         let ann = viewer("ann");
-        let (first, secret) = shares.make(&ann, web(), "/x".into(), DAY, 0).await.unwrap();
-        let (second, _) = shares.make(&ann, web(), "/y".into(), DAY, 0).await.unwrap();
+        let (first, secret) = shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
+        let (second, _) = shares.make(&ann, wanted(web(), "/y", DAY), 0).await.unwrap();
         shares.revoke(&ann, false, &second.id).await.unwrap();
         let again = Shares::open(keys.clone(), Some(file.clone())).unwrap();
         assert_eq!(again.made_by(&ann, false, 0), [first]);
         assert!(again.of_secret(&secret, 0).is_some());
         assert!(!std::fs::read_to_string(&file).unwrap().contains(&secret), "secrets are not written down");
         let text = std::fs::read_to_string(&file).unwrap();
-        for wrong in [text.replace("\"version\":1", "\"version\":2"), text[..text.len() / 2].to_owned(), "[]".into()] {
+        for wrong in [text.replace("\"version\":2", "\"version\":3"), text[..text.len() / 2].to_owned(), "[]".into()] {
             std::fs::write(&file, wrong).unwrap();
             assert!(matches!(Shares::open(keys.clone(), Some(file.clone())), Err(ShareError::Unreadable(..))));
         }
         std::fs::remove_file(&file).unwrap();
         std::fs::create_dir(&file).unwrap();
         assert!(Shares::open(keys, Some(file)).is_err());
-        assert!(matches!(shares.make(&ann, web(), "/x".into(), DAY, 0).await, Err(ShareError::File(_))));
+        assert!(matches!(shares.make(&ann, wanted(web(), "/x", DAY), 0).await, Err(ShareError::File(_))));
         assert_eq!(shares.made_by(&ann, false, 0).len(), 1, "one that is not written down is not made");
+    }
+
+    #[tokio::test]
+    async fn a_preview_is_there_where_the_maker_allowed_it_until_the_link_ends_and_opens_nothing_else() {
+        let (shares, ann) = (Shares::open(Keys::own(), None).unwrap(), viewer("ann"));
+        let (quiet, _) = shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
+        assert_eq!(shares.preview_of(&quiet), None);
+        let shown_before = Wanted { allows_preview: true, ..wanted(web(), "/x", DAY) };
+        let (share, secret) = shares.make(&ann, shown_before, 0).await.unwrap();
+        let preview = shares.preview_of(&share).unwrap();
+        let (found, viewer) = shares.previewed(&preview, 1).unwrap();
+        assert_eq!((found.id.as_str(), viewer.link.as_ref().unwrap().scope.clone()), (share.id.as_str(), web()));
+        for other in [&secret, &share.id, &preview[1..].to_owned(), &String::new()] {
+            assert!(shares.previewed(other, 1).is_none(), "{other}");
+        }
+        assert!(shares.of_secret(&preview, 1).is_none() && shares.viewer(&self::shown(&preview), 1).is_none());
+        assert!(shares.previewed(&preview, DAY).is_none(), "it has ended");
+        shares.revoke(&ann, false, &share.id).await.unwrap();
+        assert!(shares.previewed(&preview, 1).is_none());
+    }
+
+    #[tokio::test]
+    async fn links_of_the_first_version_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("links.json");
+        let old = r#"{"version":1,"shares":[{"id":"1","maker":"ann","subjects":SUBJECTS,"scope":{"kind":"workload",
+            "cluster":"prod","namespace":"shop","name":"web"},"to":"/x","madeMillis":0,"untilMillis":5,"renewsMillis":null}]}"#;
+        let ann = viewer("ann");
+        let subjects = serde_json::to_string(ann.subjects.as_ref().unwrap().as_ref()).unwrap();
+        std::fs::write(&file, old.replace("SUBJECTS", &subjects)).unwrap();
+        let read = Shares::open(Keys::own(), Some(file)).unwrap().made_by(&ann, false, 0);
+        assert_eq!(
+            read.iter().map(|share| (&share.scope, share.allows_preview)).collect::<Vec<_>>(),
+            [(&web(), false)]
+        );
     }
 }

@@ -8,10 +8,10 @@ use http::HeaderName;
 use ipnet::IpNet;
 
 use super::listen::network;
+use super::provider::{Provider, ProviderError};
 use crate::addressed::PublicUrl;
 use crate::auth::cookie::{Keys, KeysError};
 use crate::auth::oidc::Oidc;
-use crate::auth::oidc::arguments::{Provider, ProviderError};
 use crate::auth::proxy::Proxy;
 use crate::auth::share::{ShareError, Shares};
 use crate::auth::subject::Prefixes;

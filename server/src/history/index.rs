@@ -6,7 +6,7 @@ use app::history::PastRollout;
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;
-use timeline::{Millis, Model, Uid};
+use timeline::{Millis, Model, Uid, WorkloadKind};
 
 /// Rollouts of a Deployment that may still change: the last one, and those that it took the place of.
 pub const LAST: usize = 3;
@@ -35,6 +35,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
         let is_stuck = index == last && outcome != Outcome::Complete;
         PastRollout {
             cluster: cluster.to_owned(),
+            kind: WorkloadKind::Deployment,
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,

@@ -206,15 +206,8 @@ impl Archive {
         Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
     }
 
-    /// What was known of a cluster when its last observation was written. `None` when that is nothing, or was of other namespaces.
-    pub async fn resume(&self, cluster: &str, namespaces: &[String], age_millis: Millis) -> Option<Resumed> {
-        match self.before(cluster, namespaces, age_millis).await {
-            Before::Known(resumed) => Some(*resumed),
-            Before::Nothing | Before::Unread | Before::Unusable => None,
-        }
-    }
-
-    /// The same, which tells what is not there from what cannot be read now.
+    /// What was known of a cluster when its last observation was written, where that is of these namespaces; what is not there is told from
+    /// what cannot be read now.
     pub async fn before(&self, cluster: &str, namespaces: &[String], age_millis: Millis) -> Before {
         // A checkpoint that is damaged, or of another version, is made anew from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {

@@ -27,11 +27,19 @@ pub struct Limits {
     pub joined_bytes: u64,
     /// A keyframe is made when the lines since the last one take more than it, and more than this.
     pub keyframe_bytes: u64,
+    /// What is to be let go of is cut out of about so many bytes at a time, compressed, before it is.
+    pub aside_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { age_millis: AGE.as_millis() as Millis, bytes: BYTES, joined_bytes: 64 << 10, keyframe_bytes: 512 << 10 }
+        Self {
+            age_millis: AGE.as_millis() as Millis,
+            bytes: BYTES,
+            joined_bytes: 64 << 10,
+            keyframe_bytes: 512 << 10,
+            aside_bytes: 4 << 20,
+        }
     }
 }
 

@@ -60,6 +60,11 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
+    /// The parameters of an address that is talked about.
+    pub(super) const fn of_pairs(all: Vec<(String, String)>) -> Self {
+        Self(all)
+    }
+
     fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }

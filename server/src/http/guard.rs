@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use super::extract::OwnOrigin;
 use super::health;
 use super::provider;
-use super::shares;
+use super::shared;
 use super::sign_in::{self, Done};
 use super::stream;
 use super::{BADGE, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG};
@@ -146,7 +146,7 @@ async fn answer(
     mut request: Request,
     next: Next,
 ) -> (Arc<str>, Response) {
-    if is_open(request.uri().path()) {
+    if is_open(&request) {
         return (Arc::default(), next.run(request).await);
     }
     let is_public = is_public_picture(rollcast, &request);
@@ -169,8 +169,13 @@ async fn answer(
                     return (name, sign_in::turn_away(&format!("Try again in a moment: {why}.\n")));
                 }
             };
-            request.extensions_mut().insert(view);
-            let mut response = next.run(request).await;
+            let mut response = match shared::elsewhere(&view, &mut request).await {
+                Some(refused) => refused,
+                None => {
+                    request.extensions_mut().insert(view);
+                    next.run(request).await
+                }
+            };
             if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
                 response.headers_mut().insert(header::SET_COOKIE, cookie);
             }
@@ -197,10 +202,13 @@ fn is_of_program(path: &str) -> bool {
     health::is_asked(path) || assets::has(path)
 }
 
-/// What shows nothing of any cluster.
-fn is_open(path: &str) -> bool {
+/// What shows nothing of any cluster, or what the maker of a link allowed everybody to see.
+fn is_open(request: &Request) -> bool {
+    let path = request.uri().path();
+    let is_previewed = [shared::PREVIEWED, shared::PICTURE];
     is_of_program(path)
-        || [sign_in::ADDRESS, sign_in::END, provider::START, provider::BACK, shares::OPEN].contains(&path)
+        || [sign_in::ADDRESS, sign_in::END, provider::START, provider::BACK, shared::OPEN].contains(&path)
+        || request.extensions().get::<MatchedPath>().is_some_and(|path| is_previewed.contains(&path.as_str()))
 }
 
 /// A page opens its stream, to be told that its viewer has to sign in.

@@ -280,9 +280,10 @@ pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request
             Some((found.namespace.clone(), found.name.clone()))
         });
         if let Ok(Some((namespace, name))) = place.await
-            && view.has(hub.name(), &namespace, &name)
+            && let workload = Workload::deployment(hub.name(), namespace, name)
+            && view.shows(&workload)
         {
-            return leading(&Workload::deployment(hub.name(), namespace, name), wanted, &request);
+            return leading(&workload, wanted, &request);
         }
     }
     if let Some(archive) = view.archive() {

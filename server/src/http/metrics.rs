@@ -11,9 +11,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
-use timeline::Millis;
 use timeline::list::Group;
 use timeline::wire::ConnectionState;
+use timeline::{Millis, Workload};
 
 use crate::history::{Archive, Keeping};
 use crate::hub::{Handle, ListedDeployment, Series};
@@ -86,9 +86,6 @@ impl Collector for Figures {
         }
         let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_connections", "Connections that are open.", &connections)?;
-        let refused = ConstCounter::new(rollcast.connections.refused.load(Ordering::Relaxed));
-        let help = "Connections that were one too many, of their address or of all.";
-        alone(&mut encoder, "rollcast_connections_refused", help, &refused)?;
         limited(view, &mut encoder)?;
         let lists = ConstGauge::new(i64::try_from(rollcast.listings().count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
@@ -133,9 +130,10 @@ fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
     for hub in view.hubs() {
         let all = hub.counters().rollouts.series();
-        for (series, histogram) in
-            all.into_iter().filter(|(series, _)| view.has(hub.name(), &series.namespace, &series.deployment))
-        {
+        let is_seen = |(series, _): &(Series, _)| {
+            view.shows(&Workload::deployment(hub.name(), series.namespace.as_str(), series.deployment.as_str()))
+        };
+        for (series, histogram) in all.into_iter().filter(is_seen) {
             let Series { namespace, deployment, outcome } = &series;
             let labels =
                 [("cluster", hub.name()), ("namespace", namespace), ("deployment", deployment), ("outcome", outcome)];

@@ -17,6 +17,7 @@ mod playground;
 mod preview;
 mod provider;
 mod qr;
+mod shared;
 mod shares;
 mod sign_in;
 mod stream;
@@ -56,7 +57,7 @@ fn routes() -> Vec<(String, Route)> {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     let pages = leptos_axum::generate_route_list(app::app::routes);
     let pages = pages.iter().map(|page| (page.path().to_owned(), get(pages::page)));
-    let others: [(&str, Route); 21] = [
+    let others: [(&str, Route); 23] = [
         ("/deployments/{uid}", get(links::by_uid)),
         ("/history", get(history::page)),
         ("/qr.svg", get(qr::code)),
@@ -72,7 +73,9 @@ fn routes() -> Vec<(String, Route)> {
         (sign_in::END, post(sign_in::sign_out)),
         (shares::LIST, get(shares::page).post(shares::make)),
         (shares::REVOKE, post(shares::revoke)),
-        (shares::OPEN, get(shares::way_in).post(shares::hand_in)),
+        (shared::OPEN, get(shared::way_in).post(shared::hand_in)),
+        (shared::PREVIEWED, get(shared::previewed)),
+        (shared::PICTURE, get(shared::picture)),
         (api::SHARES, get(shares::list).post(shares::api_make)),
         (api::REVOKE, post(shares::api_revoke)),
         (health::ALIVE, get(health::healthz)),

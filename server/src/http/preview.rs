@@ -13,24 +13,31 @@ use timeline::viewer::DeploymentCopy;
 use super::extract::NamedWorkload;
 use crate::assets;
 use crate::limits::Limit;
-use crate::previews::Form;
+use crate::previews::{Form, Pictured};
 use crate::view::View;
 
 pub(super) async fn svg(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    picture(&view, (workload, Form::Svg)).await
+    picture(&view, &workload, Form::Svg).await
 }
 
 pub(super) async fn png(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    picture(&view, (workload, Form::Png)).await
+    picture(&view, &workload, Form::Png).await
 }
 
-async fn picture(view: &View, of: (Workload, Form)) -> Response {
-    if !view.shows(&of.0) {
+/// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
+pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Response {
+    if !view.shows(workload) {
         return nothing();
     }
+    let pictured = match view.part() {
+        Some(scope) if scope.is_part_of(workload) => Pictured::Part(scope.clone()),
+        Some(_) => return nothing(),
+        None => Pictured::Workload(workload.clone()),
+    };
+    let of = (pictured, form);
     let previews = &view.rollcast().previews;
     if let Some(drawn) = previews.get(&of) {
-        return image(of.1, drawn);
+        return image(form, drawn);
     }
     let Some(_turn) = previews.turn().await else {
         view.rollcast().limits.met(Limit::Previews);
@@ -38,18 +45,17 @@ async fn picture(view: &View, of: (Workload, Form)) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
     };
     if let Some(drawn) = previews.get(&of) {
-        return image(of.1, drawn); // somebody who waited before had it drawn
+        return image(form, drawn); // somebody who waited before had it drawn
     }
-    let Some(svg) = drawing(view, &of.0).await else {
+    let Some(svg) = drawing(view, workload).await else {
         return nothing();
     };
-    let drawn = match of.1 {
+    let drawn = match form {
         Form::Svg => Some(svg.into_bytes()),
         Form::Png => tokio::task::spawn_blocking(move || pixels(&svg)).await.ok().flatten(),
     };
     match drawn.map(Bytes::from) {
         Some(drawn) => {
-            let form = of.1;
             previews.keep(of, drawn.clone());
             image(form, drawn)
         }
@@ -72,7 +78,7 @@ fn image(form: Form, bytes: Bytes) -> Response {
     ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "public, max-age=10")], bytes).into_response()
 }
 
-fn nothing() -> Response {
+pub(super) fn nothing() -> Response {
     (StatusCode::NOT_FOUND, "There is no such Deployment.\n").into_response()
 }
 

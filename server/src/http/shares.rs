@@ -1,35 +1,33 @@
-//! Links for people without an account: made, listed and taken away by who signed in, handed in by who has one.
+//! Links for people without an account: made, listed and taken away by who signed in.
 
 use std::sync::Arc;
 
 use app::pages::shares::{SharedLine, SharesPayload};
 use axum::extract::{Form, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json};
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
-use timeline::Millis;
 use timeline::words::safe;
+use timeline::{Millis, Uid, Workload};
 
 use super::extract::{OwnOrigin, Parameters};
+use super::shared::OPEN;
 use super::sign_in::{Done, local};
 use super::{api, pages};
-use crate::auth::cookie::{Keys, Name};
-use crate::auth::share::{Share, ShareError, Shares};
-use crate::clock;
+use crate::auth::share::{Share, ShareError, Shares, Wanted};
 use crate::config::duration;
-use crate::sight::Scope;
+use crate::scope::{Addressed, Named, Scope};
 use crate::state::Rollcast;
 use crate::view::View;
+use crate::{clock, earlier};
 
 /// The page with links; a form that is sent there makes one.
 pub(super) const LIST: &str = "/shares";
 /// Where one is taken away.
 pub(super) const REVOKE: &str = "/shares/revoke";
-/// Where links lead, and where they are handed in.
-pub(super) const OPEN: &str = "/shared";
 
 /// What is to be shared, and for how long.
 #[derive(Deserialize)]
@@ -37,18 +35,14 @@ pub(super) struct ShareForm {
     to: String,
     #[serde(default)]
     lasts: String,
+    #[serde(default)]
+    preview: String,
 }
 
 /// Which one is to be taken away.
 #[derive(Deserialize)]
-pub(super) struct Named {
+pub(super) struct ById {
     id: String,
-}
-
-/// What stands in a link.
-#[derive(Deserialize)]
-pub(super) struct HandedIn {
-    secret: String,
 }
 
 /// A link that is not made, or not shown.
@@ -86,28 +80,95 @@ fn listed(rollcast: &Rollcast, view: &View) -> Result<Vec<Share>, Refused> {
     Ok(shares(rollcast, view)?.made_by(view.viewer(), view.sees_all(), clock::now_millis()))
 }
 
-/// What an address would open, for who may see that.
-async fn scope(view: &View, to: &str) -> Option<Scope> {
-    let scope = Scope::of_address(to)?;
-    let is_seen = match &scope {
-        Scope::Workload { cluster, namespace, name } => {
-            view.clone().naming(cluster, namespace).await.has(cluster, namespace, name)
+/// What an address would open, for who may see that, and where a link to it leads. What it names is what is opened: a workload, one of
+/// its rollouts, or one of its moments.
+async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
+    let (of, asked) = match Addressed::read(to)? {
+        Addressed::Workload(of, asked) => (of, Parameters::of_pairs(asked)),
+        Addressed::Wall(scope) => {
+            let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
+            return is_seen.then(|| (scope, to.to_owned()));
         }
-        Scope::Wall { .. } => scope.cluster().is_none_or(|cluster| view.has_cluster(cluster)),
     };
-    is_seen.then_some(scope)
+    let view = view.clone().naming(&of.cluster, &of.namespace).await;
+    let workload = asked.of(of.workload(None)).ok().filter(|workload| view.shows(workload))?;
+    let revision = asked.read("revision", |text| text.parse().ok()).ok()?;
+    let number = workload.rollout.filter(|_| view.keeps());
+    let scope = match (asked.moment().ok()?, revision, number) {
+        (None, None, None) => return Some((Scope::Workload(of), to.to_owned())),
+        (Some(at_millis), ..) => Scope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
+        (None, Some(revision), _) => Scope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision },
+        (None, None, Some(number)) => {
+            let uid = earlier::deployment(&view, &workload).await?;
+            let all = earlier::rollouts(&view, &workload, uid).await?;
+            let revision = all.iter().find(|rollout| rollout.number == number)?.revision;
+            Scope::Rollout { of, uid, revision }
+        }
+    };
+    view.rollcast().excerpt(&scope).await?;
+    let to = scope.address()?;
+    Some((scope, to))
+}
+
+/// What may be shared of what somebody looks at, each with its address: what the address names, and then what is wider or narrower.
+async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
+    let Some(named) = opened(view, to).await else { return Vec::new() };
+    let mut all = vec![named];
+    if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
+        let is_workload = matches!(all.first(), Some((Scope::Workload(_), _)));
+        let of = Named::of(&workload);
+        all.extend([(Scope::Workload(of.clone()), app::address::whatever_bears_the_name(&workload))]);
+        // What is narrower than the present of a Deployment: its present rollout, and this moment.
+        if is_workload && let Some((uid, revision, at_millis)) = present(view, workload).await {
+            let rollout = revision.map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
+            let narrower = rollout.into_iter().chain([Scope::Moment { of, uid, at_millis }]);
+            all.extend(narrower.filter_map(|scope| Some((scope.clone(), scope.address()?))));
+        }
+    }
+    let mut offers: Vec<(String, String)> = Vec::new();
+    for (scope, to) in all {
+        let words = scope.words(&to);
+        if !offers.iter().any(|(known, _)| *known == words) {
+            offers.push((words, to));
+        }
+    }
+    offers
+}
+
+/// Which one bears the name now, its present revision, and what time it is there.
+async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
+    let hub = view.hub(&workload).await?;
+    let present = hub.read(move |reader| {
+        let model = reader.timeline.model();
+        let known = workload.find(model)?;
+        let last = known.rollouts.last().map(|rollout| rollout.revision);
+        Some((known.uid, last, reader.now_millis))
+    });
+    present.await.ok().flatten()
 }
 
 async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) -> Result<(Share, String), Refused> {
     let shares = shares(rollcast, view)?;
     let to = local(&form.to);
     let why = "A link leads to a Deployment, one of its rollouts or moments, or a wall that is not searched, and that you may see yourself.";
-    let scope = scope(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
+    let (scope, to) = opened(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
     let lasts = duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
-    let (share, secret) = shares.make(view.viewer(), scope, to, lasts, clock::now_millis()).await?;
-    let link = format!("{origin}{OPEN}#{}", utf8_percent_encode(&secret, NON_ALPHANUMERIC));
+    let allows_preview = match form.preview.as_str() {
+        "" | "no" => false,
+        "yes" => true,
+        _ => {
+            return Err(Refused(
+                StatusCode::BAD_REQUEST,
+                "Whether there is a preview is said by yes or no.".to_owned(),
+            ));
+        }
+    };
+    let wanted = Wanted { scope, to, lasts_millis: lasts, allows_preview };
+    let (share, secret) = shares.make(view.viewer(), wanted, clock::now_millis()).await?;
+    let preview = shares.preview_of(&share).map(|preview| format!("/{preview}")).unwrap_or_default();
+    let link = format!("{origin}{OPEN}{preview}#{}", utf8_percent_encode(&secret, NON_ALPHANUMERIC));
     Ok((share, link))
 }
 
@@ -122,8 +183,8 @@ pub(super) async fn page(
     let referer = request.headers().get(header::REFERER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
     let to = Some(parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
-    let offer = scope(&view, &local(&to)).await.map(|scope| (scope.words(&to), to));
-    show(&rollcast, &view, SharesPayload { offer, ..SharesPayload::default() }, StatusCode::OK, request).await
+    let offers = offers(&view, &local(&to)).await;
+    show(&rollcast, &view, SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK, request).await
 }
 
 /// Makes a link and shows it.
@@ -154,7 +215,7 @@ pub(super) async fn make(
 pub(super) async fn revoke(
     State(rollcast): State<Arc<Rollcast>>,
     view: View,
-    Form(Named { id }): Form<Named>,
+    Form(ById { id }): Form<ById>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
         Ok(()) => (revoking(&view, &id), Redirect::to(LIST)).into_response(),
@@ -196,7 +257,7 @@ async fn show(
 }
 
 /// What is written down of a link: which one, and what it opens.
-fn done(share: &Share, who: Arc<str>, did: &'static str) -> Extension<Done> {
+pub(super) fn done(share: &Share, who: Arc<str>, did: &'static str) -> Extension<Done> {
     let path = share.to.split('?').next().unwrap_or_default();
     Extension(Done { who, did, at: format!("{path}#{}", share.id) })
 }
@@ -210,49 +271,10 @@ fn until(share: &Share) -> String {
     clock::stamp(share.until_millis)
 }
 
-/// Where links lead: the same page for every one of them, and for none.
-pub(super) async fn way_in(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
-    enter(&rollcast, StatusCode::OK, String::new(), request).await
-}
-
-/// Takes a link in, and leads to what it opens.
-pub(super) async fn hand_in(
-    State(rollcast): State<Arc<Rollcast>>,
-    Form(HandedIn { secret }): Form<HandedIn>,
-) -> Response {
-    // The script hands in what stands behind the #; a person may have put in the whole link.
-    let part = secret.trim().rsplit('#').next().unwrap_or_default();
-    let decoded = percent_decode_str(part).decode_utf8().unwrap_or_default();
-    let secret = &*decoded;
-    let found = rollcast.shares.as_ref().and_then(|shares| shares.of_secret(secret, clock::now_millis()));
-    match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
-        Some((share, cookie)) => {
-            let done = done(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
-            (done, [(header::SET_COOKIE, cookie)], Redirect::to(&local(&share.to))).into_response()
-        }
-        None => {
-            let why = "This link opens nothing: it has ended, was revoked, or is not whole.".to_owned();
-            enter(&rollcast, StatusCode::FORBIDDEN, why, Request::default()).await
-        }
-    }
-}
-
-async fn enter(rollcast: &Rollcast, status: StatusCode, trouble: String, request: Request) -> Response {
-    if rollcast.shares.is_none() {
-        return StatusCode::NOT_FOUND.into_response();
-    }
-    pages::plain(rollcast, status, request, move |build| app::shell::shared(trouble.clone(), build)).await
-}
-
-/// A request came by a link.
-pub(super) fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
-    rollcast.shares.as_ref().is_some_and(|shares| shares.viewer(headers, clock::now_millis()).is_some())
-}
-
 fn as_json(share: &Share) -> serde_json::Value {
     json!({
-        "id": share.id, "opens": share.opens(), "to": share.to, "maker": share.maker,
-        "madeMillis": share.made_millis, "untilMillis": share.until_millis,
+        "id": share.id, "scope": share.scope.sort(), "opens": share.opens(), "to": share.to, "maker": share.maker,
+        "madeMillis": share.made_millis, "untilMillis": share.until_millis, "allowsPreview": share.allows_preview,
     })
 }
 
@@ -287,7 +309,7 @@ pub(super) async fn api_make(
 pub(super) async fn api_revoke(
     State(rollcast): State<Arc<Rollcast>>,
     view: View,
-    Form(Named { id }): Form<Named>,
+    Form(ById { id }): Form<ById>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
         Ok(()) => (revoking(&view, &id), StatusCode::NO_CONTENT).into_response(),

@@ -10,7 +10,7 @@ use axum::{Extension, Form};
 use serde::Deserialize;
 
 use super::extract::Parameters;
-use super::{pages, provider, shares};
+use super::{pages, provider, shared};
 use crate::auth::cookie::{Keys, Name};
 use crate::auth::{Auth, Stranger, Viewer};
 use crate::state::Rollcast;
@@ -87,7 +87,7 @@ pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Respon
 
 /// Takes the session away.
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
-    if shares::is_by_link(&rollcast, &headers) {
+    if shared::is_by_link(&rollcast, &headers) {
         // They leave what the link opened, and are who they were before.
         return ([(header::SET_COOKIE, Keys::nothing_as(Name::Link))], Redirect::to("/")).into_response();
     }

@@ -120,6 +120,20 @@ pub struct Kept {
     pub namespaces: Vec<String>,
 }
 
+/// What a hub stands still with.
+pub struct Standing {
+    /// What is known at the end.
+    pub timeline: Timeline,
+    /// How it came to that, as far as that is told.
+    pub history: History,
+    /// Nothing is told to have been seen before.
+    pub from_millis: Millis,
+    /// The time that it stands at.
+    pub at_millis: Millis,
+    /// What is said of the connection.
+    pub state: ConnectionState,
+}
+
 /// What a reader sees of a hub.
 pub struct Reader<'h> {
     /// The timeline.
@@ -164,6 +178,23 @@ impl Handle {
         retention: Retention,
         kept: Option<Kept>,
     ) -> (Self, mpsc::Sender<SourceEvent>) {
+        Self::begin(name, sources, retention, kept, |hub| hub)
+    }
+
+    /// Starts a hub that stands still with what it is given: time does not pass in it, and nothing is observed.
+    #[must_use]
+    pub fn standing(name: &str, standing: Standing) -> Self {
+        let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
+        Self::begin(name, Arc::default(), whole, None, |hub| hub.standing(standing)).0
+    }
+
+    fn begin(
+        name: &str,
+        sources: Arc<Counters>,
+        retention: Retention,
+        kept: Option<Kept>,
+        prepare: impl FnOnce(task::Hub) -> task::Hub,
+    ) -> (Self, mpsc::Sender<SourceEvent>) {
         let name: Arc<str> = name.into();
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
         let (events, event_inbox) = mpsc::channel(source::QUEUE);
@@ -172,7 +203,7 @@ impl Handle {
         let (clock, clock_out) = signal::channel(Clock::Real);
         let counters = Arc::new(HubCounters::default());
         let signals = task::Signals { connection, list, clock };
-        let hub = task::Hub::new(name.clone(), retention, signals, counters.clone());
+        let hub = prepare(task::Hub::new(name.clone(), retention, signals, counters.clone()));
         let running = tokio::spawn(hub.run(event_inbox, command_inbox, kept));
         let cluster = name.clone();
         tokio::spawn(async move {
@@ -225,8 +256,19 @@ impl Handle {
     #[must_use]
     pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
-        let (connection, clock) = (self.connection.clone(), self.clock.clone());
-        Self { connection, clock, accent: self.accent, reviewer: self.reviewer.clone(), ..nothing }
+        Self { accent: self.accent, reviewer: self.reviewer.clone(), ..nothing.beside(self) }
+    }
+
+    /// With the connection and the clock of another hub.
+    #[must_use]
+    pub fn beside(self, other: &Self) -> Self {
+        Self { connection: other.connection.clone(), clock: other.clock.clone(), ..self }
+    }
+
+    /// It is the way to the same hub.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.commands.same_channel(&other.commands)
     }
 
     /// Its accent; 0 for none.

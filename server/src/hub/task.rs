@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::connection::Watches;
 use super::keep::{CHECKPOINT_EVERY, KEEP_EVERY, Keeper};
 use super::topic::{Haste, Publication, Topic};
-use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Subscription};
+use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Standing, Subscription};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
 use crate::source::SourceEvent;
@@ -98,6 +98,17 @@ impl Hub {
             counters,
             keeper: None,
         }
+    }
+
+    /// It stands still with that.
+    pub(super) fn standing(mut self, standing: Standing) -> Self {
+        let Standing { timeline, history, from_millis, at_millis, state } = standing;
+        (self.timeline, self.history) = (timeline, history);
+        self.observed = Some((from_millis, at_millis));
+        self.looking_since_millis = from_millis;
+        self.replay = Some(state);
+        self.set_clock(OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 });
+        self
     }
 
     /// Runs until nobody can reach it any more.

@@ -44,7 +44,7 @@ impl Clusters {
         let source = |hub: &Handle| {
             let seen = sight.of(hub.name())?;
             let list = hub.list().borrow().clone();
-            let is_seen = |listed: &&Arc<ListedDeployment>| seen.has(&listed.summary.namespace, &listed.summary.name);
+            let is_seen = |listed: &&Arc<ListedDeployment>| seen.has_listed(&listed.summary);
             Some(Source {
                 state: ClusterState {
                     name: hub.name().to_owned(),

@@ -6,8 +6,10 @@ use std::path::Path;
 use anyhow::Context;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response, Uri};
 
+use super::plain;
+use crate::auth::oidc::options::is_this_machine;
 use crate::fetch::{Fetcher, Limits};
 
 /// Where it is, and who asks.
@@ -20,7 +22,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// At that address, with the token of that file.
+    /// At that address, with the token of that file. One that others may read on its way is warned of.
     pub(super) fn new(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
         let bearer = match token_file {
             None => None,
@@ -32,6 +34,12 @@ impl Server {
                 Some(bearer)
             }
         };
+        if bearer.is_some() && is_open_to_others(address) {
+            eprintln!(
+                "rollcast: the token is sent to {} without TLS: whoever is on the way can read it, and sign in with it",
+                plain(address)
+            );
+        }
         Ok(Self { address: address.trim_end_matches('/').to_owned(), bearer })
     }
 
@@ -46,8 +54,32 @@ impl Server {
     }
 }
 
+/// What is sent to that address goes to another machine, and not by TLS.
+fn is_open_to_others(address: &str) -> bool {
+    let Ok(uri) = address.parse::<Uri>() else { return false }; // it is asked nothing
+    let host = uri.host().unwrap_or_default();
+    uri.scheme_str() != Some("https") && !is_this_machine(host)
+}
+
 impl Display for Server {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_others_may_read_on_its_way_is_known() {
+        for open in ["http://rollouts.example.com", "http://10.0.0.7:7440/", "http://[fe80::1]:80", "HTTP://other"] {
+            assert!(is_open_to_others(open), "{open}");
+        }
+        for closed in
+            ["https://rollouts.example.com", "http://127.0.0.1:7440", "http://localhost", "http://[::1]:7440/"]
+        {
+            assert!(!is_open_to_others(closed), "{closed}");
+        }
     }
 }

@@ -24,21 +24,24 @@ pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
     let address = arguments.server.context("name the running Rollcast with --server")?;
     let server = Server::new(&address, arguments.token_file.as_deref())?;
     match arguments.what {
-        ShareCommand::Make { address, lasts } => {
+        ShareCommand::Make { address, lasts, allow_preview } => {
             let to = path_of(&address)?;
-            let made = ask(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts)]).await?;
+            let preview = if allow_preview { "yes" } else { "no" };
+            let made = ask(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts), ("preview", preview)]).await?;
             println!("{}", text(&made, "link"));
             eprintln!("It opens {} until {}.", text(&made, "opens"), until(&made));
         }
         ShareCommand::Ls => {
             let told = ask(&server, Method::GET, "", &[]).await?;
             for share in told.get("shares").and_then(Value::as_array).into_iter().flatten() {
+                let has_preview = share.get("allowsPreview").and_then(Value::as_bool).unwrap_or_default();
                 println!(
-                    "{}  until {}  by {}  {}",
+                    "{}  until {}  by {}  {}{}",
                     text(share, "id"),
                     until(share),
                     text(share, "maker"),
-                    text(share, "opens")
+                    text(share, "opens"),
+                    if has_preview { ", with a preview" } else { "" }
                 );
             }
         }

@@ -7,6 +7,7 @@ pub fn named(pattern: &str, cluster: &str, namespace: &str) -> String {
         .replace("{namespace}", namespace)
         .replace("{resource}", "deployments")
         .replace("{name}", "web")
+        .replace("{preview}", "AAAA")
         .replace("{revision}", "1")
         .replace("{uid}", "00000000-0000-0000-0000-000000000001")
 }

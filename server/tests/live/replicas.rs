@@ -54,7 +54,9 @@ mod in_postgres {
         let seen = model(watched).await;
         follower.close().await;
         // A third one takes up what the two wrote.
-        let third = archive().resume("fake", &[], 86_400_000).await.unwrap();
+        let server::history::Before::Known(third) = archive().before("fake", &[], 86_400_000).await else {
+            panic!("it is there")
+        };
         let known = third.timeline.model();
         assert_eq!(known.pods.keys().collect::<Vec<_>>(), seen.pods.keys().collect::<Vec<_>>());
         let gone = |model: &timeline::Model| model.pods.values().filter(|pod| pod.gone_millis().is_some()).count();

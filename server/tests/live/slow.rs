@@ -96,7 +96,7 @@ async fn one_connection_too_many_is_told_to_come_again() {
     let text = answer(&mut stream).await;
     drop(first);
     assert!(text.starts_with("HTTP/1.1 503") && text.contains("Retry-After: 5"), "{text}");
-    assert_eq!(connections.refused.load(Ordering::Relaxed), 1);
+    assert_eq!(connections.limits.count(Limit::Connections), 1);
 }
 
 #[tokio::test]

@@ -7,15 +7,16 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use server::auth::Auth;
 use server::auth::cookie::{Keys, Name};
-use server::auth::share::Shares;
+use server::auth::share::{Shares, Wanted};
 use server::auth::token::Tokens;
 use server::auth::{Subjects, Viewer};
 use server::connections::Peer;
 use server::http::router;
-use server::sight::Scope;
+use server::scope::{Named, Scope};
 use server::source::review::Subject;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
+use timeline::Workload;
 use tower::ServiceExt;
 
 use crate::damaged::reviewer;
@@ -72,9 +73,9 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let shares = Shares::open(both, None).unwrap();
     let subject = Subject { user: "partly".to_owned(), ..Subject::default() };
     let maker = Viewer::known("partly".into(), Subjects::Same(subject));
-    let scope = Scope::Workload { cluster: "prod".into(), namespace: "rollover".into(), name: "web".into() };
-    let (share, _) =
-        shares.make(&maker, scope, PAGE.to_owned(), 86_400_000, server::clock::now_millis()).await.unwrap();
+    let scope = Scope::Workload(Named::of(&Workload::deployment("prod", "rollover", "web")));
+    let wanted = Wanted { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
+    let (share, _) = shares.make(&maker, wanted, server::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
     let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
     is_given_anew(&rollcast, PAGE, Name::Link, old.seal_as(Name::Link, &share.id).unwrap()).await;

@@ -23,7 +23,6 @@ const FAMILIES: [(&str, &str, &str); 15] = [
     ("rollcast_cluster_stale", "gauge", "rollcast_cluster_stale"),
     ("rollcast_viewers", "gauge", "rollcast_viewers"),
     ("rollcast_connections", "gauge", "rollcast_connections"),
-    ("rollcast_connections_refused", "counter", "rollcast_connections_refused_total"),
     ("rollcast_lists", "gauge", "rollcast_lists"),
     ("rollcast_viewer_resyncs", "counter", "rollcast_viewer_resyncs_total"),
 ];

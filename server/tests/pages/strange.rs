@@ -14,10 +14,10 @@ use server::addressed::Addressed;
 use server::auth::cookie::{Keys, Name};
 use server::connections::Peer;
 use server::http::{addresses, router};
-use server::sight::Scope as Shared;
-use timeline::Workload;
+use server::scope::{Addressed as Named, Scope as Shared};
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Position, Scope, ViewerFrame};
+use timeline::{Uid, Workload};
 use tower::ServiceExt;
 
 use crate::rights::{PROD, rules, site};
@@ -300,7 +300,11 @@ fn strange_cookies_hosts_addresses_and_frames_are_none() {
             assert!(!is_own || is_same, "seed {seed}: {origin:?} {host:?}");
             assert!(!addressed.answers_to(&host, false) || addressed.answers_to(&host, true), "seed {seed}: {host:?}");
         }
-        if let Some(scope) = Shared::of_address(&text(rng)) {
+        let scope = Named::read(&text(rng)).map(|addressed| match addressed {
+            Named::Workload(of, _) => Shared::Moment { of, uid: Uid::from_bits(1), at_millis: rng.i64(..) },
+            Named::Wall(wall) => wall,
+        });
+        if let Some(scope) = scope {
             assert!(!scope.words(&text(rng)).chars().any(char::is_control), "seed {seed}");
         }
         // Bytes of a cookie changed, taken out, or put in.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::Timeline;
 use crate::change::{Pruned, prunable_releases, prunable_states};
 use crate::model::{Deployment, Pod, ReplicaSet};
-use crate::{Change, Millis, Uid, order};
+use crate::{Change, Millis, Model, Uid, order};
 
 /// How much history is kept. All counts are per Deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,26 +105,9 @@ impl Timeline {
     }
 
     fn prune_before(&mut self, uid: Uid, before: Millis) {
-        let Some(deployment) = self.model.deployments.get(&uid) else {
-            return;
-        };
-        let pods: Vec<Uid> = self
-            .model
-            .pods_of_deployment(uid)
-            .into_iter()
-            .filter(|pod| pod.gone_millis().is_some_and(|at| at < before))
-            .map(|pod| pod.uid)
-            .collect();
-        let going: BTreeSet<Uid> = pods.iter().copied().collect();
-        let over = deployment.rollouts.iter().skip(1).take_while(|r| r.started_millis.is_some_and(|at| at <= before));
-        let first_kept = deployment.rollouts.get(over.count()).map_or(0, |rollout| rollout.revision);
-        let is_old = |set: &&ReplicaSet| {
-            set.removed_millis.is_some_and(|at| at < before)
-                && set.revisions.iter().all(|(revision, _)| *revision < first_kept)
-                && self.model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
-        };
-        let sets: Vec<Uid> = self.model.sets_of(uid).filter(is_old).map(|set| set.uid).collect();
-        self.let_go(Some(uid), Pruned { before_millis: Some(before), pods, sets });
+        if self.model.deployments.contains_key(&uid) {
+            self.let_go(Some(uid), Pruned::before(&self.model, uid, before));
+        }
     }
 
     /// Deleted Deployments go when they are old or too many, and with them what belongs to no other.
@@ -183,6 +166,27 @@ impl Timeline {
             self.counted.remove(set);
         }
         self.emit(Change::Pruned(deployment, Box::new(what)));
+    }
+}
+
+impl Pruned {
+    /// What is let go of where the history of a Deployment is cut.
+    #[must_use]
+    pub fn before(model: &Model, deployment: Uid, before: Millis) -> Self {
+        let pods = model.pods_of_deployment(deployment);
+        let pods = pods.into_iter().filter(|pod| pod.gone_millis().is_some_and(|at| at < before));
+        let pods: Vec<Uid> = pods.map(|pod| pod.uid).collect();
+        let going: BTreeSet<Uid> = pods.iter().copied().collect();
+        let rollouts = model.deployments.get(&deployment).map(|known| known.rollouts.as_slice()).unwrap_or_default();
+        let over = rollouts.iter().skip(1).take_while(|r| r.started_millis.is_some_and(|at| at <= before));
+        let first_kept = rollouts.get(over.count()).map_or(0, |rollout| rollout.revision);
+        let is_old = |set: &&ReplicaSet| {
+            set.removed_millis.is_some_and(|at| at < before)
+                && set.revisions.iter().all(|(revision, _)| *revision < first_kept)
+                && model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
+        };
+        let sets = model.sets_of(deployment).filter(is_old).map(|set| set.uid).collect();
+        Self { before_millis: Some(before), pods, sets }
     }
 }
 

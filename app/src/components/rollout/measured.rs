@@ -59,12 +59,7 @@ fn fits(measure: &Measure, tone: Option<Tone>, is_over: bool) -> bool {
     }
 }
 
-fn ask(
-    board: Board,
-    measure: RwSignal<Option<Measure>>,
-    stands: Memo<Option<(Option<u64>, Option<Tone>)>>,
-    tries: u8,
-) {
+fn ask(board: Board, measure: RwSignal<Option<Measure>>, stands: Memo<Option<(Option<u64>, Option<Tone>)>>, tries: u8) {
     let asked_for = stands.get_untracked();
     let address = board.workload.with_untracked(|workload| address::below(workload, "rollouts"));
     spawn_local(async move {

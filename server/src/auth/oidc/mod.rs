@@ -12,7 +12,6 @@
 //! ```
 //! What is asked of the provider knows nothing of requests; what became of sessions is in memory, and in no other Rollcast.
 
-pub mod arguments;
 mod client;
 mod discovery;
 mod identity;

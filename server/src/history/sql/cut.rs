@@ -4,7 +4,7 @@ use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, beginning, read_rollout};
 use crate::history::batch::{self, Batch};
-use crate::history::database::{Database, Row};
+use crate::history::database::{Database, Row, Value};
 use crate::history::slice::{self, Stretch};
 use crate::history::store::{Cut, StoreError};
 
@@ -44,11 +44,13 @@ fn pin(database: &mut dyn Database, named: &Named<'_>) -> Result<Option<Pin>, St
 }
 
 /// Reads what a rollout is cut out of. It is shown until a little after its end, or until a later time that is asked for; `None` when
-/// its lines are not kept.
+/// its lines are not kept. With `most_bytes` it is cut out of no more lines than that (compressed, and one batch more), and tells until
+/// where these end.
 pub fn texts(
     database: &mut dyn Database,
     named: &Named<'_>,
     until_millis: Option<Millis>,
+    most_bytes: Option<i64>,
 ) -> Result<Option<Texts>, StoreError> {
     let Named { cluster, uid, number } = *named;
     let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
@@ -71,19 +73,21 @@ pub fn texts(
     let heard_millis = database.number(heard, &[cluster.into()])?.unwrap_or_default();
     let to_millis = asked_millis.min(heard_millis.max(rollout.started_millis));
     let found = match &pin {
-        Some(pin) if pin.to_millis >= to_millis => Vec::new(),
+        Some(pin) if pin.to_millis >= to_millis => (Vec::new(), None),
         Some(pin) => {
             let condition = "cluster = $1 AND is_keyframe = 0 AND to_millis > $2 AND from_millis <= $3";
-            batches(database, condition, &[cluster.into(), pin.to_millis.into(), to_millis.into()])?
+            some(database, condition, &[cluster.into(), pin.to_millis.into(), to_millis.into()], most_bytes)?
         }
         None => {
             // From the last keyframe before it, or the beginning.
             let after = beginning(database, cluster, from_millis)?;
             let condition =
                 "cluster = $1 AND (seq > $2 AND is_keyframe = 0 OR seq = $2 AND is_keyframe = 1) AND from_millis <= $3";
-            batches(database, condition, &[cluster.into(), after.into(), to_millis.into()])?
+            some(database, condition, &[cluster.into(), after.into(), to_millis.into()], most_bytes)?
         }
     };
+    let (found, read_millis) = found;
+    let to_millis = read_millis.map_or(to_millis, |read| read.min(to_millis));
     Ok(Some(Texts {
         revision: rollout.revision,
         stretch: (from_millis, to_millis),
@@ -94,7 +98,39 @@ pub fn texts(
     }))
 }
 
+/// The first batches of a cluster ($1) that a condition names, up to so many bytes; and until when they tell, where there are more.
+fn some(
+    database: &mut dyn Database,
+    condition: &str,
+    values: &[Value<'_>],
+    most_bytes: Option<i64>,
+) -> Result<(Vec<Batch>, Option<Millis>), StoreError> {
+    let Some(most_bytes) = most_bytes else { return Ok((batches(database, condition, values)?, None)) };
+    let limit = values.len() + 1;
+    let and = |value: i64| values.iter().cloned().chain([value.into()]).collect::<Vec<Value<'_>>>();
+    let row = format!(
+        "SELECT max(seq), max(end_seq), max(to_millis) FROM (SELECT seq, to_millis, max(seq) OVER () AS end_seq,
+             CAST(sum(length(body)) OVER (ORDER BY seq, is_keyframe DESC) - length(body) AS BIGINT) AS bytes_before
+             FROM batches WHERE {condition}) counted WHERE bytes_before < ${limit}"
+    );
+    let row = database.row(&row, &and(most_bytes.max(1)))?;
+    let (until, end, to_millis) =
+        row.map_or((None, None, None), |mut row| (row.number_if_any(0), row.number_if_any(1), row.number_if_any(2)));
+    let Some(until) = until else { return Ok((Vec::new(), None)) };
+    // Lines of the last millisecond may stand in the next batch.
+    let condition = format!(
+        "({condition}) AND (seq <= ${limit} OR from_millis <= (SELECT max(b.to_millis) FROM batches b
+             WHERE b.cluster = $1 AND b.seq = ${limit}))"
+    );
+    Ok((batches(database, &condition, &and(until))?, to_millis.filter(|_| end > Some(until))))
+}
+
 impl Texts {
+    /// The bytes that it is cut out of, compressed.
+    pub fn bytes(&self) -> i64 {
+        self.batches.iter().map(|batch| i64::try_from(batch.body.len()).unwrap_or(i64::MAX)).sum()
+    }
+
     /// The lines of a workload among them; `None` when there are none.
     pub fn cut(&self, uid: Uid) -> Option<Cut> {
         let (from_millis, to_millis) = self.stretch;
@@ -112,11 +148,13 @@ impl Texts {
     }
 }
 
-/// Puts a rollout aside as it is known now: it is found again when the batches are gone.
-pub fn put_aside(database: &mut dyn Database, named: &Named<'_>) -> Result<(), StoreError> {
+/// Puts a rollout aside as it is known now, or a first part of it that is no longer than `most_bytes`: it is found again when the batches
+/// are gone. Returns how many bytes it was cut out of.
+pub fn put_aside(database: &mut dyn Database, named: &Named<'_>, most_bytes: i64) -> Result<i64, StoreError> {
     let heard = "SELECT max(to_millis) FROM batches WHERE cluster = $1";
     let heard_millis = database.number(heard, &[named.cluster.into()])?.unwrap_or_default();
-    let found = texts(database, named, None)?;
+    let found = texts(database, named, None, Some(most_bytes))?;
+    let bytes = found.as_ref().map_or(0, Texts::bytes);
     let cut = found.as_ref().and_then(|found| found.cut(named.uid.parse().ok()?));
     let (from_millis, to_millis) = found.map_or((0, Millis::MAX), |found| found.stretch);
     let body = cut.and_then(|cut| batch::pack(&cut.text).ok()).unwrap_or_default();
@@ -131,5 +169,5 @@ pub fn put_aside(database: &mut dyn Database, named: &Named<'_>) -> Result<(), S
         batch::FORMAT.into(),
         body.as_slice().into(),
     ];
-    database.run(row, &values).map(|_| ())
+    database.run(row, &values).map(|_| bytes)
 }

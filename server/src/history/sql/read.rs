@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use app::history::{Day, PastRollout, Search};
-use timeline::{Millis, Uid, Workload};
+use timeline::{Millis, Uid, Workload, WorkloadKind};
 
 use super::cut::{self, Named};
 use super::write::{OPEN, name};
@@ -139,7 +139,7 @@ impl Reader {
         let found = self.read(|database| {
             let cluster = database.number("SELECT id FROM clusters WHERE name = $1", &[cluster.into()])?;
             let Some(cluster) = cluster else { return Ok(None) };
-            cut::texts(database, &Named { cluster, uid: &uid.to_string(), number }, until_millis)
+            cut::texts(database, &Named { cluster, uid: &uid.to_string(), number }, until_millis, None)
         });
         Ok(found?.and_then(|texts| texts.cut(uid)))
     }
@@ -350,7 +350,7 @@ impl<'s> Asked<'s> {
                     let names: Vec<String> = (first..=self.values.len()).map(|number| format!("${number}")).collect();
                     place = format!("{place} AND namespace IN ({})", names.join(", "));
                 }
-                Seen::Workload { namespace, name } => {
+                Seen::Workload { kind: WorkloadKind::Deployment, namespace, name } => {
                     self.values.extend([namespace.as_str().into(), name.as_str().into()]);
                     place = format!("{place} AND namespace = ${first} AND workload = ${}", first + 1);
                 }

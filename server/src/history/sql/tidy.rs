@@ -1,8 +1,11 @@
 //! Tidying: keyframes are made, small batches joined, and what is old or too much is let go, a little each time.
 
+use std::time::{Duration, Instant};
+
 use timeline::Millis;
 
 use super::cut::{self, Named};
+use super::write::fill;
 use super::{add, batches};
 use crate::history::batch::{self, Batch};
 use crate::history::database::{Database, together};
@@ -13,8 +16,10 @@ use crate::history::store::StoreError;
 
 /// Most rows that are removed at a time.
 const AT_A_TIME: i64 = 500;
-/// Most rollouts that are put aside at a time: each is cut out of everything that its cluster did meanwhile.
+/// Most rollouts that are put aside at a time: each is cut out of everything that its cluster did meanwhile. So this takes no longer than
+/// about that time, and reads no more than about `Limits::aside_bytes`: what is left is put aside the next time.
 const ASIDE_AT_A_TIME: i64 = 8;
+const ASIDE_TAKES: Duration = Duration::from_millis(250);
 
 /// Tidies some clusters a little. `is_too_much` says that more is kept than may be. `true` when there is more to do.
 pub fn tidy(
@@ -28,9 +33,10 @@ pub fn tidy(
     let old_millis = now_millis - limits.age_millis;
     let mut is_more = false;
     for cluster in clusters.iter().copied() {
+        is_more |= fill(database, cluster)?;
         is_more |= fold(database, cluster, limits)?;
         is_more |= join(database, cluster, limits)?;
-        is_more |= let_go(database, cluster, old_millis, is_too_much && oldest == Some(cluster))?;
+        is_more |= let_go(database, cluster, limits, old_millis, is_too_much && oldest == Some(cluster))?;
     }
     Ok(is_more)
 }
@@ -145,7 +151,13 @@ fn whole_of(parts: &[Batch]) -> Option<Batch> {
 }
 
 /// Lets go of some of what is too old, or too much. `true` when there may be more.
-fn let_go(database: &mut dyn Database, cluster: i64, old: Millis, is_too_much: bool) -> Result<bool, StoreError> {
+fn let_go(
+    database: &mut dyn Database,
+    cluster: i64,
+    limits: &Limits,
+    old: Millis,
+    is_too_much: bool,
+) -> Result<bool, StoreError> {
     // The last keyframe that is old enough stands for everything before it.
     let last = "SELECT max(seq) FROM batches WHERE cluster = $1 AND is_keyframe = 1 AND to_millis <= $2";
     let mut until = database.number(last, &[cluster.into(), old.into()])?;
@@ -156,7 +168,7 @@ fn let_go(database: &mut dyn Database, cluster: i64, old: Millis, is_too_much: b
     }
     let mut gone = 0;
     if let Some(until) = until {
-        if put_aside(database, cluster, until)? {
+        if put_aside(database, cluster, until, limits)? {
             return Ok(true);
         }
         database.run("UPDATE clusters SET kept_from = $2 WHERE id = $1", &[cluster.into(), until.into()])?;
@@ -178,7 +190,7 @@ fn let_go(database: &mut dyn Database, cluster: i64, old: Millis, is_too_much: b
 
 /// Puts the last rollouts of workloads that exist aside, as far as they tell of the time before a keyframe: everything before it is let
 /// go next. `true` when there was one; there may be more.
-fn put_aside(database: &mut dyn Database, cluster: i64, keyframe: i64) -> Result<bool, StoreError> {
+fn put_aside(database: &mut dyn Database, cluster: i64, keyframe: i64, limits: &Limits) -> Result<bool, StoreError> {
     let row = "SELECT to_millis FROM batches WHERE cluster = $1 AND seq = $2 AND is_keyframe = 1";
     let Some(before_millis) = database.number(row, &[cluster.into(), keyframe.into()])? else { return Ok(false) };
     let rows = format!(
@@ -195,9 +207,13 @@ fn put_aside(database: &mut dyn Database, cluster: i64, keyframe: i64) -> Result
     let rows = database.rows(&rows, &[cluster.into(), before_millis.into(), ASIDE_AT_A_TIME.into()])?;
     let found = rows.into_iter().map(|mut row| Ok((row.text(0)?, row.number(1)?)));
     let found = found.collect::<Result<Vec<(String, i64)>, StoreError>>()?;
+    let (began, mut left) = (Instant::now(), whole(limits.aside_bytes));
     for (uid, number) in &found {
         let number = u32::try_from(*number).unwrap_or(u32::MAX);
-        cut::put_aside(database, &Named { cluster, uid, number })?;
+        left -= cut::put_aside(database, &Named { cluster, uid, number }, left)?;
+        if left <= 0 || began.elapsed() >= ASIDE_TAKES {
+            break;
+        }
     }
     Ok(!found.is_empty())
 }

@@ -57,6 +57,44 @@ pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Resul
     Ok(Head { cluster, seq })
 }
 
+/// Rollouts that are looked at in one go where what they are found by is not known.
+const FILLED_AT_A_TIME: i64 = 100;
+
+/// Says of rollouts that an earlier version wrote into these tables what they are found by. While a newer version takes the place of an
+/// older one, that one may go on for a moment and knows nothing of columns that came later: they say then that it is not known (a workload
+/// without a name), and it is told from what was written of the rollout as a whole. `true` when there may be more.
+pub fn fill(database: &mut dyn Database, cluster: i64) -> Result<bool, StoreError> {
+    let rows = "SELECT id, rollout, started_millis, is_deleted, took_millis FROM rollouts
+         WHERE workload = '' AND cluster = $1 ORDER BY id LIMIT $2";
+    let rows = database.rows(rows, &[cluster.into(), FILLED_AT_A_TIME.into()])?;
+    let count = rows.len();
+    let mut filled = 0;
+    for mut row in rows {
+        let (id, text, started_millis) = (row.number(0)?, row.text(1)?, row.number(2)?);
+        let (is_deleted, took) = (row.is(3)?, row.number(4)?);
+        // One of a later version that this one cannot read stays as it is.
+        let Ok(rollout) = serde_json::from_str::<PastRollout>(&text) else { continue };
+        let over = match took {
+            0.. => started_millis + took,
+            _ if is_deleted => rollout.moment_millis.unwrap_or(started_millis),
+            _ => OPEN,
+        };
+        let set = "UPDATE rollouts SET workload = $2, images = $3, over_millis = $4,
+             first_available_millis = CASE WHEN first_available_millis < 0 THEN $5 ELSE first_available_millis END,
+             restarts = CASE WHEN restarts < 0 THEN $6 ELSE restarts END WHERE id = $1";
+        let values = [
+            id.into(),
+            rollout.name.as_str().into(),
+            rollout.images.to_lowercase().into(),
+            over.into(),
+            rollout.first_available_millis.unwrap_or(-1).into(),
+            rollout.restarts.map_or(-1, i64::from).into(),
+        ];
+        filled += database.run(set, &values)?;
+    }
+    Ok(filled > 0 && i64::try_from(count).unwrap_or(i64::MAX) >= FILLED_AT_A_TIME)
+}
+
 /// Writes how a rollout stands. That it was stuck stays known, and what its pods did until it ended.
 fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis)

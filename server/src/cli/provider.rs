@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use openidconnect::{ClientId, ClientSecret};
 
-use super::options::{Issuer, IssuerError, Options, Times};
+use crate::auth::oidc::options::{Issuer, IssuerError, Options, Times};
 use crate::auth::subject::Prefixes;
 use crate::config::Auth;
 

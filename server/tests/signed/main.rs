@@ -8,9 +8,10 @@
     reason = "a test ends where its assumptions do"
 )]
 
-#[path = "common/addresses.rs"]
+#[path = "../common/addresses.rs"]
 mod addresses;
-#[path = "common/side.rs"]
+mod matrix;
+#[path = "../common/side.rs"]
 #[allow(dead_code, reason = "other tests do more")]
 mod side;
 

@@ -1,0 +1,75 @@
+//! What stands on the command line, and what only the environment says: it may name things for other commands, so that only the first
+//! has to fit together, and wins over the second.
+
+use clap::ArgMatches;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+
+use super::{Follow, Wait};
+
+/// What does not fit together, and a sentence about it.
+type Wrong = (ErrorKind, String);
+
+fn is_written(given: &ArgMatches, name: &str) -> bool {
+    given.value_source(name) == Some(ValueSource::CommandLine)
+}
+
+/// Something that is written needs something else, which may come from the environment.
+fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<(), Wrong> {
+    if is_there || !is_written(given, name) {
+        return Ok(());
+    }
+    let option = |name: &str| format!("--{}", name.replace('_', "-"));
+    Err((ErrorKind::MissingRequiredArgument, format!("{} is of use with {} only", option(name), option(other))))
+}
+
+/// A running Rollcast, or a cluster: what is written wins, and of what the environment names the first.
+pub(super) fn follow(from: &mut Follow, given: &ArgMatches) -> Result<(), Wrong> {
+    let of_cluster = ["context", "kubeconfig"].into_iter().find(|name| is_written(given, name));
+    match of_cluster {
+        Some(name) if is_written(given, "server") => {
+            return Err((ErrorKind::ArgumentConflict, format!("--server and --{name} cannot be used together")));
+        }
+        Some(_) => from.server = None,
+        None if from.server.is_some() => (from.context, from.kubeconfig) = (None, None),
+        None => {}
+    }
+    for name in ["token_file", "cluster"] {
+        needs(given, name, "server", from.server.is_some())?;
+    }
+    Ok(())
+}
+
+/// Names are taken out of a file only.
+pub(super) fn wait(wait: &Wait, given: &ArgMatches) -> Result<(), Wrong> {
+    needs(given, "redact", "export", wait.export.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cli, Command};
+
+    fn read(arguments: &[&str]) -> Result<Cli, String> {
+        let all = [&["rollcast"], arguments].concat();
+        Cli::read(all.into_iter().map(Into::into)).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn what_is_written_has_to_fit_together() {
+        for (arguments, why) in [
+            (&["wait", "web", "--token-file", "t"][..], "--token-file is of use with --server only"),
+            (&["trace", "web", "--cluster", "c"], "--cluster is of use with --server only"),
+            (&["wait", "web", "--redact"], "--redact is of use with --export only"),
+            (
+                &["wait", "web", "--server", "http://a", "--context", "c"],
+                "--server and --context cannot be used together",
+            ),
+        ] {
+            let refused = read(arguments).unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
+        let whole = ["wait", "web", "--server", "http://a", "--token-file", "t", "--export", "x.html", "--redact"];
+        let Ok(Cli { command: Command::Wait(wait) }) = read(&whole) else { panic!("it fits together") };
+        assert!(wait.redact && wait.from.token_file.is_some());
+    }
+}

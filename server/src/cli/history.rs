@@ -1,0 +1,163 @@
+//! What is kept: where, how much, and what is done with it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use clap::{Args, Subcommand};
+use timeline::Retention;
+
+use super::Named;
+use crate::config::{Config, duration};
+use crate::history::options::{self, Limits, Location, Options};
+use crate::history::postgres::Server;
+
+/// How much history pages hold, and what is kept beyond the life of the program.
+#[derive(Debug, Args)]
+pub struct History {
+    /// Folder for the history that lasts [default: rollcast in this platform's state folder, ~/.local/state on Linux]
+    #[arg(long, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// Keep the history that lasts in this PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE: for several Rollcasts
+    #[arg(long, env = "ROLLCAST_HISTORY", hide_env_values = true, conflicts_with = "data_dir", value_name = "URL")]
+    pub history: Option<Server>,
+    /// Keep no history beyond the life of the program
+    #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
+    pub no_history: bool,
+    /// Keep what was observed this long [default: 30d]
+    #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
+    pub keep_for: Option<Duration>,
+    /// Keep at most this much, for example 500MB or 2GB: what is oldest goes first [default: 2GB]
+    #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
+    pub keep_bytes: Option<ByteSize>,
+    /// Pages hold what ended at most this long ago, for example 90m, 24h or 7d [default: 24h]
+    #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = duration, value_name = "TIME")]
+    pub history_age: Option<Duration>,
+    /// Pods that are gone to remember per Deployment; those of the last 15 minutes always are [default: 1000]
+    #[arg(long, env = "ROLLCAST_HISTORY_PODS", value_name = "N")]
+    pub history_pods: Option<usize>,
+    /// Rollouts to remember per Deployment [default: 50]
+    #[arg(long, env = "ROLLCAST_HISTORY_ROLLOUTS", value_name = "N")]
+    pub history_rollouts: Option<usize>,
+}
+
+impl History {
+    /// As the timeline takes it; the file says what the command line does not.
+    #[must_use]
+    pub fn retention(&self, file: &Config) -> Retention {
+        let usual = Retention::default();
+        let age = self.history_age.or(file.history_age).and_then(|age| i64::try_from(age.as_millis()).ok());
+        Retention {
+            age_millis: age.unwrap_or(usual.age_millis),
+            gone_pods: self.history_pods.or(file.history_pods).unwrap_or(usual.gone_pods),
+            rollouts: self.history_rollouts.or(file.history_rollouts).unwrap_or(usual.rollouts).max(1),
+            ..usual
+        }
+    }
+
+    /// Where history is kept, and how much of it; `None` when none is to be kept. The file says what the command line does not.
+    ///
+    /// # Errors
+    /// When nothing says where, and this platform has no folder for that.
+    pub fn kept(&self, file: &Config) -> Result<Option<Options>, NoFolder> {
+        let is_said =
+            self.data_dir.is_some() || self.history.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
+        if self.no_history || (file.no_history && !is_said) {
+            return Ok(None);
+        }
+        let said = location(self.history.as_ref(), self.data_dir.as_ref());
+        let location = match said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref())) {
+            Some(location) => location,
+            None => usual()?,
+        };
+        let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
+        Ok(Some(Options { location, limits }))
+    }
+}
+
+fn location(server: Option<&Server>, folder: Option<&PathBuf>) -> Option<Location> {
+    server.cloned().map(Location::Postgres).or_else(|| folder.cloned().map(Location::Folder))
+}
+
+fn usual() -> Result<Location, NoFolder> {
+    options::usual_folder().map(Location::Folder).ok_or(NoFolder)
+}
+
+/// Nothing says where history is to be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no folder for history here: name one with --data-dir, or keep none with --no-history")]
+pub struct NoFolder;
+
+/// What `rollcast history` is told.
+#[derive(Debug, Args)]
+pub struct HistoryOf {
+    /// Folder of the history [default: rollcast in this platform's state folder, ~/.local/state on Linux]
+    #[arg(long, global = true, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// PostgreSQL database of the history, as postgres://USER:PASSWORD@HOST/DATABASE
+    #[arg(
+        long,
+        global = true,
+        env = "ROLLCAST_HISTORY",
+        hide_env_values = true,
+        conflicts_with = "data_dir",
+        value_name = "URL"
+    )]
+    pub history: Option<Server>,
+    /// What is done with what is kept.
+    #[command(subcommand)]
+    pub what: HistoryCommand,
+}
+
+/// What to do with what is kept.
+#[derive(Debug, Subcommand)]
+pub enum HistoryCommand {
+    /// Read everything, also while a Rollcast writes it; exit code 2 if something is damaged
+    Check,
+    /// Do at once what a Rollcast does in time: join, fold, let go of what is old or too much. None may be running
+    Compact {
+        /// Keep what was observed this long [default: 30d]
+        #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
+        keep_for: Option<Duration>,
+        /// Keep at most this much [default: 2GB]
+        #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
+        keep_bytes: Option<ByteSize>,
+    },
+    /// Write a rollout to standard output, as `rollcast record` writes it and `rollcast replay` plays it
+    Export {
+        /// The Deployment
+        #[arg(value_name = "deployment/NAME")]
+        deployment: Named,
+        /// Its revision; without it, its last rollout
+        #[arg(long, value_name = "N")]
+        revision: Option<u64>,
+        /// Its namespace, where several have one of that name
+        #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+        namespace: Option<String>,
+        /// Its cluster, where several have one
+        #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
+        cluster: Option<String>,
+        /// Replace the names of clusters, namespaces, nodes and images, each by the same other name wherever it stands
+        #[arg(long, env = "ROLLCAST_REDACT")]
+        redact: bool,
+    },
+}
+
+impl HistoryOf {
+    /// Where it is, and how much is kept of it.
+    ///
+    /// # Errors
+    /// When nothing says where, and this platform has no folder for that.
+    pub fn options(&self) -> Result<Options, NoFolder> {
+        let (keep_for, keep_bytes) = match &self.what {
+            HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
+            HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
+        };
+        let limits = Limits::of(keep_for, keep_bytes);
+        let location = match location(self.history.as_ref(), self.data_dir.as_ref()) {
+            Some(location) => location,
+            None => usual()?,
+        };
+        Ok(Options { location, limits })
+    }
+}

@@ -1,0 +1,191 @@
+//! The way in for who has a link: it is handed in for a cookie, and from then on opens what it opens. A link to one rollout or one moment
+//! opens the addresses of that and no others.
+
+use std::sync::Arc;
+
+use app::payload::Preview;
+use axum::Extension;
+use axum::RequestExt;
+use axum::extract::{Form as Sent, MatchedPath, Path, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+
+use super::extract::{NamedWorkload, OwnOrigin, Parameters};
+use super::shares::done;
+use super::sign_in::local;
+use super::{api, pages, preview, stream};
+use crate::auth::cookie::{Keys, Name};
+use crate::auth::share::Share;
+use crate::clock;
+use crate::previews::Form;
+use crate::scope::Scope;
+use crate::state::Rollcast;
+use crate::view::View;
+
+/// Where links lead, and where they are handed in.
+pub(super) const OPEN: &str = "/shared";
+/// Where links lead that have a preview.
+pub(super) const PREVIEWED: &str = "/shared/{preview}";
+/// The picture of such a preview.
+pub(super) const PICTURE: &str = "/shared/{preview}/preview.png";
+
+/// What a link to a rollout or a moment opens besides the stream: the page, details of pods and revisions, the document.
+const OF_PARTS: [&str; 4] = [
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/pods/{uid}",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/revisions/{revision}",
+    api::TIMELINE,
+];
+
+/// What stands in a link.
+#[derive(Deserialize)]
+pub(super) struct HandedIn {
+    secret: String,
+}
+
+/// Where links lead: the same page for every one of them, and for none.
+pub(super) async fn way_in(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
+    enter(&rollcast, StatusCode::OK, String::new(), None, request).await
+}
+
+/// The same page, which says what a link opens whose maker allowed that.
+pub(super) async fn previewed(
+    State(rollcast): State<Arc<Rollcast>>,
+    Path(preview): Path<String>,
+    Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
+    request: Request,
+) -> Response {
+    let shown = match look(&rollcast, &preview).await {
+        Some((share, view)) => Some(said(&share, &view, &format!("{OPEN}/{preview}")).await),
+        None => None,
+    };
+    let shown = shown.map(|shown| (shown, origin.to_string()));
+    enter(&rollcast, StatusCode::OK, String::new(), shown, request).await
+}
+
+/// The picture of what such a link opens.
+pub(super) async fn picture(State(rollcast): State<Arc<Rollcast>>, Path(preview): Path<String>) -> Response {
+    let looked = look(&rollcast, &preview).await;
+    match looked.and_then(|(share, view)| Some((share.scope.workload()?, view))) {
+        Some((workload, view)) => preview::picture(&view, &workload, Form::Png).await,
+        None => preview::nothing(),
+    }
+}
+
+/// The link of which a preview is asked for, and what its maker may see of that now.
+async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Option<(Share, View)> {
+    let (share, viewer) = rollcast.shares.as_ref()?.previewed(preview, clock::now_millis())?;
+    let view = View::of(rollcast, viewer).await.ok()?;
+    let view = match share.scope.workload() {
+        Some(workload) => {
+            Some(view.naming(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
+        }
+        None => Some(view).filter(|view| share.scope.cluster().is_none_or(|cluster| view.has_cluster(cluster))),
+    };
+    Some((share, view?))
+}
+
+async fn said(share: &Share, view: &View, path: &str) -> Preview {
+    let verdict = async {
+        let workload = share.scope.workload()?;
+        let snapshot = view.hub(&workload).await?.page(&workload).await.ok()?;
+        let view = snapshot.said.view?;
+        Some(format!("{} {}", view.verdict.sentence, view.explanation()))
+    };
+    let verdict = verdict.await;
+    Preview {
+        title: share.opens(),
+        image: verdict.as_ref().map(|_| format!("{path}/preview.png")),
+        description: verdict.unwrap_or_default(),
+    }
+}
+
+/// Takes a link in, and leads to what it opens.
+pub(super) async fn hand_in(
+    State(rollcast): State<Arc<Rollcast>>,
+    Sent(HandedIn { secret }): Sent<HandedIn>,
+) -> Response {
+    // The script hands in what stands behind the #; a person may have put in the whole link.
+    let part = secret.trim().rsplit('#').next().unwrap_or_default();
+    let decoded = percent_decode_str(part).decode_utf8().unwrap_or_default();
+    let secret = &*decoded;
+    let found = rollcast.shares.as_ref().and_then(|shares| shares.of_secret(secret, clock::now_millis()));
+    match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
+        Some((share, cookie)) => {
+            let done = done(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
+            (done, [(header::SET_COOKIE, cookie)], Redirect::to(&local(&share.to))).into_response()
+        }
+        None => {
+            let why = "This link opens nothing: it has ended, was revoked, or is not whole.".to_owned();
+            enter(&rollcast, StatusCode::FORBIDDEN, why, None, Request::default()).await
+        }
+    }
+}
+
+async fn enter(
+    rollcast: &Rollcast,
+    status: StatusCode,
+    trouble: String,
+    shown: Option<(Preview, String)>,
+    request: Request,
+) -> Response {
+    if rollcast.shares.is_none() {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let (shown, origin) = shown.unzip();
+    let origin = origin.unwrap_or_default();
+    let shell = move |build| app::shell::shared(trouble.clone(), shown.clone(), &origin, build);
+    pages::plain(rollcast, status, request, shell).await
+}
+
+/// A request came by a link.
+pub(super) fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
+    rollcast.shares.as_ref().is_some_and(|shares| shares.viewer(headers, clock::now_millis()).is_some())
+}
+
+/// What is answered to who came by a link to one rollout or one moment and asks for something else; `None` where they may ask.
+pub(super) async fn elsewhere(view: &View, request: &mut Request) -> Option<Response> {
+    let part = view.part()?.clone();
+    if is_within(&part, request).await {
+        return None;
+    }
+    let why = "A link to one rollout or one moment opens that and nothing else.";
+    Some(if request.uri().path().starts_with("/api/") {
+        api::error(StatusCode::NOT_FOUND, why.to_owned())
+    } else {
+        let instead = part.address().map(|address| (address, "What the link opens".to_owned()));
+        let request = Request::get(request.uri().clone()).body(axum::body::Body::empty()).unwrap_or_default();
+        pages::refuse(view, StatusCode::NOT_FOUND, why.to_owned(), instead.into_iter().collect(), request).await
+    })
+}
+
+/// An address is one of those that show a part of a workload and nothing else: each parameter that says which part means that one.
+async fn is_within(part: &Scope, request: &mut Request) -> bool {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return false;
+    }
+    let pattern = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
+    if pattern == stream::ADDRESS {
+        return true; // what is followed there is looked at by the view
+    }
+    if !OF_PARTS.contains(&pattern.as_str()) {
+        return false;
+    }
+    let (Ok(NamedWorkload(workload)), Ok(parameters)) =
+        (request.extract_parts::<NamedWorkload>().await, request.extract_parts::<Parameters>().await)
+    else {
+        return false;
+    };
+    let (Ok(at), Ok(revision)) = (parameters.moment(), parameters.read("revision", |text| text.parse::<u64>().ok()))
+    else {
+        return false;
+    };
+    let is_meant = match part {
+        Scope::Rollout { revision: only, .. } => revision.is_none_or(|revision| revision == *only),
+        Scope::Moment { at_millis, .. } => revision.is_none() && at.is_none_or(|at| at == *at_millis),
+        Scope::Workload(_) | Scope::Wall { .. } => true,
+    };
+    is_meant && part.is_part_of(&workload)
+}

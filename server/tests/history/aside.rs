@@ -1,0 +1,175 @@
+//! What is let go of, and what is put aside before.
+
+use std::fs;
+
+use app::history::{PastRollout, Search};
+use serde_json::value::RawValue;
+use server::commands::history::{self as command, RolloutSelector};
+use server::history::index;
+use server::history::options::{Limits, Location};
+use server::history::sql::Reader;
+use server::history::sqlite::FILE;
+use server::history::store::{Commit, Store};
+use server::recording::{RecordedLine, Recording};
+use server::sight::Sight;
+use timeline::Millis;
+use timeline::view::Now;
+
+use crate::{SMALL, batches, commit, common, existing, longest, places, play, postgres, resumed, tidy};
+#[test]
+fn what_is_too_much_goes_and_what_exists_stays() {
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let batches = longest();
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        let before = store.bytes().unwrap();
+        drop(store);
+        let mut store = place.open(Limits { bytes: before / 2, ..SMALL });
+        tidy(&mut *store);
+        let (whole, _) = play(&batches);
+        assert_eq!(existing(resumed(&mut *store, None, 0).timeline.model()), existing(whole.model()));
+        let after = store.bytes().unwrap();
+        assert!(before > 60_000 && after <= before / 2, "{before} {after}");
+        if let Location::Folder(folder) = &place.location {
+            drop(store); // the log goes into the file
+            let file = fs::metadata(folder.join(FILE)).unwrap().len();
+            assert!(file <= before * 3 / 4, "room is given back: {file} of {before}");
+        }
+    }
+}
+
+#[test]
+fn what_is_too_old_goes_up_to_the_last_keyframe_before() {
+    for place in places() {
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        let batches = longest();
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+            store.tidy(0).unwrap();
+        }
+        let count = |store: &mut dyn Store| store.resume("c", None, 0).unwrap().unwrap().batches.len();
+        let before = count(&mut *store);
+        let end = batches.last().unwrap().1;
+        while store.tidy(end + 2_000).unwrap() {}
+        assert!(count(&mut *store) < before / 2, "{before}");
+        let (whole, _) = play(&batches);
+        assert_eq!(existing(resumed(&mut *store, None, 0).timeline.model()), existing(whole.model()));
+    }
+}
+
+/// The same lines, later.
+fn shifted(batches: &[(Millis, Millis, String)], by_millis: Millis) -> Vec<(Millis, Millis, String)> {
+    let line = |line: &str| {
+        let read: RecordedLine<'_, &RawValue> = serde_json::from_str(line).unwrap();
+        let observed_at_millis = read.observed_at_millis + by_millis;
+        format!("{}\n", serde_json::to_string(&RecordedLine { observed_at_millis, ..read }).unwrap())
+    };
+    let shifted = |text: &String| text.lines().map(line).collect();
+    batches.iter().map(|(from, to, text)| (from + by_millis, to + by_millis, shifted(text))).collect()
+}
+
+#[test]
+fn the_last_rollout_of_what_exists_is_made_again_pod_by_pod_when_its_lines_are_long_gone() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let first = batches(&text);
+    let (whole, _) = play(&first);
+    let uid = *whole.model().deployments.keys().next().unwrap();
+    let end_millis = first.last().unwrap().1;
+    let now = Now { millis: end_millis, skew_millis: 0 };
+    let rollouts = index::rollouts("c", whole.model(), uid, now, index::LAST);
+    // Much else happens later.
+    let other = longest();
+    let later = shifted(&other, end_millis + 3_600_000 - other[0].0);
+    let last_millis = later.last().unwrap().1;
+    for (place, is_by_age) in
+        [true, false].into_iter().flat_map(|by| places().into_iter().map(move |place| (place, by)))
+    {
+        let mut store = place.open(SMALL);
+        for (from, to, text) in &first {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
+        for (from, to, text) in &later {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+            store.tidy(0).unwrap();
+        }
+        let before = store.bytes().unwrap();
+        drop(store);
+        let reader = Reader::new(&place.location);
+        let cut = |number: usize| reader.cut("c", uid, number as u32, None).unwrap();
+        let as_before: Vec<String> = (0..rollouts.len()).map(|number| cut(number).unwrap().text).collect();
+        let limits =
+            if is_by_age { Limits { age_millis: 1_000, ..SMALL } } else { Limits { bytes: before / 2, ..SMALL } };
+        let mut store = place.open(limits);
+        let now_millis = if is_by_age { last_millis + 60_000 } else { 0 };
+        while store.tidy(now_millis).unwrap() {}
+        let gone = store.resume("c", None, 0).unwrap().unwrap().batches;
+        assert!(gone[0].from_millis > end_millis, "its lines are gone");
+        let known = reader.of_workload("c", uid, 9).unwrap();
+        let told: Vec<(u64, bool)> = known.iter().map(|rollout| (rollout.revision, rollout.is_kept)).collect();
+        let last = rollouts.len() - 1;
+        if is_by_age {
+            assert_eq!(told, [(3, true)]);
+        } else {
+            assert_eq!(told, [(3, true), (2, false), (1, false)]);
+            assert!(cut(0).is_none(), "of the others the list is all there is");
+            let name = known[0].name.clone();
+            let gone = RolloutSelector { name, namespace: None, cluster: None, revision: Some(1), is_redacted: false };
+            let why = command::export(&place.options(), &gone, &mut Vec::new()).unwrap_err().to_string();
+            assert!(why.contains("revision 3 in c") && !why.contains("revision 1 in"), "{why}");
+        }
+        let played = |text: &str| Recording::read(text).play();
+        let (made, was) = (played(&cut(last).unwrap().text), played(&as_before[last]));
+        assert!(made.model() == was.model() && made.model().pods.len() > 3, "{}", made.model().pods.len());
+        assert!(command::check(&place.options()).is_ok());
+        place.damage_pins();
+        let why = command::check(&place.options()).unwrap_err().to_string();
+        assert!(why.starts_with(&format!("what was put aside of rollout {last} of {uid} of c: ")), "{why}");
+        // Once it goes, what was put aside goes with it.
+        let deleted = rollouts.iter().map(|rollout| PastRollout { is_deleted: true, ..rollout.clone() }).collect();
+        store.commit(&[Commit { rollouts: deleted, ..commit(None, None) }]).unwrap();
+        drop(store);
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        while store.tidy(last_millis + 60_000).unwrap() {}
+        assert!(cut(last).is_none() && reader.places(uid).unwrap().is_empty());
+    }
+}
+
+/// While a newer version takes the place of an older one in a database, that one may write on for a moment, without what came later.
+#[test]
+fn what_an_older_version_wrote_beside_this_one_is_found_as_well() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let (whole, _) = play(&batches(&text));
+    let uid = *whole.model().deployments.keys().next().unwrap();
+    let now = Now { millis: batches(&text).last().unwrap().1, skew_millis: 0 };
+    let rollouts = index::rollouts("c", whole.model(), uid, now, index::LAST);
+    for place in places() {
+        let mut store = place.open(SMALL);
+        store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
+        let reader = Reader::new(&place.location);
+        let search = Search { name: rollouts[0].name.clone(), ..Search::default() };
+        let found = || reader.rollouts(&search, &Sight::All, None, 50).unwrap().rollouts;
+        let before = found();
+        assert_eq!(before.len(), rollouts.len());
+        // The columns that came later say what they say where nobody writes them.
+        let columns =
+            "workload = '', images = '', over_millis = 9223372036854775807, first_available_millis = -1, restarts = -1";
+        match &place.location {
+            Location::Folder(folder) => {
+                let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
+                database.execute(&format!("UPDATE rollouts SET {columns}"), []).unwrap();
+            }
+            Location::Postgres(_) => {
+                postgres::shared().sql(&place.database, &format!("UPDATE rollcast.rollouts SET {columns}"));
+            }
+        }
+        assert_eq!(found(), [], "they are not found by a name");
+        tidy(&mut *store);
+        assert_eq!(found(), before, "from the next time that something is tidied on they are");
+        let over = Search { from_millis: Some(now.millis + 60_000), ..search.clone() };
+        let going_on = reader.rollouts(&over, &Sight::All, None, 50).unwrap().rollouts;
+        assert!(going_on.iter().all(PastRollout::is_going_on), "what is over is over again: {going_on:?}");
+    }
+}
