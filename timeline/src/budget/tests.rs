@@ -31,7 +31,7 @@ fn surge_is_rounded_up_and_unavailable_down() {
     assert_eq!(resolved(u32::MAX, Percent(400), Percent(100)).1, u32::MAX);
 }
 
-/// (asked for, available) of the new ReplicaSet and of the old ones.
+/// (desired, available) of the new ReplicaSet and of the old ones.
 fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
     let counts = |(desired, available): (u32, u32)| ReplicaSetCounts { desired, available, ..Default::default() };
     let all = || std::iter::once(new).chain(old.iter().copied());
