@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::connections::serve as accept;
 use crate::history::Archive;
+use crate::history::options::{Limits, Location, Options};
 use crate::hub::Handle;
 use crate::playground::Playground;
 use crate::source::kubeconfig::Target;
@@ -88,13 +89,17 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let tls = served.tls.clone();
     let site = Site { auth, shares, audit, archive: archive.clone(), ..Site::from(served) };
     let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
-    if let Some(archive) = archive {
-        for hub in &hubs {
-            let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
-        }
-        archive.close().await;
-    }
+    put_away(&hubs, archive).await;
     ended
+}
+
+/// Writes down what is known, where that is wanted: the program ends.
+async fn put_away(hubs: &[Handle], archive: Option<Archive>) {
+    let Some(archive) = archive else { return };
+    for hub in hubs {
+        let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
+    }
+    archive.close().await;
 }
 
 /// The playground: a cluster of our own, watched like any other.
@@ -116,12 +121,17 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let wanted = clusters::configured(&clusters, &[], &Config::default())?;
     let served = arguments.listen.with(&Config::default())?;
     let listener = listen(&served, false).await?;
-    let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, Retention::default(), viewers.clone(), None);
+    let location = arguments.data_dir.map(Location::Folder);
+    let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
+    let watch = |cluster: clusters::ClusterConfig| {
+        cluster.watch(&WATCHED, Retention::default(), viewers.clone(), archive.as_ref())
+    };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
     let tls = served.tls.clone();
-    let site = Site { playground: Some(playground), ..Site::from(served) };
-    let ended = publish(hubs, viewers, listener, tls, site).await;
+    let site = Site { playground: Some(playground), archive: archive.clone(), ..Site::from(served) };
+    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
+    put_away(&hubs, archive).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }

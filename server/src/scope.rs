@@ -95,8 +95,8 @@ impl Addressed {
         match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["wall"] => {
                 let named = |name: &str| {
-                    let all = asked.iter().filter(|(known, _)| known == name);
-                    all.last().map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
+                    let mut all = asked.iter().filter(|(known, _)| known == name);
+                    all.next_back().map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
                 };
                 // What is searched for is no limit: a link to it would open more than it seems to.
                 let is_searched = ["q", "labels", "show"].iter().any(|name| named(name).is_some());

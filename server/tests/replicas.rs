@@ -137,6 +137,35 @@ mod in_postgres {
     }
 
     #[test]
+    fn a_tidying_that_fails_lets_go_of_what_it_borrowed() {
+        let database = shared().database();
+        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let mut first = open(&server);
+        first.commit(&[commit(1, &thirds()[0])]).unwrap();
+        drop(first);
+        let held = || {
+            shared().sql(
+                &database,
+                "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                 WHERE l.locktype = 'advisory' AND d.datname = current_database()",
+            )
+        };
+        // The connection of the first one ends a moment later.
+        let began = std::time::Instant::now();
+        while held() != "0" {
+            assert!(began.elapsed() < std::time::Duration::from_secs(20), "it has ended");
+        }
+        let mut second = open(&server);
+        shared().sql(&database, "ALTER TABLE rollcast.rollouts RENAME TO elsewhere");
+        assert!(second.tidy(0).is_err(), "it cannot be tidied");
+        assert_eq!(held(), "0", "another one may write it");
+        shared().sql(&database, "ALTER TABLE rollcast.elsewhere RENAME TO rollouts");
+        second.tidy(0).unwrap();
+        let written = second.commit(&[commit(2, &thirds()[1])]).unwrap();
+        assert!(written.clusters.contains("c"));
+    }
+
+    #[test]
     fn what_was_written_and_not_answered_is_written_once() {
         let database = shared().database();
         let server: Server = shared().address(&database, "postgres").parse().unwrap();

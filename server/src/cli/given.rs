@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
-use super::{Follow, Wait};
+use super::{Demo, Follow, Wait};
 
 /// What does not fit together, and a sentence about it.
 type Wrong = (ErrorKind, String);
@@ -40,6 +40,13 @@ pub(super) fn follow(from: &mut Follow, given: &ArgMatches) -> Result<(), Wrong>
     Ok(())
 }
 
+/// The folder that the environment names is that of real clusters.
+pub(super) fn demo(demo: &mut Demo, given: &ArgMatches) {
+    if !is_written(given, "data_dir") {
+        demo.data_dir = None;
+    }
+}
+
 /// Names are taken out of a file only.
 pub(super) fn wait(wait: &Wait, given: &ArgMatches) -> Result<(), Wrong> {
     needs(given, "redact", "export", wait.export.is_some())
@@ -69,6 +76,8 @@ mod tests {
             assert!(refused.contains(why), "{refused}");
         }
         let whole = ["wait", "web", "--server", "http://a", "--token-file", "t", "--export", "x.html", "--redact"];
+        let Ok(Cli { command: Command::Demo(demo) }) = read(&["demo", "--data-dir", "/d"]) else { panic!("a folder") };
+        assert!(demo.data_dir.is_some());
         let Ok(Cli { command: Command::Wait(wait) }) = read(&whole) else { panic!("it fits together") };
         assert!(wait.redact && wait.from.token_file.is_some());
     }

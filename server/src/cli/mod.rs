@@ -41,6 +41,10 @@ impl Cli {
         if let Some((name, given)) = matches.subcommand() {
             let sort_out = match &mut read.command {
                 Command::Trace(trace) => given::follow(&mut trace.from, given),
+                Command::Demo(demo) => {
+                    given::demo(demo, given);
+                    Ok(())
+                }
                 Command::Wait(wait) => given::follow(&mut wait.from, given).and_then(|()| given::wait(wait, given)),
                 _ => Ok(()),
             };
@@ -171,6 +175,10 @@ pub struct Demo {
     /// No stories: nothing happens but by you
     #[arg(long, env = "ROLLCAST_NO_STORIES")]
     pub no_stories: bool,
+    /// Keep its history in this folder beyond the life of the program; without it, none is kept. Each start is another cluster of that
+    /// name, whatever the seed is. Only where it is written here: the environment names the folder of `rollcast serve`
+    #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
     /// The address at which it serves, and under which names.
     #[command(flatten)]
     pub listen: Listen,

@@ -66,7 +66,7 @@ async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(for
     let Some(playground) = rollcast.playground.clone() else { return nothing() };
     playground.ask(&form);
     playground.tell();
-    let is_new = form.get("action").is_some_and(|action| action == "reset");
+    let is_new = form.get("action").is_some_and(|action| action == playground::RESET);
     if is_new {
         follow(&rollcast, &playground).await;
     }

@@ -15,38 +15,104 @@ const PODS: &str = "Pods";
 const SIZE: &str = "Size and pace";
 const BREAK: &str = "Break things";
 
-/// Every button: heading, name, what it says.
-const BUTTONS: [(&str, &str, &str); 19] = [
-    (ROLL_OUT, "version", "Next version"),
-    (ROLL_OUT, "slow", "Slow to start"),
-    (ROLL_OUT, "never", "Never ready"),
-    (ROLL_OUT, "missing", "Bad image"),
-    (ROLL_OUT, "crash", "Crash"),
-    (ROLL_OUT, "undo", "Undo to"),
-    (ROLL_OUT, "restart", "Restart"),
-    (PODS, "kill", "Kill pod"),
-    (PODS, "unlabel", "Remove label"),
-    (PODS, "label", "Put it back"),
-    (SIZE, "scale", "Scale to"),
-    (SIZE, "pause", "Pause"),
-    (SIZE, "resume", "Resume"),
-    (SIZE, "quota", "Quota"),
-    (SIZE, "no-quota", "No quota"),
-    (BREAK, "delete-replicaset", "Delete ReplicaSet"),
-    (BREAK, "drain", "Drain a node"),
-    (BREAK, "lose-node", "Lose a node"),
-    (BREAK, "add-node", "Node returns"),
+/// Buttons with a field.
+const UNDO: &str = "undo";
+const SCALE: &str = "scale";
+
+/// A button: the one place in which its name stands.
+struct Control {
+    group: &'static str,
+    name: &'static str,
+    label: &'static str,
+    /// What it means now; `None` if it makes no sense.
+    means: fn(&Wanted<'_>) -> Option<Action>,
+}
+
+/// What a button's meaning depends on.
+struct Wanted<'w> {
+    choice: &'w Choice,
+    form: &'w Form,
+}
+
+impl Wanted<'_> {
+    fn said(&self, field: &str) -> Option<&str> {
+        self.form.get(field).map(|text| text.trim()).filter(|text| !text.is_empty())
+    }
+
+    /// The pod that is named, or the first one.
+    fn pod(&self, among: &[String]) -> Option<String> {
+        match self.said("pod") {
+            Some(pod) => among.iter().find(|known| *known == pod).cloned(),
+            None => among.first().cloned(),
+        }
+    }
+
+    /// A node that can be spared: one always stays.
+    fn spare(&self) -> Option<String> {
+        self.choice.nodes.get(1..)?.last().cloned()
+    }
+
+    fn image(&self, fate: &str) -> Option<Action> {
+        Some(Action::Image(self.choice.next_image(fate)))
+    }
+}
+
+const fn control(
+    group: &'static str,
+    name: &'static str,
+    label: &'static str,
+    means: fn(&Wanted<'_>) -> Option<Action>,
+) -> Control {
+    Control { group, name, label, means }
+}
+
+/// Every button, in order.
+const BUTTONS: [Control; 19] = [
+    control(ROLL_OUT, "version", "Next version", |wanted| wanted.image("")),
+    control(ROLL_OUT, "slow", "Slow to start", |wanted| wanted.image("slow")),
+    control(ROLL_OUT, "never", "Never ready", |wanted| wanted.image("never")),
+    control(ROLL_OUT, "missing", "Bad image", |wanted| wanted.image("missing")),
+    control(ROLL_OUT, "crash", "Crash", |wanted| wanted.image("crash")),
+    control(ROLL_OUT, UNDO, "Undo to", |wanted| {
+        let is_possible = !wanted.choice.is_paused && !wanted.choice.revisions.is_empty();
+        let revision = wanted.said("revision").map(str::parse).transpose().ok()?;
+        is_possible.then_some(Action::Undo(revision))
+    }),
+    control(ROLL_OUT, "restart", "Restart", |wanted| (!wanted.choice.is_paused).then_some(Action::Restart)),
+    control(PODS, "kill", "Kill pod", |wanted| {
+        let pod = wanted.pod(&wanted.choice.pods).or_else(|| wanted.pod(&wanted.choice.out_of_rotation));
+        pod.map(Action::KillPod)
+    }),
+    control(PODS, "unlabel", "Remove label", |wanted| wanted.pod(&wanted.choice.pods).map(Action::Unlabel)),
+    control(PODS, "label", "Put it back", |wanted| wanted.pod(&wanted.choice.out_of_rotation).map(Action::Label)),
+    control(SIZE, SCALE, "Scale to", |wanted| {
+        let replicas = wanted.said("replicas").map_or(Some(wanted.choice.replicas + 2), |text| text.parse().ok());
+        replicas.map(Action::Scale)
+    }),
+    control(SIZE, "pause", "Pause", |wanted| (!wanted.choice.is_paused).then_some(Action::Pause)),
+    control(SIZE, "resume", "Resume", |wanted| wanted.choice.is_paused.then_some(Action::Resume)),
+    control(SIZE, "quota", "Quota", |wanted| Some(Action::Quota(wanted.choice.counted))),
+    control(SIZE, "no-quota", "No quota", |wanted| (wanted.choice.quota != PLENTY).then_some(Action::Quota(PLENTY))),
+    control(BREAK, "delete-replicaset", "Delete ReplicaSet", |wanted| {
+        wanted.choice.newest.clone().map(Action::DeleteReplicaSet)
+    }),
+    control(BREAK, "drain", "Drain a node", |wanted| wanted.spare().map(Action::Drain)),
+    control(BREAK, "lose-node", "Lose a node", |wanted| wanted.spare().map(Action::LoseNode)),
+    control(BREAK, "add-node", "Node returns", |wanted| match wanted.choice.lost.first() {
+        Some(lost) => Some(Action::AddNode(lost.clone())),
+        None => wanted.choice.drained.first().cloned().map(Action::Uncordon),
+    }),
 ];
 
 /// The buttons as they are now.
 pub fn buttons(world: &World, of: &Key, choice: &Choice) -> Vec<Button> {
     let none = Form::new();
-    let made = BUTTONS.iter().map(|(group, name, label)| {
-        let action = action(name, choice, &none);
+    let made = BUTTONS.iter().map(|Control { group, name, label, means }| {
+        let action = means(&Wanted { choice, form: &none });
         let command = action.as_ref().map(|action| action.command(world, of)).unwrap_or_default();
         let field = match *name {
-            "scale" => Some(("replicas", "Replicas", (choice.replicas + 2).to_string())),
-            "undo" => Some(("revision", "Revision; empty for the one before", String::new())),
+            SCALE => Some(("replicas", "Replicas", (choice.replicas + 2).to_string())),
+            UNDO => Some(("revision", "Revision; empty for the one before", String::new())),
             _ => None,
         };
         Button {
@@ -63,40 +129,8 @@ pub fn buttons(world: &World, of: &Key, choice: &Choice) -> Vec<Button> {
 
 /// What a button means now; `None` if it makes no sense.
 pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
-    let said = |field: &str| form.get(field).map(|text| text.trim()).filter(|text| !text.is_empty());
-    let chosen = |among: &[String]| match said("pod") {
-        Some(pod) => among.iter().find(|known| *known == pod).cloned(),
-        None => among.first().cloned(),
-    };
-    // One node always stays.
-    let spare = || choice.nodes.get(1..)?.last().cloned();
-    Some(match name {
-        "version" => Action::Image(choice.next_image("")),
-        "slow" | "never" | "missing" | "crash" => Action::Image(choice.next_image(name)),
-        "undo" if choice.is_paused || choice.revisions.is_empty() => return None,
-        "undo" => Action::Undo(match said("revision") {
-            Some(text) => Some(text.parse().ok()?),
-            None => None,
-        }),
-        "restart" if choice.is_paused => return None,
-        "restart" => Action::Restart,
-        "kill" => Action::KillPod(chosen(&choice.pods).or_else(|| chosen(&choice.out_of_rotation))?),
-        "unlabel" => Action::Unlabel(chosen(&choice.pods)?),
-        "label" => Action::Label(chosen(&choice.out_of_rotation)?),
-        "scale" => Action::Scale(said("replicas").map_or(Some(choice.replicas + 2), |text| text.parse().ok())?),
-        "pause" => (!choice.is_paused).then_some(Action::Pause)?,
-        "resume" => choice.is_paused.then_some(Action::Resume)?,
-        "quota" => Action::Quota(choice.counted),
-        "no-quota" => (choice.quota != PLENTY).then_some(Action::Quota(PLENTY))?,
-        "delete-replicaset" => Action::DeleteReplicaSet(choice.newest.clone()?),
-        "drain" => Action::Drain(spare()?),
-        "lose-node" => Action::LoseNode(spare()?),
-        "add-node" => match choice.lost.first() {
-            Some(lost) => Action::AddNode(lost.clone()),
-            None => Action::Uncordon(choice.drained.first()?.clone()),
-        },
-        _ => return None,
-    })
+    let button = BUTTONS.iter().find(|button| button.name == name)?;
+    (button.means)(&Wanted { choice, form })
 }
 
 #[cfg(test)]
@@ -116,7 +150,7 @@ mod tests {
             image: "web:v1".to_owned(),
             ..Choice::default()
         };
-        for (_, name, _) in BUTTONS.iter().filter(|(_, name, _)| *name != "resume") {
+        for Control { name, .. } in BUTTONS.iter().filter(|button| button.name != "resume") {
             assert!(action(name, &choice, &Form::new()).is_some(), "{name}");
         }
         let form = |name: &str, value: &str| Form::from([(name.to_owned(), value.to_owned())]);

@@ -24,6 +24,7 @@ use timeline::{Uid, Workload};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub use self::requests::RESET;
 use crate::clock::OwnClock;
 use crate::hub::Handle;
 use crate::viewers::Viewers;
@@ -68,7 +69,10 @@ impl Playground {
     /// When the port is taken or the kubeconfig cannot be written.
     pub async fn start(arguments: &crate::cli::Demo, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        let world = world(arguments.seed, i64::try_from(now).unwrap_or_default(), 0, !arguments.no_stories)?;
+        let now_millis = i64::try_from(now).unwrap_or_default();
+        // Where history is kept, the cluster of before is known: this is another one, whose UIDs and versions are its own.
+        let first_revision = if arguments.data_dir.is_some() { now_millis.unsigned_abs() } else { 0 };
+        let world = world(arguments.seed, now_millis, first_revision, !arguments.no_stories)?;
         let cluster = Cluster::new(world);
         let clock = watch::Sender::new(paced(&cluster, arguments.speed));
         let listener = api::listen(arguments.api_port)

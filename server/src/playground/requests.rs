@@ -11,6 +11,9 @@ const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
 /// The most pods of one Deployment that the page's button asks for.
 const MOST: i32 = 50;
 
+/// What the form asks for that begins again with another cluster.
+pub const RESET: &str = "reset";
+
 impl Playground {
     /// Does what a form asks for; what is refused is told.
     pub fn ask(&self, form: &controls::Form) {
@@ -31,7 +34,7 @@ impl Playground {
                 Ok(speed) if SPEEDS.contains(&speed) => self.set_speed(speed),
                 _ => state.refused = format!("A speed is a number from {} to {}.", SPEEDS.start(), SPEEDS.end()),
             },
-            "reset" => match said("seed").parse() {
+            RESET => match said("seed").parse() {
                 Ok(seed) => self.reset(&mut state, seed),
                 Err(_) => "A seed is a whole number.".clone_into(&mut state.refused),
             },

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use server::history::options::{Limits, Location, Options};
+use server::history::resume::Resumed;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store, StoreError, Stored, Written};
-use server::history::{Archive, Keeping};
+use server::history::{Archive, Before, Keeping};
 use timeline::model::EndReason;
 use timeline::story::Entry;
 use timeline::wire::ConnectionState;
@@ -28,6 +29,14 @@ pub async fn model(watched: &Watched) -> Model {
 
 pub async fn live(watched: &Watched) {
     until_connection(&watched.hub, "live", |connection| connection.state == ConnectionState::Live).await;
+}
+
+/// What was known when the last observation was written.
+pub async fn resumed(archive: &Archive) -> Option<Resumed> {
+    match archive.before("fake", &[], 86_400_000).await {
+        Before::Known(resumed) => Some(*resumed),
+        Before::Nothing | Before::Unread | Before::Unusable => None,
+    }
 }
 
 fn story(model: &Model) -> Vec<Entry> {
@@ -110,7 +119,7 @@ pub async fn what_cannot_be_read_at_the_start_is_read_later(
     watched.hub.checkpoint().await.unwrap();
     second.close().await;
     let third = archive();
-    let resumed = third.resume("fake", &[], 86_400_000).await.unwrap();
+    let resumed = resumed(&third).await.unwrap();
     third.close().await;
     assert!(*resumed.timeline.model() == seen, "the next start has all of it");
 }
@@ -197,7 +206,7 @@ async fn while_the_past_is_read_late_the_present_is_shown_and_nothing_of_it_is_l
     assert_ne!(gone.end_reason, Some(EndReason::Unknown), "it was seen");
     second.close().await;
     let third = archive(folder.path());
-    let resumed = third.resume("fake", &[], 86_400_000).await.unwrap();
+    let resumed = resumed(&third).await.unwrap();
     third.close().await;
     assert!(*resumed.timeline.model() == after, "the next start has all of it");
 }
@@ -358,7 +367,7 @@ async fn what_was_known_is_known_after_the_file_was_damaged_and_another_one_begu
         before
     };
     let archive = archive(&folder.path().join("2"));
-    let resumed = archive.resume("fake", &[], 86_400_000).await.unwrap();
+    let resumed = resumed(&archive).await.unwrap();
     assert!(*resumed.timeline.model() == before, "{:?}", resumed.timeline.model());
 }
 
@@ -389,7 +398,7 @@ async fn killed_at_any_moment_it_keeps_what_is_older_than_a_second_and_invents_n
         drop(serving); // killed
         let killed_millis = server::clock::now_millis();
         let archive = archive(folder.path());
-        let resumed = archive.resume("fake", &[], 86_400_000).await;
+        let resumed = resumed(&archive).await;
         archive.close().await;
         let kept = resumed.map(|resumed| resumed.timeline.model().pods.values().map(|pod| pod.name.clone()).collect());
         let kept: std::collections::BTreeSet<String> = kept.unwrap_or_default();
@@ -434,7 +443,7 @@ async fn a_disk_that_is_full_is_said_and_what_happened_meanwhile_is_written_once
             std::fs::copy(entry.path(), other.path().join(entry.file_name())).unwrap();
         }
         let archive = archive(other.path());
-        let resumed = archive.resume("fake", &[], 86_400_000).await;
+        let resumed = resumed(&archive).await;
         archive.close().await;
         resumed.is_some_and(|resumed| {
             let model = resumed.timeline.model();

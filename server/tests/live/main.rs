@@ -9,6 +9,7 @@
 
 mod behind;
 mod credentials;
+mod demo;
 mod deploy;
 mod gaps;
 mod kept;

@@ -163,6 +163,18 @@ impl Serving {
         root.join(path.strip_prefix("/").unwrap())
     }
 
+    /// The playground, with these options.
+    pub fn playground(options: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        Self::begin(command.args(["demo", "--listen", "127.0.0.1:0"]).args(options))
+    }
+
+    /// Ends it as people do, and waits until it has.
+    pub fn end(mut self) {
+        assert!(Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+    }
+
     fn run(kubeconfig: &str, listen: &str, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
         Self::begin(command.args(["serve", "--kubeconfig", kubeconfig, "--listen", listen]).args(options))

@@ -5,7 +5,7 @@ mod in_postgres {
     use server::history::options::{Limits, Location, Options};
     use server::history::{Archive, Keeping};
 
-    use crate::kept::{after_a_restart, live, model, what_cannot_be_read_at_the_start_is_read_later};
+    use crate::kept::{after_a_restart, live, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
     use crate::postgres::{Postgres, shared};
     use crate::support::{Watched, pod, shop};
     use crate::until::until;
@@ -54,9 +54,7 @@ mod in_postgres {
         let seen = model(watched).await;
         follower.close().await;
         // A third one takes up what the two wrote.
-        let server::history::Before::Known(third) = archive().before("fake", &[], 86_400_000).await else {
-            panic!("it is there")
-        };
+        let third = resumed(&archive()).await.unwrap();
         let known = third.timeline.model();
         assert_eq!(known.pods.keys().collect::<Vec<_>>(), seen.pods.keys().collect::<Vec<_>>());
         let gone = |model: &timeline::Model| model.pods.values().filter(|pod| pod.gone_millis().is_some()).count();

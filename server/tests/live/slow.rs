@@ -1,7 +1,6 @@
 //! Requests that never end, and connections that are one too many.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;

@@ -27,6 +27,7 @@ mod links;
 mod lists;
 mod losing;
 mod metrics;
+mod parsers;
 mod parts;
 mod playground;
 mod replay;

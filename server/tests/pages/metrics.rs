@@ -10,7 +10,7 @@ use crate::common;
 use crate::site::held;
 
 /// Name of the family, its type, and its sample.
-const FAMILIES: [(&str, &str, &str); 15] = [
+const FAMILIES: [(&str, &str, &str); 14] = [
     ("rollcast_list_requests", "counter", "rollcast_list_requests_total"),
     ("rollcast_watch_requests", "counter", "rollcast_watch_requests_total"),
     ("rollcast_request_failures", "counter", "rollcast_request_failures_total"),

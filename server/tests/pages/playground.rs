@@ -38,6 +38,7 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
         api_port: 0,
         write_kubeconfig: Some(kubeconfig.clone()),
         no_stories: true,
+        data_dir: None,
         listen: Listen {
             listen: None,
             allow_host: Vec::new(),

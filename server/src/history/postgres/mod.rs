@@ -107,13 +107,21 @@ impl Postgres {
         let held: Vec<i64> = self.clusters.values().filter_map(|known| Some(known.head?.cluster)).collect();
         let (mut mine, mut borrowed) = (held.clone(), Vec::new());
         // Nobody tidies what is not watched any more, unless whoever comes by does.
+        let mut is_more = Ok(false);
         for cluster in clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster)) {
-            if lock(connection, cluster)? {
-                borrowed.push(cluster);
+            match lock(connection, cluster) {
+                Ok(true) => borrowed.push(cluster),
+                Ok(false) => {}
+                Err(why) => {
+                    is_more = Err(why);
+                    break;
+                }
             }
         }
         mine.extend(&borrowed);
-        let is_more = sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much);
+        if is_more.is_ok() {
+            is_more = sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much);
+        }
         // Whatever came of it: another one may write these.
         for cluster in borrowed {
             connection.rows("SELECT pg_advisory_unlock($1)", &[(LOCKS | cluster).into()])?;

@@ -60,7 +60,7 @@ impl Timeline {
         }
     }
 
-    /// The desired replicas of the ReplicaSets of a Deployment after a step of `set`, with ceiling and floor of then.
+    /// The desired pods of the ReplicaSets of a Deployment after a step of `set`, with ceiling and floor of then.
     ///
     /// The controller writes both the Deployment's replicas and the ceiling on each ReplicaSet whose replicas it changes
     /// (`SetReplicasAnnotations` in `util/deployment_util.go`), so a step says itself what it was made by, whichever stream was
