@@ -50,7 +50,7 @@ pub use payload::{Page, Payload};
 pub fn hydrate() {
     say_when_stopped();
     match Page::of_document() {
-        Some(page) => leptos::mount::hydrate_body(move || app::App(app::AppProps { page })),
+        Some(page) => leptos::mount::hydrate_lazy(move || app::App(app::AppProps { page })),
         None => app::stopped(),
     }
 }
@@ -58,16 +58,11 @@ pub fn hydrate() {
 /// Takes over a rollout in a file of its own, of which the content is given.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
-pub fn hydrate_exported(content: &[u8]) {
+pub fn hydrate_exported(content: Vec<u8>) {
+    use leptos::prelude::*;
+
     say_when_stopped();
-    match timeline::wire::decode(content) {
-        Ok(export) => {
-            leptos::mount::hydrate_body(move || {
-                pages::exported::ExportedPage(pages::exported::ExportedPageProps { export })
-            });
-        }
-        Err(_) => app::stopped(),
-    }
+    leptos::mount::hydrate_lazy(move || Suspend::new(pages::exported::exported(content)));
 }
 
 #[cfg(feature = "hydrate")]

@@ -73,9 +73,10 @@ pub fn build_as(speed: Speed) -> Result<()> {
 /// Builds the page's program and its bindings.
 fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()> {
     let profile = if speed == Speed::Small { PROFILE } else { DEV_PROFILE };
-    let arguments = ["build", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
+    let arguments = ["rustc", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
     let mut cargo = sh::command("cargo", &arguments);
     cargo.args(["--profile", profile, "--target-dir", "target/page"]);
+    cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     toolchain.configure(&mut cargo);
     sh::run(&mut cargo)?;
     let built = sh::at(&format!("target/page/{TARGET}/{profile}/app.wasm"));
@@ -92,23 +93,43 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
     Ok(())
 }
 
-/// Makes the JavaScript bindings, and shrinks the wasm where it is to be small.
+/// Splits the program, makes its JavaScript bindings, and shrinks the wasm where it is to be small.
 fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
     sh::say("making the bindings of the page's program");
-    let mut bindgen = Bindgen::new();
-    bindgen.input_path(wasm).out_name(PROGRAM).web(true)?.typescript(false).omit_default_module_path(true);
     let made = sh::at("target/page/bindings");
+    if made.exists() {
+        std::fs::remove_dir_all(&made)?;
+    }
+    let parts = made.join("parts");
+    std::fs::create_dir_all(&parts)?;
+    let bytes = std::fs::read(wasm)?;
+    let whole = made.join("whole.wasm");
+    let mut options = wasm_split_cli_support::Options::new(&bytes);
+    options.output_dir = &parts;
+    options.main_out_path = &whole;
+    options.link_name = "./parts.js";
+    options.main_module = "./rollcast.js";
+    let split = wasm_split_cli_support::transform(options).map_err(|error| anyhow!("{error:#}"))?;
+    println!("{:?}", split.prefetch_map);
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(&whole).out_name(PROGRAM).web(true)?.typescript(false).omit_default_module_path(true);
+    bindgen.keep_lld_exports(true).demangle(false).remove_name_section(true);
     bindgen.generate(&made)?;
     let (program, name) = (made.join(format!("{PROGRAM}_bg.wasm")), format!("{PROGRAM}_bg.wasm"));
     let bindings = format!("{PROGRAM}.js");
     std::fs::copy(made.join(&bindings), pkg.join(&bindings))?;
-    if speed == Speed::Soon {
-        std::fs::copy(program, pkg.join(name))?;
-        return Ok(());
+    let target = pkg.join("parts");
+    std::fs::create_dir_all(&target)?;
+    for (from, to) in split.split_modules.iter().map(|part| (part.clone(), target.join(part.file_name().expect("x")))).chain([(program, pkg.join(name))]) {
+        if speed == Speed::Soon {
+            std::fs::copy(from, to)?;
+            continue;
+        }
+        sh::run(sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &WASM_OPT).arg("--strip-debug").arg("-o").arg(&to).arg(from))?;
+        compress(&to, speed)?;
+        println!("{} {} {}", to.display(), std::fs::metadata(&to)?.len(), std::fs::metadata(format!("{}.br", to.display()))?.len());
     }
-    sh::run(
-        sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &WASM_OPT).arg("-o").arg(pkg.join(name)).arg(program),
-    )
+    Ok(())
 }
 
 /// Puts the style sheet together in the order of `style/main.css`.
