@@ -9,14 +9,9 @@ use leptos_router::{Lazy, path};
 
 use crate::components::elsewhere::Elsewhere;
 use crate::components::notices::Notices;
-use crate::components::playground::strip::Strip;
 use crate::live::client::Live;
-use crate::pages::deployments::DeploymentsRoute;
-use crate::pages::detail::DetailRoute;
-use crate::pages::rollout::RolloutRoute;
-use crate::pages::wall::WallRoute;
+use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::{Page, Payload};
-use crate::playground::Playground;
 use crate::rollout::opened::Opened;
 use crate::zone::Zone;
 
@@ -63,7 +58,7 @@ pub fn App(
     view! {
         <Notices/>
         <Router>
-            {playground.map(|playground| Suspend::new(strip(playground)))}
+            {playground.map(|playground| Suspend::new(parts::strip(playground)))}
             <Routes fallback=Elsewhere>
                 <Route path=path!("/") view={Lazy::<DeploymentsRoute>::new()}/>
                 <Route path=path!("/wall") view={Lazy::<WallRoute>::new()}/>
@@ -77,12 +72,6 @@ pub fn App(
             </Routes>
         </Router>
     }
-}
-
-/// The strip above the pages of a playground.
-#[lazy]
-fn strip(first: Playground) -> AnyView {
-    view! { <Strip first/> }.into_any()
 }
 
 /// The program cannot go on: says so instead of leaving a frozen picture. Needs nothing but the document.

@@ -29,6 +29,7 @@ pub mod list;
 pub mod live;
 pub mod numbers;
 pub mod pages;
+pub mod parts;
 pub mod payload;
 pub mod playground;
 #[cfg(feature = "ssr")]
@@ -59,10 +60,10 @@ pub fn hydrate() {
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate_exported(content: Vec<u8>) {
-    use leptos::prelude::*;
-
     say_when_stopped();
-    leptos::mount::hydrate_lazy(move || Suspend::new(pages::exported::exported(content)));
+    leptos::mount::hydrate_lazy(move || {
+        leptos::prelude::Suspend::new(parts::pictures(parts::Pictured::File(content)))
+    });
 }
 
 #[cfg(feature = "hydrate")]

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
-use leptos_router::{LazyRoute, lazy_route};
 use timeline::list::Query;
 
 use crate::app::{First, HasHistory};
@@ -30,20 +29,6 @@ use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
 use crate::{address, browser};
-
-/// The way to the page: its program comes with whoever goes there.
-pub struct DeploymentsRoute;
-
-#[lazy_route]
-impl LazyRoute for DeploymentsRoute {
-    fn data() -> Self {
-        Self
-    }
-
-    fn view(_this: Self) -> AnyView {
-        view! { <DeploymentsPage/> }.into_any()
-    }
-}
 
 /// The page.
 #[component]

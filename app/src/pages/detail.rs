@@ -2,7 +2,6 @@
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
-use leptos_router::{LazyRoute, lazy_route};
 use timeline::words::safe;
 
 use crate::address;
@@ -12,20 +11,6 @@ use crate::components::brand::Brand;
 use crate::components::detail::view::DetailView;
 use crate::components::title::PageTitle;
 use crate::payload::{DetailPayload, Payload};
-
-/// The way to the page: its program comes with whoever goes there.
-pub struct DetailRoute;
-
-#[lazy_route]
-impl LazyRoute for DetailRoute {
-    fn data() -> Self {
-        Self
-    }
-
-    fn view(_this: Self) -> AnyView {
-        view! { <DetailPage/> }.into_any()
-    }
-}
 
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]

@@ -10,19 +10,6 @@ use crate::pages::rollout::Rollout;
 use crate::rollout::opened::Opened;
 use crate::zone::Zone;
 
-/// The page, of which the content is given.
-#[lazy]
-pub fn exported(content: Vec<u8>) -> AnyView {
-    match timeline::wire::decode(&content) {
-        Ok(export) => view! { <ExportedPage export/> }.into_any(),
-        Err(_) => {
-            #[cfg(feature = "hydrate")]
-            crate::app::stopped();
-            ().into_any()
-        }
-    }
-}
-
 /// The page of a rollout in a file of its own.
 #[component]
 pub fn ExportedPage(

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
-use leptos_router::{LazyRoute, lazy_route};
 use send_wrapper::SendWrapper;
 use timeline::wire::Scope;
 use timeline::{Uid, Workload, WorkloadKind};
@@ -37,20 +36,6 @@ use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::{placed, scale, scene};
 use crate::zone::Zone;
-
-/// The way to the page: its program comes with whoever goes there.
-pub struct RolloutRoute;
-
-#[lazy_route]
-impl LazyRoute for RolloutRoute {
-    fn data() -> Self {
-        Self
-    }
-
-    fn view(_this: Self) -> AnyView {
-        view! { <RolloutPage/> }.into_any()
-    }
-}
 
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]

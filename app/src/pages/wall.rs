@@ -5,7 +5,6 @@ use std::rc::Rc;
 use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
-use leptos_router::{LazyRoute, lazy_route};
 
 use crate::app::First;
 use crate::browser;
@@ -27,20 +26,6 @@ use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
 use crate::wall::{self, shift};
 use crate::zone::Zone;
-
-/// The way to the page: its program comes with whoever goes there.
-pub struct WallRoute;
-
-#[lazy_route]
-impl LazyRoute for WallRoute {
-    fn data() -> Self {
-        Self
-    }
-
-    fn view(_this: Self) -> AnyView {
-        view! { <WallPage/> }.into_any()
-    }
-}
 
 /// The page.
 #[component]
