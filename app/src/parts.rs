@@ -14,6 +14,8 @@ use crate::pages::detail::DetailPage;
 use crate::pages::exported::ExportedPage;
 use crate::pages::rollout::RolloutPage;
 use crate::pages::wall::WallPage;
+#[cfg(feature = "hydrate")]
+use crate::payload::{Page, Payload};
 use crate::playground::Playground;
 
 /// Lists.
@@ -72,6 +74,25 @@ pub fn strip(first: Playground) -> AnyView {
     view! { <Strip first/> }.into_any()
 }
 
+/// Loads what a page needs that the server rendered. Names are those that `#[lazy]` gives.
+#[cfg(feature = "hydrate")]
+pub async fn load_for(page: &Page) {
+    match page.payload {
+        Payload::List(_) => __preload_lists().await,
+        Payload::Deployment(_) | Payload::Wall(_) => __preload_pictures().await,
+        Payload::Detail(_) => __preload_details().await,
+    }
+    if page.playground.is_some() {
+        __preload_strip().await;
+    }
+}
+
+/// Loads what a file needs.
+#[cfg(feature = "hydrate")]
+pub async fn load_for_file() {
+    __preload_pictures().await;
+}
+
 /// A page that is in one of the parts: the router loads that before it goes there.
 macro_rules! route {
     ($(#[$doc:meta])* $route:ident, $view:expr, $preload:ident) => {
@@ -89,7 +110,7 @@ macro_rules! route {
 
             async fn preload() {
                 #[cfg(feature = "hydrate")]
-                $preload().await; // as `#[lazy]` names it
+                $preload().await;
             }
         }
     };

@@ -1,6 +1,7 @@
 //! Builds the page into `target/site`: wasm, bindings, style sheet, fonts, icons, each compressed once.
 
 mod parts;
+mod unused;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -133,7 +134,7 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
             if !known.contains_key(&file) {
                 shrink(&file, speed, &new)?;
                 let bytes = std::fs::read(&new)?;
-                let name = (bytes.len() > SMALL).then(|| named_after_content(parts::plain(&part), &bytes));
+                let name = (bytes.len() > SMALL).then(|| named_after_content(parts::name(&part, &file), &bytes));
                 match &name {
                     Some(name) => {
                         std::fs::write(folder.join(name), &bytes)?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use super::unused::{self, UNUSED};
 use wasm_encoder::{ExportKind, ExportSection, Module, RawSection};
 use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload};
 
@@ -38,12 +39,19 @@ pub fn plain(part: &str) -> &str {
     part.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('_')
 }
 
+/// What a file of a part is called.
+pub fn name<'p>(part: &'p str, file: &Path) -> &'p str {
+    if is_of_several(file) { "shared" } else { plain(part) }
+}
+
 /// Splits a program.
 pub fn split(program: &Path, into: &Path, is_small: bool) -> Result<Split> {
     let bytes = std::fs::read(program)?;
     if !is_small {
         return split_once(&bytes, into);
     }
+    let names = functions(&bytes)?;
+    let bytes = unused::without(&bytes, |function| names.get(&function).is_some_and(|name| name.contains(UNUSED)))?;
     let first = split_once(&bytes, &into.join("first"))?;
     let needing = |file: &PathBuf| -> Vec<&str> {
         let whose = first.parts.iter().filter(|(_, files)| files.contains(file));
@@ -51,12 +59,12 @@ pub fn split(program: &Path, into: &Path, is_small: bool) -> Result<Split> {
     };
     let of_all = |file: &&PathBuf| is_of_several(file) && !needing(file).iter().all(|part| TOGETHER.contains(part));
     let files: BTreeSet<&PathBuf> = first.parts.values().flatten().filter(of_all).collect();
-    let mut names = BTreeSet::new();
+    let mut shared = BTreeSet::new();
     for file in files {
-        names.extend(functions(&std::fs::read(file)?)?.into_values().filter(|name| !name.ends_with(CALL)));
+        shared.extend(functions(&std::fs::read(file)?)?.into_values().filter(|name| !name.ends_with(CALL)));
     }
     let shared: BTreeSet<u32> =
-        functions(&bytes)?.into_iter().filter(|(_, name)| names.contains(name)).map(|(index, _)| index).collect();
+        names.iter().filter(|(_, name)| shared.contains(name.as_str())).map(|(index, _)| *index).collect();
     split_once(&exporting(&bytes, &shared)?, into)
 }
 
