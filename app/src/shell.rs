@@ -38,7 +38,9 @@ pub fn shell(page: Page, origin: &str, files: fn(&str) -> Vec<String>) -> impl I
     // They come beside the program, and not after it.
     let strip = page.playground.is_some().then(|| files("strip")).unwrap_or_default();
     let parts = files(part(&page.payload)).into_iter().chain(strip);
-    let parts = parts.map(|file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> });
+    let parts = parts.map(
+        |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> },
+    );
     let head = view! {
         {image}
         {sheet}

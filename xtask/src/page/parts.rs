@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::unused::{self, UNUSED};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use super::unused::{self, UNUSED};
 use wasm_encoder::{ExportKind, ExportSection, Module, RawSection};
 use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload};
 
@@ -161,7 +161,9 @@ pub fn joined(bindings: &str, files: &BTreeMap<String, Vec<String>>, small: &[Ve
         }
     }
     ensure!(is_linked, "the bindings import no parts");
-    let quoted = |texts: &mut dyn Iterator<Item = String>| texts.map(|text| format!("\"{text}\"")).collect::<Vec<_>>().join(", ");
+    let quoted = |texts: &mut dyn Iterator<Item = String>| {
+        texts.map(|text| format!("\"{text}\"")).collect::<Vec<_>>().join(", ")
+    };
     let of = |(part, files): (&String, &Vec<String>)| {
         format!("  __wasm_split_load_{part}: part({}),\n", quoted(&mut files.iter().cloned()))
     };
