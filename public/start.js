@@ -12,7 +12,7 @@ addEventListener("error", ({ error }) => {
 try {
   const program = await import(`./pkg/rollcast.js${version}`);
   await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });
-  program.hydrate();
+  await program.hydrate();
 } catch (error) {
   const why = typeof WebAssembly === "object" ? "The program of this page could not start" : "WebAssembly is off";
   say(`${why}: this is how things were when the page was loaded.`);

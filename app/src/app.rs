@@ -5,16 +5,12 @@ use std::sync::{Arc, Mutex};
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{Route, Router, Routes};
-use leptos_router::path;
+use leptos_router::{Lazy, path};
 
 use crate::components::elsewhere::Elsewhere;
 use crate::components::notices::Notices;
-use crate::components::playground::strip::Strip;
 use crate::live::client::Live;
-use crate::pages::deployments::DeploymentsPage;
-use crate::pages::detail::DetailPage;
-use crate::pages::rollout::RolloutPage;
-use crate::pages::wall::WallPage;
+use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::{Page, Payload};
 use crate::rollout::opened::Opened;
 use crate::zone::Zone;
@@ -62,17 +58,17 @@ pub fn App(
     view! {
         <Notices/>
         <Router>
-            {playground.map(|playground| view! { <Strip first=playground/> })}
+            {playground.map(|playground| Suspend::new(parts::strip(playground)))}
             <Routes fallback=Elsewhere>
-                <Route path=path!("/") view=DeploymentsPage/>
-                <Route path=path!("/wall") view=WallPage/>
-                <Route path=path!("/clusters/:cluster") view=DeploymentsPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace") view=DeploymentsPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name") view=RolloutPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/pods/:uid") view=DetailPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/revisions/:revision") view=DetailPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/rollouts") view=DetailPage/>
-                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/share") view=DetailPage/>
+                <Route path=path!("/") view={Lazy::<DeploymentsRoute>::new()}/>
+                <Route path=path!("/wall") view={Lazy::<WallRoute>::new()}/>
+                <Route path=path!("/clusters/:cluster") view={Lazy::<DeploymentsRoute>::new()}/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace") view={Lazy::<DeploymentsRoute>::new()}/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name") view={Lazy::<RolloutRoute>::new()}/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/pods/:uid") view={Lazy::<DetailRoute>::new()}/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/revisions/:revision") view={Lazy::<DetailRoute>::new()}/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/rollouts") view={Lazy::<DetailRoute>::new()}/>
+                <Route path=path!("/clusters/:cluster/namespaces/:namespace/:resource/:name/share") view={Lazy::<DetailRoute>::new()}/>
             </Routes>
         </Router>
     }

@@ -29,6 +29,7 @@ pub mod list;
 pub mod live;
 pub mod numbers;
 pub mod pages;
+pub mod parts;
 pub mod payload;
 pub mod playground;
 #[cfg(feature = "ssr")]
@@ -44,13 +45,16 @@ pub mod zone;
 
 pub use payload::{Page, Payload};
 
-/// Takes over the document that the server rendered.
+/// Takes over the document that the server rendered, once all that it needs is there: all of it at once.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
-pub fn hydrate() {
+pub async fn hydrate() {
     say_when_stopped();
     match Page::of_document() {
-        Some(page) => leptos::mount::hydrate_body(move || app::App(app::AppProps { page })),
+        Some(page) => {
+            parts::load_for(&page).await;
+            leptos::mount::hydrate_body(move || app::App(app::AppProps { page }));
+        }
         None => app::stopped(),
     }
 }
@@ -58,16 +62,13 @@ pub fn hydrate() {
 /// Takes over a rollout in a file of its own, of which the content is given.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
-pub fn hydrate_exported(content: &[u8]) {
+pub async fn hydrate_exported(content: Vec<u8>) {
+    use leptos::prelude::Suspend;
+    use parts::{Pictured, pictures};
+
     say_when_stopped();
-    match timeline::wire::decode(content) {
-        Ok(export) => {
-            leptos::mount::hydrate_body(move || {
-                pages::exported::ExportedPage(pages::exported::ExportedPageProps { export })
-            });
-        }
-        Err(_) => app::stopped(),
-    }
+    parts::load_for_file().await;
+    leptos::mount::hydrate_body(move || Suspend::new(pictures(Pictured::File(content))));
 }
 
 #[cfg(feature = "hydrate")]

@@ -16,22 +16,39 @@ use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
 use crate::pages::shares::{SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
-use crate::payload::{self, Page, Preview};
+use crate::payload::{self, Page, Payload, Preview};
 
-/// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses.
+/// Which part of the program a page needs beside what all pages share.
+fn part(payload: &Payload) -> &'static str {
+    match payload {
+        Payload::List(_) => "lists",
+        Payload::Deployment(_) | Payload::Wall(_) => "pictures",
+        Payload::Detail(_) => "details",
+    }
+}
+
+/// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
+/// names of the files of a part of the program.
 #[must_use]
-pub fn shell(page: Page, origin: &str) -> impl IntoView + use<> {
+pub fn shell(page: Page, origin: &str, files: fn(&str) -> Vec<String>) -> impl IntoView + use<> {
     let build = page.build.clone();
     let versioned = |path: &str| format!("{path}?v={build}");
     provide_context(Origin(origin.to_owned()));
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
+    // They come beside the program, and not after it.
+    let strip = page.playground.is_some().then(|| files("strip")).unwrap_or_default();
+    let parts = files(part(&page.payload)).into_iter().chain(strip);
+    let parts = parts.map(
+        |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> },
+    );
     let head = view! {
         // First, so that whoever reads only the beginning of a document finds what is said of it.
         <MetaTags/>
         {sheet}
         <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
+        {parts.collect_view()}
         <script type="module" src=versioned("/start.js")></script>
         <script id=payload::ELEMENT type="application/octet-stream" inner_html=page.to_text()></script>
     };
@@ -104,6 +121,8 @@ pub struct Enclosed {
     pub bindings: String,
     /// The program, in the same form.
     pub program: String,
+    /// Its parts, each with the name of its file and in the same form.
+    pub parts: Vec<(String, String)>,
     /// The content, in the same form.
     pub content: String,
 }
@@ -111,14 +130,14 @@ pub struct Enclosed {
 /// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
 #[must_use]
 pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
-    let Enclosed { sheet, icon, theme, start, bindings, program, content } = enclosed;
+    let Enclosed { sheet, icon, theme, start, bindings, program, parts, content } = enclosed;
     let description = export.deployment.description();
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'nonce-{nonce}'; img-src data:; font-src data:; \
          base-uri 'none'; form-action 'none'"
     );
-    let data = |id: &'static str, text: String| {
+    let data = |id: String, text: String| {
         view! { <script id=id type="application/octet-stream" inner_html=text></script> }
     };
     view! {
@@ -139,9 +158,10 @@ pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
                 <ExportedPage export/>
                 <Drawings/>
             </body>
-            {data("bindings", bindings)}
-            {data("program", program)}
-            {data("content", content)}
+            {data("bindings".to_owned(), bindings)}
+            {data("program".to_owned(), program)}
+            {parts.into_iter().map(|(file, part)| data(file, part)).collect_view()}
+            {data("content".to_owned(), content)}
             <script nonce=nonce inner_html=start></script>
         </html>
     }

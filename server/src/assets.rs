@@ -12,8 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 use tower_http::services::fs::{Backend, File, Metadata};
 
-/// Everything below `target/site`: in `pkg` a program and its bindings per kind of page and the style sheet, each with a
-/// `.br` beside it, and fonts, which are compressed already; in `previews` the fonts that previews are drawn with.
+/// Everything below `target/site`: in `pkg` the program, its parts and bindings, and the style sheet, each with a `.br` beside it, and fonts, which are compressed already; in `previews` the fonts that previews are drawn with.
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../target/site"]
 #[allow_missing = true]
@@ -108,10 +107,28 @@ impl AsyncSeek for Opened {
     }
 }
 
+/// Where the parts of the program are that only some pages need.
+const PARTS: &str = "pkg/parts/";
+
 /// The file is named after what is in it, and so never changes.
 #[must_use]
 pub fn names_content(path: &str) -> bool {
-    path.ends_with(".woff2")
+    path.ends_with(".woff2") || path.trim_start_matches('/').starts_with(PARTS)
+}
+
+/// Names of the files of a part of the program (`app/src/parts.rs`).
+#[must_use]
+pub fn part(name: &str) -> Vec<String> {
+    let lists = file("pkg/parts.txt").unwrap_or_default();
+    let lists = std::str::from_utf8(&lists).unwrap_or_default();
+    let files = lists.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    files.flat_map(|files| files.split(' ').map(str::to_owned)).collect()
+}
+
+/// What is in such a file.
+#[must_use]
+pub fn of_part(file: &str) -> Option<Cow<'static, [u8]>> {
+    self::file(&format!("{PARTS}{file}"))
 }
 
 /// A file of the site.

@@ -1,6 +1,11 @@
 //! Builds the page into `target/site`: wasm, bindings, style sheet, fonts, icons, each compressed once.
 
-use std::path::Path;
+mod parts;
+mod unused;
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lightningcss::rules::CssRule;
@@ -14,20 +19,25 @@ pub const SITE: &str = "target/site";
 const PROFILE: &str = "wasm-release";
 const DEV_PROFILE: &str = "wasm-dev";
 const TARGET: &str = "wasm32-unknown-unknown";
+/// Below `pkg`: the parts of the program that only some pages need, named after their content, and which files are whose.
+const PARTS: &str = "parts";
+/// What of a part is no larger than this, in bytes, is put into the bindings.
+const SMALL: usize = 2_000;
 /// Name of the page's program, also that of its files.
 const PROGRAM: &str = "rollcast";
 /// What travels is the compressed size, and that is not smallest where the plain one is: -Oz and inlining make the code
-/// less regular and cost 10 % of it.
-const WASM_OPT: [&str; 9] = [
+/// less regular and cost 10 % of it. What only calls something of another part is inlined.
+const WASM_OPT: [&str; 10] = [
     "-O2",
     "-s",
     "2",
     "--all-features",
     "--strip-producers",
+    "--strip-debug",
     "--low-memory-unused",
     "--flexible-inline-max-function-size=0",
-    "--always-inline-max-function-size=0",
-    "--one-caller-inline-max-function-size=0",
+    "--always-inline-max-function-size=2",
+    "--one-caller-inline-max-function-size=12",
 ];
 
 /// How the page's program is compiled.
@@ -73,9 +83,11 @@ pub fn build_as(speed: Speed) -> Result<()> {
 /// Builds the page's program and its bindings.
 fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()> {
     let profile = if speed == Speed::Small { PROFILE } else { DEV_PROFILE };
-    let arguments = ["build", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
+    let arguments = ["rustc", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
     let mut cargo = sh::command("cargo", &arguments);
     cargo.args(["--profile", profile, "--target-dir", "target/page"]);
+    // Where one function is named in another: what the program is split by.
+    cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     toolchain.configure(&mut cargo);
     sh::run(&mut cargo)?;
     let built = sh::at(&format!("target/page/{TARGET}/{profile}/app.wasm"));
@@ -92,23 +104,71 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
     Ok(())
 }
 
-/// Makes the JavaScript bindings, and shrinks the wasm where it is to be small.
+/// Splits the program, makes its JavaScript bindings, and shrinks the wasm where it is to be small.
 fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
-    sh::say("making the bindings of the page's program");
-    let mut bindgen = Bindgen::new();
-    bindgen.input_path(wasm).out_name(PROGRAM).web(true)?.typescript(false).omit_default_module_path(true);
+    sh::say("splitting the page's program and making its bindings");
     let made = sh::at("target/page/bindings");
+    let (folder, lists) = (pkg.join(PARTS), pkg.join(format!("{PARTS}.txt")));
+    for old in [&made, &folder] {
+        if old.exists() {
+            std::fs::remove_dir_all(old)?;
+        }
+    }
+    std::fs::create_dir_all(&folder)?;
+    let split = parts::split(wasm, &made.join(PARTS), speed == Speed::Small)?;
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(&split.shared).out_name(PROGRAM).web(true)?.typescript(false).omit_default_module_path(true);
+    // Parts find the table of functions by its name.
+    bindgen.keep_lld_exports(true).demangle(false);
     bindgen.generate(&made)?;
-    let (program, name) = (made.join(format!("{PROGRAM}_bg.wasm")), format!("{PROGRAM}_bg.wasm"));
+    let name = format!("{PROGRAM}_bg.wasm");
+    let program = made.join(&name);
+    std::fs::write(&program, parts::without_shared_exports(&std::fs::read(&program)?)?)?;
+    shrink(&program, speed, &pkg.join(name))?;
+    let new = folder.join("new.wasm");
+    let (mut files, mut small): (BTreeMap<String, Vec<String>>, _) = (BTreeMap::new(), Vec::new());
+    let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+    for (part, of_part) in split.parts {
+        let names = files.entry(part.clone()).or_default();
+        for file in of_part {
+            if !known.contains_key(&file) {
+                shrink(&file, speed, &new)?;
+                let bytes = std::fs::read(&new)?;
+                let name = (bytes.len() > SMALL).then(|| named_after_content(parts::name(&part, &file), &bytes));
+                match &name {
+                    Some(name) => {
+                        std::fs::write(folder.join(name), &bytes)?;
+                        compress(&folder.join(name), speed)?;
+                    }
+                    None => small.push(bytes),
+                }
+                known.insert(file.clone(), name);
+            }
+            names.extend(known.get(&file).cloned().flatten());
+        }
+    }
+    std::fs::remove_file(new)?;
+    let line = |(part, files): (&String, &Vec<String>)| format!("{} {}\n", parts::plain(part), files.join(" "));
+    std::fs::write(lists, files.iter().map(line).collect::<String>())?;
     let bindings = format!("{PROGRAM}.js");
-    std::fs::copy(made.join(&bindings), pkg.join(&bindings))?;
+    let joined = parts::joined(&std::fs::read_to_string(made.join(&bindings))?, &files, &small)?;
+    Ok(std::fs::write(pkg.join(bindings), joined)?)
+}
+
+fn named_after_content(part: &str, bytes: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    format!("{part}-{:016x}.wasm", hasher.finish())
+}
+
+/// Writes a program in fewer bytes, where it is to be small.
+fn shrink(program: &Path, speed: Speed, to: &Path) -> Result<()> {
     if speed == Speed::Soon {
-        std::fs::copy(program, pkg.join(name))?;
+        std::fs::copy(program, to)?;
         return Ok(());
     }
-    sh::run(
-        sh::command(sh::at("end2end/node_modules/.bin/wasm-opt"), &WASM_OPT).arg("-o").arg(pkg.join(name)).arg(program),
-    )
+    let wasm_opt = sh::at("end2end/node_modules/.bin/wasm-opt");
+    sh::run(sh::command(wasm_opt, &WASM_OPT).arg("-o").arg(to).arg(program))
 }
 
 /// Puts the style sheet together in the order of `style/main.css`.

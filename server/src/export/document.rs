@@ -23,7 +23,12 @@ const CONTENT_LEVEL: i32 = 15;
 /// What is the same in all files.
 static PARTS: LazyLock<Option<Enclosed>> = LazyLock::new(parts);
 
+/// The parts of the program that a rollout needs.
+const NEEDED: [&str; 2] = ["pictures", "details"];
+
 fn parts() -> Option<Enclosed> {
+    let files = NEEDED.into_iter().flat_map(assets::part);
+    let parts = files.map(|file| Some((file.clone(), packed(&assets::of_part(&file)?, PROGRAM_LEVEL)?)));
     Some(Enclosed {
         sheet: with_fonts(&text("pkg/rollcast.css")?),
         icon: format!("data:image/svg+xml;base64,{}", STANDARD.encode(assets::file("icon.svg")?)),
@@ -31,6 +36,7 @@ fn parts() -> Option<Enclosed> {
         start: format!("{};\n{START}", text("pkg/unpack.js")?),
         bindings: packed(format!("{}\n{BOOT}", text("pkg/rollcast.js")?).as_bytes(), PROGRAM_LEVEL)?,
         program: packed(&assets::file("pkg/rollcast_bg.wasm")?, PROGRAM_LEVEL)?,
+        parts: parts.collect::<Option<_>>()?,
         content: String::new(),
     })
 }

@@ -15,6 +15,8 @@
     const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
     return fzstd.decompress(packed);
   };
+  // The program asks for its parts by their files.
+  globalThis.enclosed = (file) => new Response(unpacked(file), { headers: { "content-type": "application/wasm" } });
   try {
     const bindings = document.createElement("script");
     bindings.type = "module";

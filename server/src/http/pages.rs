@@ -13,6 +13,7 @@ use timeline::words::safe;
 
 use super::extract::{Malformed, Parameters, Segments, origin};
 use super::{details, guard, links};
+use crate::assets;
 use crate::listing::Chosen;
 use crate::state::Rollcast;
 use crate::view::View;
@@ -230,7 +231,7 @@ pub(super) async fn render(view: &View, payload: Payload, status: StatusCode, re
     let shell = move || {
         guard_page();
         provide_context(audience.clone());
-        app::shell::shell(page.clone(), &origin)
+        app::shell::shell(page.clone(), &origin, assets::part)
     };
     respond(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
 }

@@ -1,0 +1,134 @@
+//! The parts that the page's program is made of. One is there from the start: what all pages share. Each of the others comes once, when
+//! somebody goes where it is needed; the document names the one of its own page (`shell.rs`), so that it comes beside the program
+//! and not after it. What two parts need is in the one that is there from the start (`xtask/src/page/parts.rs`).
+
+use leptos::prelude::*;
+use leptos_router::LazyRoute;
+use timeline::Workload;
+
+use crate::components::detail::view::DetailView;
+use crate::components::playground::strip::Strip;
+use crate::detail::Detail;
+use crate::pages::deployments::DeploymentsPage;
+use crate::pages::detail::DetailPage;
+use crate::pages::exported::ExportedPage;
+use crate::pages::rollout::RolloutPage;
+use crate::pages::wall::WallPage;
+#[cfg(feature = "hydrate")]
+use crate::payload::{Page, Payload};
+use crate::playground::Playground;
+
+/// Lists.
+#[lazy]
+fn lists() -> AnyView {
+    view! { <DeploymentsPage/> }.into_any()
+}
+
+/// What a picture of a rollout is on.
+pub enum Pictured {
+    /// The page of a Deployment.
+    Rollout,
+    /// The wall.
+    Wall,
+    /// A file of its own, of which this is the content.
+    File(Vec<u8>),
+}
+
+/// Pages with pictures of rollouts.
+#[lazy]
+pub fn pictures(of: Pictured) -> AnyView {
+    match of {
+        Pictured::Rollout => view! { <RolloutPage/> }.into_any(),
+        Pictured::Wall => view! { <WallPage/> }.into_any(),
+        Pictured::File(content) => match timeline::wire::decode(&content) {
+            Ok(export) => view! { <ExportedPage export/> }.into_any(),
+            Err(_) => {
+                #[cfg(feature = "hydrate")]
+                crate::app::stopped();
+                ().into_any()
+            }
+        },
+    }
+}
+
+/// What a detail is on.
+pub enum Detailed {
+    /// A page of its own.
+    Page,
+    /// The panel beside a picture.
+    Panel(Workload, Signal<Detail>),
+}
+
+/// Details of pods, revisions and rollouts.
+#[lazy]
+pub fn details(on: Detailed) -> AnyView {
+    match on {
+        Detailed::Page => view! { <DetailPage/> }.into_any(),
+        Detailed::Panel(workload, detail) => view! { <DetailView workload detail/> }.into_any(),
+    }
+}
+
+/// The strip above the pages of a playground.
+#[lazy]
+pub fn strip(first: Playground) -> AnyView {
+    view! { <Strip first/> }.into_any()
+}
+
+/// Loads what a page needs that the server rendered. Names are those that `#[lazy]` gives.
+#[cfg(feature = "hydrate")]
+pub async fn load_for(page: &Page) {
+    match page.payload {
+        Payload::List(_) => __preload_lists().await,
+        Payload::Deployment(_) | Payload::Wall(_) => __preload_pictures().await,
+        Payload::Detail(_) => __preload_details().await,
+    }
+    if page.playground.is_some() {
+        __preload_strip().await;
+    }
+}
+
+/// Loads what a file needs.
+#[cfg(feature = "hydrate")]
+pub async fn load_for_file() {
+    __preload_pictures().await;
+}
+
+/// A page that is in one of the parts: the router loads that before it goes there.
+macro_rules! route {
+    ($(#[$doc:meta])* $route:ident, $view:expr, $preload:ident) => {
+        $(#[$doc])*
+        pub struct $route;
+
+        impl LazyRoute for $route {
+            fn data() -> Self {
+                Self
+            }
+
+            async fn view(_: Self) -> AnyView {
+                $view.await
+            }
+
+            async fn preload() {
+                #[cfg(feature = "hydrate")]
+                $preload().await;
+            }
+        }
+    };
+}
+
+route!(
+    /// The way to lists.
+    DeploymentsRoute, lists(), __preload_lists
+);
+route!(
+    /// The way to the page of a Deployment.
+    RolloutRoute, pictures(Pictured::Rollout), __preload_pictures
+);
+route!(
+    /// The way to the wall.
+    WallRoute, pictures(Pictured::Wall), __preload_pictures
+);
+route!(
+    /// The way to the page of a detail.
+    DetailRoute, details(Detailed::Page), __preload_details
+);

@@ -1,0 +1,94 @@
+/// The program comes in parts: a page loads its own with the program, another's when one goes there, and says so where one does not come.
+
+import type { Page } from "@playwright/test";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const held = () => Server.replaying("rollover", "--hold-at", "12");
+const rollover = ["rollover", "rollover", "web"] as const;
+
+/// Parts that a page asked for, by name, in order.
+const asking = (page: Page) => {
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const part = /[/]pkg[/]parts[/](\w+)-[0-9a-f]{16}[.]wasm$/.exec(request.url())?.[1];
+    if (part && !asked.includes(part)) asked.push(part);
+  });
+  return asked;
+};
+
+test("each page loads its own part, and others when one goes there or opens them", async ({ page, serve }) => {
+  const server = await serve(held);
+  const asked = asking(page);
+  const rollout = new RolloutPage(page);
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  expect(asked).toEqual(["lists"]);
+  await rollout.mark();
+  await page.getByTestId("deployment").first().click();
+  await expect(rollout.verdict).not.toBeEmpty();
+  await expect(rollout.living(1).or(rollout.living(3)).first()).toBeAttached();
+  expect(asked.toSorted()).toEqual(["lists", "pictures", "shared"]);
+  await rollout.beside(1).getByRole("link").click();
+  await expect(page.getByTestId("revision-detail")).toBeVisible();
+  expect(asked.at(-1)).toBe("details");
+  expect(asked).toHaveLength(4);
+  await page.keyboard.press("Escape");
+  // What came once stays.
+  asked.length = 0;
+  await page.goBack();
+  await expect(page.getByTestId("deployment")).toHaveCount(1);
+  await page.goForward();
+  await expect(rollout.verdict).not.toBeEmpty();
+  expect(asked).toEqual([]);
+  expect(await rollout.isUnreloaded()).toBe(true);
+});
+
+for (const [path, ...parts] of [["/", "lists"], ["/wall", "pictures", "shared"]] as const) {
+  test(`the document names the part of its page, which comes beside the program: ${path}`, async ({ page, serve }) => {
+    const server = await serve(held);
+    const asked = asking(page);
+    const program = page.waitForRequest(/rollcast_bg[.]wasm/);
+    let beforeProgramRan: string[] = [];
+    // The program is held back: what is asked for meanwhile is asked for by the document alone.
+    await page.route(/rollcast_bg[.]wasm/, async (route) => {
+      await expect.poll(() => asked.length).toBe(parts.length);
+      beforeProgramRan = [...asked];
+      await route.continue();
+    });
+    await page.goto(`${server.address}${path}`);
+    await program;
+    await page.waitForSelector("html[data-live=true]");
+    expect(beforeProgramRan.toSorted()).toEqual(parts);
+    expect(asked.toSorted()).toEqual(parts);
+    const [file] = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => name.includes("/parts/")));
+    expect((await page.request.get(file ?? "")).headers()["cache-control"]).toBe("public, max-age=31536000, immutable");
+  });
+}
+
+for (const [how, answer] of [["is not there", 404], ["does not come", 0]] as const) {
+  test(`when a part ${how} the page says so: on the way, in a panel, and at the start`, async ({ page, serve, complaints }) => {
+    const server = await serve(held);
+    const rollout = new RolloutPage(page);
+    const stopped = page.getByTestId("stopped");
+    const isHeldBack = async (part: string) =>
+      page.route(new RegExp(`/parts/${part}-`), (route) => (answer ? route.fulfill({ status: answer }) : route.abort()));
+    await isHeldBack("pictures");
+    await page.goto(server.address);
+    await page.waitForSelector("html[data-live=true]");
+    await page.getByTestId("deployment").first().click();
+    await expect(stopped).toContainText("This page stopped.");
+    await expect(page.getByTestId("deployment")).toHaveCount(1); // as it was
+    // At the start what the server rendered stays.
+    await page.goto(server.page(...rollover));
+    await expect(stopped).toContainText("This page stopped.");
+    await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
+    await page.unrouteAll();
+    await isHeldBack("details");
+    await page.getByRole("link", { name: "Load it again" }).click();
+    await isLive(page, /Recording/);
+    await rollout.beside(1).getByRole("link").click();
+    await expect(stopped).toContainText("This page stopped.");
+    complaints.length = 0; // what did not come is an error of the console
+  });
+}

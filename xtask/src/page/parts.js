@@ -1,0 +1,27 @@
+// The parts of the program that come when they are needed. Each is there once; one that did not come is asked for again the next time.
+const coming = new Map();
+const shared = () => ({ __wasm_split: wasm });
+const bring = async (file) => {
+  // A file that holds its own parts hands them out itself.
+  const answer = globalThis.enclosed?.(file) ?? fetch(new URL(`./parts/${file}`, import.meta.url));
+  await WebAssembly.instantiateStreaming(answer, shared());
+};
+// What is too small for a file: data that several parts need.
+const unpack = async (text) => {
+  await WebAssembly.instantiate(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)), shared());
+};
+const once = (what, how) => {
+  if (!coming.has(what)) coming.set(what, how(what));
+  return coming.get(what);
+};
+const part = (...files) => async (callback, data) => {
+  let isThere = true;
+  try {
+    await Promise.all([...files.map((file) => once(file, bring)), ...small.map((text) => once(text, unpack))]);
+  } catch (error) {
+    console.error(error);
+    files.forEach((file) => coming.delete(file));
+    isThere = false;
+  }
+  wasm.__indirect_function_table.get(callback)(data, isThere);
+};

@@ -1,0 +1,201 @@
+//! Splits the page's program into what all pages share and the parts of `app/src/parts.rs`, by the library that Leptos splits with.
+//!
+//! What two parts need that library puts into files of their own, one for each set of parts. Many small files compress badly and call
+//! each other through a table, so such functions are put into what all pages share: the program is split twice, and the second time
+//! these functions are exported, which binds them to it. The exports go afterwards.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::unused::{self, UNUSED};
+use anyhow::{Context, Result, anyhow, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use wasm_encoder::{ExportKind, ExportSection, Module, RawSection};
+use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload};
+
+/// Loads parts in the browser.
+const LOADER: &str = include_str!("parts.js");
+/// From where the program imports what loads its parts.
+const LINK: &str = "./parts.js";
+/// Before the names of exports that are there for the second split only.
+const SHARED: &str = "shared ";
+/// A panel of details opens beside a picture: what these two alone need stays a file of its own, of which lists know nothing.
+const TOGETHER: [&str; 2] = ["pictures", "details"];
+/// How the library names what several parts need, and what only calls something elsewhere.
+const OF_SEVERAL: &str = "chunk_";
+const CALL: &str = " indirect_call_shim";
+
+/// The program in its parts.
+pub struct Split {
+    /// What all pages share, before its bindings are made.
+    pub shared: PathBuf,
+    /// Files of each part, by the name that the compiler gave it.
+    pub parts: BTreeMap<String, Vec<PathBuf>>,
+}
+
+/// The name of a part as it is written in `app/src/parts.rs`: the compiler puts a number after it.
+pub fn plain(part: &str) -> &str {
+    part.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('_')
+}
+
+/// What a file of a part is called.
+pub fn name<'p>(part: &'p str, file: &Path) -> &'p str {
+    if is_of_several(file) { "shared" } else { plain(part) }
+}
+
+/// Splits a program.
+pub fn split(program: &Path, into: &Path, is_small: bool) -> Result<Split> {
+    let bytes = std::fs::read(program)?;
+    if !is_small {
+        return split_once(&bytes, into);
+    }
+    let names = functions(&bytes)?;
+    let bytes = unused::without(&bytes, |function| names.get(&function).is_some_and(|name| name.contains(UNUSED)))?;
+    let first = split_once(&bytes, &into.join("first"))?;
+    let needing = |file: &PathBuf| -> Vec<&str> {
+        let whose = first.parts.iter().filter(|(_, files)| files.contains(file));
+        whose.map(|(part, _)| plain(part)).collect()
+    };
+    let of_all = |file: &&PathBuf| is_of_several(file) && !needing(file).iter().all(|part| TOGETHER.contains(part));
+    let files: BTreeSet<&PathBuf> = first.parts.values().flatten().filter(of_all).collect();
+    let mut shared = BTreeSet::new();
+    for file in files {
+        shared.extend(functions(&std::fs::read(file)?)?.into_values().filter(|name| !name.ends_with(CALL)));
+    }
+    let shared: BTreeSet<u32> =
+        names.iter().filter(|(_, name)| shared.contains(name.as_str())).map(|(index, _)| *index).collect();
+    split_once(&exporting(&bytes, &shared)?, into)
+}
+
+fn is_of_several(file: &Path) -> bool {
+    file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(OF_SEVERAL))
+}
+
+fn split_once(bytes: &[u8], into: &Path) -> Result<Split> {
+    std::fs::create_dir_all(into)?;
+    let shared = into.join("shared.wasm");
+    let mut options = wasm_split_cli_support::Options::new(bytes);
+    options.output_dir = into;
+    options.main_out_path = &shared;
+    options.link_name = LINK;
+    let split = wasm_split_cli_support::transform(options).map_err(|error| anyhow!("splitting: {error:#}"))?;
+    let files = |names: Vec<String>| names.iter().map(|name| into.join(format!("{name}.wasm"))).collect();
+    Ok(Split { shared, parts: split.prefetch_map.into_iter().map(|(part, names)| (part, files(names))).collect() })
+}
+
+/// Names of functions, by their numbers.
+fn functions(wasm: &[u8]) -> Result<HashMap<u32, String>> {
+    let mut functions = HashMap::new();
+    for payload in Parser::new(0).parse_all(wasm) {
+        let Payload::CustomSection(section) = payload? else { continue };
+        let KnownCustom::Name(names) = section.as_known() else { continue };
+        for name in names {
+            let Name::Function(map) = name? else { continue };
+            for naming in map {
+                let naming = naming?;
+                functions.insert(naming.index, naming.name.to_owned());
+            }
+        }
+    }
+    ensure!(!functions.is_empty(), "the program has no names of functions");
+    Ok(functions)
+}
+
+/// The same program that exports these functions, too.
+fn exporting(wasm: &[u8], functions: &BTreeSet<u32>) -> Result<Vec<u8>> {
+    with_exports(wasm, |exports| {
+        for function in functions {
+            exports.export(&format!("{SHARED}{function}"), ExportKind::Func, *function);
+        }
+    })
+}
+
+/// The same program without the exports that are there for the split only.
+pub fn without_shared_exports(wasm: &[u8]) -> Result<Vec<u8>> {
+    with_exports(wasm, |_| ())
+}
+
+/// The same program with its own exports, and what else is put there.
+fn with_exports(wasm: &[u8], more: impl Fn(&mut ExportSection)) -> Result<Vec<u8>> {
+    let mut module = Module::new();
+    for payload in Parser::new(0).parse_all(wasm) {
+        let payload = payload?;
+        if let Payload::ExportSection(section) = payload {
+            let mut exports = ExportSection::new();
+            for export in section {
+                let export = export?;
+                let kind = match export.kind {
+                    ExternalKind::Func | ExternalKind::FuncExact => ExportKind::Func,
+                    ExternalKind::Table => ExportKind::Table,
+                    ExternalKind::Memory => ExportKind::Memory,
+                    ExternalKind::Global => ExportKind::Global,
+                    ExternalKind::Tag => ExportKind::Tag,
+                };
+                if !export.name.starts_with(SHARED) {
+                    exports.export(export.name, kind, export.index);
+                }
+            }
+            more(&mut exports);
+            module.section(&exports);
+        } else if let Some((id, range)) = payload.as_section() {
+            let data = wasm.get(range.start as usize..range.end as usize).context("a section beyond the end")?;
+            module.section(&RawSection { id, data });
+        }
+    }
+    Ok(module.finish())
+}
+
+/// The bindings with what loads parts in them: `files` are the names of the files of each part, by the name that the compiler gave
+/// it, and `small` what is too small for a file.
+pub fn joined(bindings: &str, files: &BTreeMap<String, Vec<String>>, small: &[Vec<u8>]) -> Result<String> {
+    let is_import = |line: &&str| line.starts_with("import * as ") && line.contains(LINK);
+    let is_link = |line: &&str| line.trim_start().starts_with(&format!("\"{LINK}\":"));
+    let (mut lines, mut is_linked) = (Vec::new(), false);
+    for line in bindings.lines().filter(|line| !is_import(line)) {
+        if !is_link(&line) {
+            lines.push(line.to_owned());
+        } else if !is_linked {
+            is_linked = true;
+            lines.push(format!("        \"{LINK}\": parts,"));
+        }
+    }
+    ensure!(is_linked, "the bindings import no parts");
+    let quoted = |texts: &mut dyn Iterator<Item = String>| {
+        texts.map(|text| format!("\"{text}\"")).collect::<Vec<_>>().join(", ")
+    };
+    let of = |(part, files): (&String, &Vec<String>)| {
+        format!("  __wasm_split_load_{part}: part({}),\n", quoted(&mut files.iter().cloned()))
+    };
+    let parts: String = files.iter().map(of).collect();
+    let small = quoted(&mut small.iter().map(|bytes| STANDARD.encode(bytes)));
+    Ok(format!("{}\n\nconst small = [{small}];\n{LOADER}const parts = {{\n{parts}}};\n", lines.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bindings_load_parts_themselves() {
+        let bindings = "import * as import1 from \"./parts.js\"\nimport * as import2 from \"./parts.js\"\nlet wasm;\n\
+                        return {\n    \"./parts.js\": import1,\n    \"./parts.js\": import2,\n};\n";
+        let files = BTreeMap::from([("lists_1".to_owned(), vec!["lists-0a.wasm".to_owned()])]);
+        let joined = joined(bindings, &files, &[vec![0, 97]]).expect("these are bindings");
+        assert!(joined.starts_with("let wasm;\nreturn {\n        \"./parts.js\": parts,\n};\n"), "{joined}");
+        assert!(joined.contains("\nconst small = [\"AGE=\"];\n"), "{joined}");
+        assert!(joined.ends_with("const parts = {\n  __wasm_split_load_lists_1: part(\"lists-0a.wasm\"),\n};\n"));
+    }
+
+    #[test]
+    fn exports_for_the_split_come_and_go() {
+        let mut exports = ExportSection::new();
+        exports.export("run", ExportKind::Func, 0);
+        let mut module = Module::new();
+        module.section(&exports);
+        let wasm = module.finish();
+        let with = exporting(&wasm, &BTreeSet::from([7])).expect("it is a program");
+        assert!(with.len() > wasm.len());
+        assert_eq!(without_shared_exports(&with).expect("it is a program"), wasm);
+    }
+}
