@@ -10,6 +10,8 @@ use futures::channel::mpsc;
 use serde_json::Value;
 use server::auth::cookie::Keys;
 use server::auth::share::Shares;
+use server::history::Archive;
+use server::history::options::{Limits, Location, Options};
 use server::http::{addresses, api};
 use server::hub::Handle;
 use server::recording::{Observed, Recording};
@@ -282,6 +284,47 @@ async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
     };
     assert_eq!(end.now_millis, known[2].1 - 250);
     assert!(visitor.get(&rollcast, WEB).await.text.contains("slow-v2"));
+}
+
+#[tokio::test]
+async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/history/4.db");
+    std::fs::copy(kept, folder.path().join("history.db")).unwrap();
+    let limits = Limits::of(Some(Duration::from_secs(3_650 * 86_400)), None);
+    let archive = Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
+    let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
+    let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
+    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    let maker = signed_in("fully");
+    let all: Value = serde_json::from_str(&maker.get(&rollcast, api::ROLLOUTS).await.text).unwrap();
+    let known = all["rollouts"].as_array().unwrap();
+    let [last, before, ..] = &known[..] else { panic!("some rollouts: {all}") };
+    let text = |field: &str| before[field].as_str().unwrap();
+    let (uid, number, revision) = (text("uid"), &before["number"], &before["revision"]);
+    let page = format!("/clusters/c/namespaces/{}/deployments/{}", text("namespace"), text("name"));
+    let (_, secret) = maker.make(&rollcast, &format!("{page}?uid={uid}&rollout={number}")).await;
+    let (visitor, led) = by_link(&rollcast, &secret).await.unwrap();
+    assert_eq!(led, format!("{page}?uid={uid}&revision={revision}"));
+    assert_eq!(visitor.get(&rollcast, &led).await.status, StatusCode::OK);
+    let document: Value =
+        serde_json::from_str(&visitor.get(&rollcast, &format!("/api/v1{page}/timeline")).await.text).unwrap();
+    assert_eq!(document["deployments"][0]["rollouts"].as_array().unwrap().last().unwrap()["revision"], *revision);
+    for beyond in [
+        format!("{page}?uid={uid}&rollout={number}"),
+        format!("{page}?uid={uid}&revision={}", last["revision"]),
+        format!("{page}?uid={uid}&at={}", last["startedMillis"].as_i64().unwrap() + 60_000),
+        format!("{page}/export?format=jsonl&uid={uid}&rollout={number}"),
+        format!("{page}/compare?uid={uid}"),
+        format!("/api/v1{page}/recording?uid={uid}&rollout={number}"),
+        "/history".to_owned(),
+        api::ROLLOUTS.to_owned(),
+    ] {
+        assert_eq!(visitor.get(&rollcast, &beyond).await.status, StatusCode::NOT_FOUND, "{beyond}");
+    }
+    archive.close().await;
 }
 
 #[tokio::test]
