@@ -37,7 +37,7 @@ pub fn shell(page: Page, origin: &str, files: fn(&str) -> Vec<String>) -> impl I
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     // They come beside the program, and not after it.
-    let strip = page.playground.is_some().then(|| files("strip")).unwrap_or_default();
+    let strip = if page.playground.is_some() { files("strip") } else { Vec::new() };
     let parts = files(part(&page.payload)).into_iter().chain(strip);
     let parts = parts.map(
         |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> },

@@ -1,7 +1,6 @@
 //! Builds the page into `target/site`: wasm, bindings, style sheet, fonts, icons, each compressed once.
 
 mod parts;
-mod unused;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::unused::{self, UNUSED};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -51,7 +50,6 @@ pub fn split(program: &Path, into: &Path, is_small: bool) -> Result<Split> {
         return split_once(&bytes, into);
     }
     let names = functions(&bytes)?;
-    let bytes = unused::without(&bytes, |function| names.get(&function).is_some_and(|name| name.contains(UNUSED)))?;
     let first = split_once(&bytes, &into.join("first"))?;
     let needing = |file: &PathBuf| -> Vec<&str> {
         let whose = first.parts.iter().filter(|(_, files)| files.contains(file));
