@@ -71,24 +71,29 @@ for (const [how, answer] of [["is not there", 404], ["does not come", 0]] as con
     const server = await serve(held);
     const rollout = new RolloutPage(page);
     const stopped = page.getByTestId("stopped");
+    const saysSo = async () => {
+      await expect(stopped).toContainText("This page stopped.");
+      // What did not come is an error of the console, and so is how the program ends then.
+      await expect.poll(() => complaints.at(-1) ?? "").toContain("unreachable");
+      complaints.length = 0;
+    };
     const isHeldBack = async (part: string) =>
       page.route(new RegExp(`/parts/${part}-`), (route) => (answer ? route.fulfill({ status: answer }) : route.abort()));
     await isHeldBack("pictures");
     await page.goto(server.address);
     await page.waitForSelector("html[data-live=true]");
     await page.getByTestId("deployment").first().click();
-    await expect(stopped).toContainText("This page stopped.");
+    await saysSo();
     await expect(page.getByTestId("deployment")).toHaveCount(1); // as it was
     // At the start what the server rendered stays.
     await page.goto(server.page(...rollover));
-    await expect(stopped).toContainText("This page stopped.");
+    await saysSo();
     await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
     await page.unrouteAll();
     await isHeldBack("details");
     await page.getByRole("link", { name: "Load it again" }).click();
     await isLive(page, /Recording/);
     await rollout.beside(1).getByRole("link").click();
-    await expect(stopped).toContainText("This page stopped.");
-    complaints.length = 0; // what did not come is an error of the console
+    await saysSo();
   });
 }
