@@ -9,6 +9,15 @@ const say = (why) => {
 addEventListener("error", ({ error }) => {
   if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) say("This page stopped.");
 });
+// The parts of the program that this page needs come while the program does, which asks for each by the name of its file. One that did not
+// come is asked for again by whoever needs it later.
+const parts = new Map([...document.querySelectorAll('link[rel=preload][href^="/pkg/parts/"]')].map(({ href }) => [href.split("/").at(-1), fetch(href)]));
+parts.forEach((answer) => answer.catch(() => undefined));
+globalThis.enclosed = (file) => {
+  const answer = parts.get(file);
+  parts.delete(file);
+  return answer;
+};
 try {
   const program = await import(`./pkg/rollcast.js${version}`);
   await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });

@@ -119,10 +119,10 @@ pub struct Enclosed {
     pub start: String,
     /// The program's bindings, as that script unpacks them.
     pub bindings: String,
-    /// The program, in the same form.
+    /// The program and those parts of it that a rollout needs, one after the other, in the same form.
     pub program: String,
-    /// Its parts, each with the name of its file and in the same form.
-    pub parts: Vec<(String, String)>,
+    /// Their names and lengths in bytes, in that order, as JSON; the program is called "program".
+    pub files: String,
     /// The content, in the same form.
     pub content: String,
 }
@@ -130,14 +130,14 @@ pub struct Enclosed {
 /// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
 #[must_use]
 pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
-    let Enclosed { sheet, icon, theme, start, bindings, program, parts, content } = enclosed;
+    let Enclosed { sheet, icon, theme, start, bindings, program, files, content } = enclosed;
     let description = export.deployment.description();
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'nonce-{nonce}'; img-src data:; font-src data:; \
          base-uri 'none'; form-action 'none'"
     );
-    let data = |id: String, text: String| {
+    let data = |id: &'static str, text: String| {
         view! { <script id=id type="application/octet-stream" inner_html=text></script> }
     };
     view! {
@@ -158,10 +158,10 @@ pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
                 <ExportedPage export/>
                 <Drawings/>
             </body>
-            {data("bindings".to_owned(), bindings)}
-            {data("program".to_owned(), program)}
-            {parts.into_iter().map(|(file, part)| data(file, part)).collect_view()}
-            {data("content".to_owned(), content)}
+            {data("bindings", bindings)}
+            {data("program", program)}
+            {data("files", files)}
+            {data("content", content)}
             <script nonce=nonce inner_html=start></script>
         </html>
     }

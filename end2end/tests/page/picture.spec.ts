@@ -22,7 +22,7 @@ const THEMES = ["light", "dark"] as const;
 
 /// The page as the server renders it: what starts its program takes what was loaded, and starts nothing.
 const unhydrated = (page: Page) =>
-  page.route("**/start.js*", (route) => route.fulfill({ contentType: "text/javascript", body: `await (await fetch(document.querySelector("link[rel=preload]").href)).arrayBuffer();` }));
+  page.route("**/start.js*", (route) => route.fulfill({ contentType: "text/javascript", body: `for (const link of document.querySelectorAll("link[rel=preload]")) await (await fetch(link.href)).arrayBuffer();` }));
 
 test.use({ viewport: { width: 1440, height: 1300 } });
 

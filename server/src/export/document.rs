@@ -27,16 +27,22 @@ static PARTS: LazyLock<Option<Enclosed>> = LazyLock::new(parts);
 const NEEDED: [&str; 2] = ["pictures", "details"];
 
 fn parts() -> Option<Enclosed> {
-    let files = NEEDED.into_iter().flat_map(assets::part);
-    let parts = files.map(|file| Some((file.clone(), packed(&assets::of_part(&file)?, PROGRAM_LEVEL)?)));
+    let mut program = assets::file("pkg/rollcast_bg.wasm")?.into_owned();
+    // What is alike in them is packed once.
+    let mut files = vec![("program".to_owned(), program.len())];
+    for file in NEEDED.into_iter().flat_map(assets::part) {
+        let part = assets::of_part(&file)?;
+        files.push((file, part.len()));
+        program.extend_from_slice(&part);
+    }
     Some(Enclosed {
         sheet: with_fonts(&text("pkg/rollcast.css")?),
         icon: format!("data:image/svg+xml;base64,{}", STANDARD.encode(assets::file("icon.svg")?)),
         theme: text("theme.js")?,
         start: format!("{};\n{START}", text("pkg/unpack.js")?),
         bindings: packed(format!("{}\n{BOOT}", text("pkg/rollcast.js")?).as_bytes(), PROGRAM_LEVEL)?,
-        program: packed(&assets::file("pkg/rollcast_bg.wasm")?, PROGRAM_LEVEL)?,
-        parts: parts.collect::<Option<_>>()?,
+        program: packed(&program, PROGRAM_LEVEL)?,
+        files: serde_json::to_string(&files).ok()?,
         content: String::new(),
     })
 }

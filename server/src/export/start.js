@@ -15,8 +15,15 @@
     const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
     return fzstd.decompress(packed);
   };
-  // The program asks for its parts by their files.
-  globalThis.enclosed = (file) => new Response(unpacked(file), { headers: { "content-type": "application/wasm" } });
+  // The program and its parts are packed together, one after the other.
+  let files;
+  const all = () => {
+    const bytes = unpacked("program");
+    let at = 0;
+    return new Map(JSON.parse(document.getElementById("files").textContent).map(([name, length]) => [name, bytes.subarray(at, (at += length))]));
+  };
+  // What asks for a part asks for it by the name of its file.
+  globalThis.enclosed = (name) => new Response((files ??= all()).get(name), { headers: { "content-type": "application/wasm" } });
   try {
     const bindings = document.createElement("script");
     bindings.type = "module";

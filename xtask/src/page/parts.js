@@ -2,7 +2,7 @@
 const coming = new Map();
 const shared = () => ({ __wasm_split: wasm });
 const bring = async (file) => {
-  // A file that holds its own parts hands them out itself.
+  // Who started the program may have it already (`start.js`), or holds it (a rollout in a file of its own).
   const answer = globalThis.enclosed?.(file) ?? fetch(new URL(`./parts/${file}`, import.meta.url));
   await WebAssembly.instantiateStreaming(answer, shared());
 };
