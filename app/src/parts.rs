@@ -110,7 +110,11 @@ macro_rules! route {
 
             async fn preload() {
                 #[cfg(feature = "hydrate")]
-                $preload().await;
+                {
+                    // Going elsewhere on the way there would leave the router between both.
+                    let _still = crate::browser::Still::of_page();
+                    $preload().await;
+                }
             }
         }
     };

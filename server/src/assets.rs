@@ -122,7 +122,7 @@ pub fn part(name: &str) -> Vec<String> {
     let lists = file("pkg/parts.txt").unwrap_or_default();
     let lists = std::str::from_utf8(&lists).unwrap_or_default();
     let files = lists.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    files.flat_map(|files| files.split(' ').map(str::to_owned)).collect()
+    files.flat_map(|files| files.split_whitespace().map(str::to_owned)).collect()
 }
 
 /// What is in such a file.

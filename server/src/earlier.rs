@@ -74,14 +74,16 @@ pub(crate) async fn standing(
     of: &PastRollout,
     before: &[PastRollout],
 ) -> (Vec<String>, Measure) {
-    let uid = of.uid;
+    let (uid, revision) = (of.uid, of.revision);
     let is_moving = async {
         let hub = view.live(workload).await?;
         let named = Workload { uid: Some(uid), ..workload.clone() };
         let moving = hub.read(move |reader| {
             named.find(reader.timeline.model())?;
             let verdict = view::view(reader.timeline.model(), uid, now(reader))?.verdict;
-            let is_last = reader.timeline.model().deployments.get(&uid)?.rollouts.last()?.is_open();
+            let last = reader.timeline.model().deployments.get(&uid)?.rollouts.last()?;
+            // What is kept may not know of the last one yet.
+            let is_last = last.is_open() && last.revision == revision;
             Some((verdict.tone == Tone::Busy && is_last, reader.now_millis))
         });
         moving.await.ok()?
@@ -102,6 +104,6 @@ pub(crate) async fn standing(
         replicas: own.replicas,
     };
     let before: Vec<Before> = before.iter().map(Before::of).collect();
-    let measure = Measure { started_millis: of.started_millis, standing, took_millis: comparable(&this, &before) };
+    let measure = Measure { revision: of.revision, started_millis: of.started_millis, standing, took_millis: comparable(&this, &before) };
     (said(this, &before), measure)
 }

@@ -25,8 +25,10 @@ use crate::history::store::Sought;
 use crate::hub::{Handle, Reader, Standing};
 use crate::scope::Scope;
 
-/// Excerpts that are held; whoever looks at another one has it made again.
-const HELD: usize = 12;
+/// Excerpts that are held, those looked at last; whoever looks at another one has it made again.
+const HELD: usize = 64;
+/// One that stands still is made anew for who comes after this: it may not be kept any more, or be known better.
+const HELD_FOR: Duration = Duration::from_secs(30);
 /// One that goes on is made anew this often.
 pub const ANEW_EVERY: Duration = Duration::from_secs(2);
 
@@ -37,8 +39,8 @@ pub struct Excerpts(Mutex<VecDeque<Held>>);
 struct Held {
     scope: Scope,
     hub: Handle,
-    /// When it is made anew; `None` where it stands still for good.
-    until: Option<Instant>,
+    /// When it is made anew.
+    until: Instant,
 }
 
 /// What is copied out of a hub to make one.
@@ -58,9 +60,12 @@ impl Excerpts {
     /// The excerpt that a link opens, out of the hub of its cluster or of what is kept of it.
     pub async fn open(&self, live: &Handle, kept: Option<(&Archive, &Past)>, scope: &Scope) -> Option<Handle> {
         let mut held = self.0.lock().await;
-        held.retain(|known| known.until.is_none_or(|until| until > Instant::now()));
-        if let Some(known) = held.iter().find(|known| known.scope == *scope) {
-            return Some(known.hub.clone());
+        held.retain(|known| known.until > Instant::now());
+        if let Some(at) = held.iter().position(|known| known.scope == *scope) {
+            let known = held.remove(at)?;
+            let hub = known.hub.clone();
+            held.push_front(known);
+            return Some(hub);
         }
         let copied = match copy(live, scope).await {
             Some(copied) => copied,
@@ -70,8 +75,8 @@ impl Excerpts {
         let is_moment = matches!(scope, Scope::Moment { .. });
         let standing = tokio::task::spawn_blocking(move || copied.stand(is_moment)).await.ok()??;
         let hub = Handle::standing(live.name(), standing).with_accent(live.accent());
-        let hub = if is_live { hub.beside(live) } else { hub };
-        let until = is_live.then(|| Instant::now() + ANEW_EVERY);
+        let (hub, lasts) = if is_live { (hub.beside(live), ANEW_EVERY) } else { (hub.over(), HELD_FOR) };
+        let until = Instant::now() + lasts;
         held.push_front(Held { scope: scope.clone(), hub: hub.clone(), until });
         held.truncate(HELD);
         Some(hub)
@@ -107,7 +112,8 @@ fn copied(reader: &Reader<'_>, scope: &Scope) -> Option<Copied> {
         Scope::Rollout { revision, .. } => {
             let at = known.rollouts.iter().rposition(|rollout| rollout.revision == *revision)?;
             let next = known.rollouts.get(at + 1).and_then(|next| next.started_millis);
-            let to_millis = next.map_or(reader.now_millis, |next| next - BEFORE_MILLIS);
+            // The next one makes its ReplicaSet before it begins.
+            let to_millis = next.unwrap_or(reader.now_millis) - BEFORE_MILLIS;
             (
                 Some(shown_since(known, at).max(first)),
                 to_millis,

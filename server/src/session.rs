@@ -313,6 +313,9 @@ async fn look_again(
 /// A rollout that goes on is cut out anew for who came by a link to that alone.
 async fn cut_anew(out: &mut (impl Sink<Message> + Unpin), view: &View, following: Following) -> Result<Following, End> {
     let Following::Deployment(followed) = following else { return Ok(following) };
+    if followed.hub().is_over() {
+        return Ok(Following::Deployment(followed));
+    }
     match view.hub(followed.workload()).await {
         Some(hub) if !hub.is_same(followed.hub()) => {
             let (first, followed) = hub.follow(followed.workload().clone(), None).await.map_err(|_| End::Broken)?;

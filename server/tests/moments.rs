@@ -108,3 +108,41 @@ fn moments_before_what_is_kept_are_not_guessed() {
     assert!(at(&history, from).is_none());
     assert_eq!(at(&history, middle + 1_000), exact);
 }
+
+/// Old ReplicaSets without pods stay in a cluster; who looks at one rollout sees it, the one that it took the place of, and no other.
+#[test]
+fn an_excerpt_of_a_rollout_has_nothing_of_those_long_before() {
+    let (mut looked_at, mut left_out) = (0, 0);
+    for (name, text) in common::recordings() {
+        let recording = Recording::read(&text);
+        let (_, end) = recording.span().unwrap();
+        let (mut timeline, mut history) = (Timeline::new(), History::default());
+        for next in recording.observed {
+            let changes = match next.fact {
+                Some(fact) => timeline.apply(next.at_millis, fact),
+                None => timeline.tick(next.at_millis),
+            };
+            history.note(next.at_millis, &changes);
+        }
+        let model = timeline.model();
+        for known in model.deployments.values() {
+            let uid = &known.uid;
+            for (at, rollout) in known.rollouts.iter().enumerate() {
+                let Some(began) = rollout.started_millis else { continue };
+                let next = known.rollouts.get(at + 1).and_then(|next| next.started_millis);
+                let (_, then) = history.excerpt(*uid, began, next.unwrap_or(end));
+                let there = &then.deployments.get(uid).unwrap().rollouts;
+                let shown: Vec<u64> = there.iter().map(|rollout| rollout.revision).collect();
+                assert!(shown.contains(&rollout.revision), "{name}: {shown:?}");
+                for set in then.sets_of(*uid) {
+                    let is_rolled_out = set.revisions.iter().any(|(revision, _)| shown.contains(revision));
+                    let has_pods = then.pods_of(set.uid).next().is_some();
+                    assert!(is_rolled_out || has_pods, "{name} {}: {} of {shown:?}", rollout.revision, set.name);
+                }
+                looked_at += 1;
+                left_out += known.rollouts[..at].iter().filter(|before| !shown.contains(&before.revision)).count();
+            }
+        }
+    }
+    assert!(looked_at > 40 && left_out > 10, "{looked_at} {left_out}");
+}

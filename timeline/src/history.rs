@@ -8,6 +8,7 @@ use std::iter::Peekable;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Pruned, Subject};
+use crate::model::ReplicaSet;
 use crate::{Change, Millis, Model, Uid};
 
 /// Most changes that are kept; older ones become part of what was known first.
@@ -77,7 +78,7 @@ impl History {
     }
 
     /// A stretch of the past of one Deployment, with how it was at the end: nothing is in it of what was over before, of what came
-    /// later, or of others that bore its name.
+    /// later, or of others that bore its name; and of ReplicaSets only those that had pods then, or a revision that was rolled out.
     #[must_use]
     pub fn excerpt(&self, deployment: Uid, from_millis: Millis, to_millis: Millis) -> (Self, Model) {
         let mut walk = self.walk();
@@ -92,11 +93,25 @@ impl History {
         }
         let is_other = |subject| matches!(subject, Subject::Deployment(uid) if uid != deployment);
         let is_in = |(at, change): &&(Millis, Change)| *at <= to_millis && !is_other(change.subject());
-        let mut then = base.clone();
-        let log: VecDeque<_> = log.filter(is_in).cloned().collect();
-        log.iter().for_each(|(_, change)| {
-            then.apply_change(change);
-        });
+        let mut log: VecDeque<_> = log.filter(is_in).cloned().collect();
+        let end = |base: &Model, log: &VecDeque<(Millis, Change)>| {
+            let mut then = base.clone();
+            log.iter().for_each(|(_, change)| {
+                then.apply_change(change);
+            });
+            then
+        };
+        let mut then = end(&base, &log);
+        // Old ReplicaSets stay in a cluster without pods, as long as it has room for their revisions.
+        let unused = unused_sets(&then, deployment);
+        if !unused.is_empty() {
+            let gone = |subject| matches!(subject, Subject::ReplicaSet(uid) if unused.contains(&uid));
+            log.retain(|(_, change)| !gone(change.subject()));
+            let sets = unused.iter().copied().collect();
+            let pruned = Pruned { before_millis: Some(from_millis), pods: Vec::new(), sets };
+            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+            then = end(&base, &log);
+        }
         (Self { base, base_millis: Some(from_millis), log }, then)
     }
 
@@ -122,6 +137,16 @@ impl History {
     pub const fn base_millis(&self) -> Option<Millis> {
         self.base_millis
     }
+}
+
+/// ReplicaSets of a Deployment without a pod and without a revision of one of its rollouts.
+fn unused_sets(model: &Model, deployment: Uid) -> BTreeSet<Uid> {
+    let rollouts = model.deployments.get(&deployment).map(|known| known.rollouts.as_slice()).unwrap_or_default();
+    let is_rolled_out = |revision: u64| rollouts.iter().any(|rollout| rollout.revision == revision);
+    let is_unused = |set: &&ReplicaSet| {
+        model.pods_of(set.uid).next().is_none() && !set.revisions.iter().any(|(revision, _)| is_rolled_out(*revision))
+    };
+    model.sets_of(deployment).filter(is_unused).map(|set| set.uid).collect()
 }
 
 /// The past, gone through forwards.

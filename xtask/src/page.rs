@@ -93,14 +93,27 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
     let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
     // Which way it was made last.
     let stamp = sh::at("target/page/made");
-    let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == profile);
+    let way = format!("{profile} {:016x}", way_of_making()?);
+    let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == way);
     if is_newer(&built, &made) || !is_made {
+        // What is interrupted is made again.
+        if stamp.exists() {
+            std::fs::remove_file(&stamp)?;
+        }
         bind(&built, speed, pkg)?;
         compress(&made, speed)?;
         compress(&pkg.join(format!("{PROGRAM}.js")), speed)?;
-        std::fs::write(&stamp, profile)?;
+        std::fs::write(&stamp, way)?;
     }
     Ok(())
+}
+
+/// Tells apart how the program was made of what the compiler left.
+fn way_of_making() -> Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")].hash(&mut hasher);
+    std::fs::read(sh::at("end2end/package-lock.json"))?.hash(&mut hasher);
+    Ok(hasher.finish())
 }
 
 /// Splits the program, makes its JavaScript bindings, and shrinks the wasm where it is to be small.

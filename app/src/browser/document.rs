@@ -1,6 +1,7 @@
 //! The document: what of it stands outside of the application, the focus, and styles of elements.
 
 use leptos::prelude::*;
+use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
@@ -29,6 +30,29 @@ pub fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {
 pub fn note(name: &str, value: &str) {
     if let Some(root) = document().document_element() {
         let _ = root.set_attribute(name, value); // names of attributes are ours
+    }
+}
+
+/// The page cannot be used while this lives: nothing in its main part is clicked or has the focus.
+pub struct Still(Option<SendWrapper<Element>>);
+
+impl Still {
+    /// Of the page that is shown.
+    #[must_use]
+    pub fn of_page() -> Self {
+        let part = document().query_selector("main").ok().flatten();
+        if let Some(part) = &part {
+            let _ = part.set_attribute("inert", ""); // names of attributes are ours
+        }
+        Self(part.map(SendWrapper::new))
+    }
+}
+
+impl Drop for Still {
+    fn drop(&mut self) {
+        if let Some(part) = &self.0 {
+            let _ = part.remove_attribute("inert");
+        }
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Standing {
 /// A rollout and how long those before it took that it can be compared with: what a page needs to tell at any time how long it may still take.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Measure {
+    /// Which revision it rolls out.
+    pub revision: u64,
     /// When it began.
     pub started_millis: Millis,
     /// How it stood when this was told.
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_figure_says_what_is_left_and_then_what_it_took() {
-        let measure = |standing, took: &[Millis]| Measure { started_millis: 5_000, standing, took_millis: took.into() };
+        let measure = |standing, took: &[Millis]| Measure { revision: 2, started_millis: 5_000, standing, took_millis: took.into() };
         let going = measure(Standing::GoingOn(0), &[24_000, 31_000, 51_000]);
         let figure = going.figure(17_000).unwrap();
         assert_eq!((figure.value.as_str(), figure.words.as_str()), ("12 s to 39 s", "left, by earlier rollouts"));

@@ -93,7 +93,11 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
     let view = view.clone().naming(&of.cluster, &of.namespace).await;
     let workload = asked.of(of.workload(None)).ok().filter(|workload| view.shows(workload))?;
     let revision = asked.read("revision", |text| text.parse().ok()).ok()?;
-    let number = workload.rollout.filter(|_| view.keeps());
+    // Nothing is kept here: which rollout that is cannot be told.
+    if workload.rollout.is_some() && !view.keeps() {
+        return None;
+    }
+    let number = workload.rollout;
     let scope = match (asked.moment().ok()?, revision, number) {
         (None, None, None) => return Some((Scope::Workload(of), to.to_owned())),
         (Some(at_millis), ..) => Scope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
@@ -183,7 +187,8 @@ pub(super) async fn page(
     let referer = request.headers().get(header::REFERER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
     let to = Some(parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
-    let offers = offers(&view, &local(&to)).await;
+    // What a link would open is looked for by those who may make one.
+    let offers = if shares(&rollcast, &view).is_ok() { offers(&view, &local(&to)).await } else { Vec::new() };
     show(&rollcast, &view, SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK, request).await
 }
 

@@ -161,6 +161,8 @@ pub struct Handle {
     sources: Arc<Counters>,
     reviewer: Reviewer,
     pasts: Pasts,
+    /// It stands still for good.
+    is_over: bool,
 }
 
 impl Handle {
@@ -224,6 +226,7 @@ impl Handle {
             sources,
             reviewer: Reviewer::new(signal::channel(None).1),
             pasts: Pasts::default(),
+            is_over: false,
         };
         (handle, events)
     }
@@ -238,6 +241,18 @@ impl Handle {
     #[must_use]
     pub fn with_accent(self, accent: u8) -> Self {
         Self { accent, ..self }
+    }
+
+    /// One that stands still for good: what is in it is never made anew for who looks at it.
+    #[must_use]
+    pub fn over(self) -> Self {
+        Self { is_over: true, ..self }
+    }
+
+    /// It stands still for good.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// With a cluster that says what people may see of it.

@@ -1,4 +1,4 @@
-// The parts of the program that come when they are needed. Each is there once; one that did not come is asked for again the next time.
+// The parts of the program that come when they are needed. Each is there once; where one does not come the program ends, and the page says so.
 const coming = new Map();
 const shared = () => ({ __wasm_split: wasm });
 const bring = async (file) => {
@@ -20,7 +20,6 @@ const part = (...files) => async (callback, data) => {
     await Promise.all([...files.map((file) => once(file, bring)), ...small.map((text) => once(text, unpack))]);
   } catch (error) {
     console.error(error);
-    files.forEach((file) => coming.delete(file));
     isThere = false;
   }
   wasm.__indirect_function_table.get(callback)(data, isThere);

@@ -25,20 +25,20 @@ pub fn Measured(
     /// What it follows.
     board: Board,
 ) -> impl IntoView {
-    let measure = RwSignal::new(None);
+    let asked = Asked { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
     let is_file = Exported::of_app().is_some();
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
         is_shown.then(|| (board.current.get(), board.said(|view| Some(view.verdict.tone))))
     });
     Effect::new(move |_| {
-        if !is_file && stands.get().is_some_and(|(revision, _)| revision.is_some()) {
-            ask(board, measure, stands, TRIES);
+        if let Some((Some(revision), tone)) = stands.get().filter(|_| !is_file) {
+            asked.ask(revision, tone, TRIES);
         }
     });
     let figure = Memo::new(move |_| {
-        let (_, tone) = stands.get()?;
-        let measure = measure.get().filter(|measure| fits(measure, tone, board.is_over))?;
+        let (Some(revision), tone) = stands.get()? else { return None };
+        let measure = asked.measure.get().filter(|measure| fits(measure, revision, tone, board.is_over))?;
         measure.figure(board.now_millis())
     });
     move || {
@@ -50,36 +50,50 @@ pub fn Measured(
     }
 }
 
-/// What was told is of how the rollout stands on the page.
-fn fits(measure: &Measure, tone: Option<Tone>, is_over: bool) -> bool {
-    match measure.standing {
-        Standing::GoingOn(_) => !is_over && tone == Some(Tone::Busy),
-        Standing::Complete(_) => is_over || tone == Some(Tone::Ok),
-        Standing::Otherwise => false,
-    }
+/// What was told is of the rollout that the page shows, and of how that stands.
+fn fits(measure: &Measure, revision: u64, tone: Option<Tone>, is_over: bool) -> bool {
+    measure.revision == revision
+        && match measure.standing {
+            Standing::GoingOn(_) => !is_over && tone == Some(Tone::Busy),
+            Standing::Complete(_) => is_over || tone == Some(Tone::Ok),
+            Standing::Otherwise => false,
+        }
 }
 
-fn ask(board: Board, measure: RwSignal<Option<Measure>>, stands: Memo<Option<(Option<u64>, Option<Tone>)>>, tries: u8) {
-    let asked_for = stands.get_untracked();
-    let address = board.workload.with_untracked(|workload| address::below(workload, "rollouts"));
-    spawn_local(async move {
-        let told = match panel::answer(&address).await {
-            Some(Shown::Detail(Detail::Rollouts(rollouts))) => rollouts.measure,
-            _ => None,
-        };
-        // Meanwhile the rollout may stand otherwise, which was asked for then, or the page be left.
-        if stands.try_get_untracked() != Some(asked_for) {
-            return;
-        }
-        let tone = asked_for.and_then(|(_, tone)| tone);
-        let is_it = told.as_ref().is_some_and(|told| fits(told, tone, board.is_over));
-        measure.set(told);
-        if !is_it && tries > 1 && matches!(tone, Some(Tone::Busy | Tone::Ok)) {
-            browser::after(AGAIN, move || {
-                if stands.try_get_untracked() == Some(asked_for) {
-                    ask(board, measure, stands, tries - 1);
-                }
-            });
-        }
-    });
+/// What the server is asked, and what it told last.
+#[derive(Clone, Copy)]
+struct Asked {
+    board: Board,
+    measure: RwSignal<Option<Measure>>,
+    /// How often it was asked: what it was asked before does not matter any more.
+    times: StoredValue<u32>,
+}
+
+impl Asked {
+    fn ask(self, revision: u64, tone: Option<Tone>, tries: u8) {
+        let number = self.times.try_update_value(|times| {
+            *times += 1;
+            *times
+        });
+        let address = self.board.workload.with_untracked(|workload| address::below(workload, "rollouts"));
+        spawn_local(async move {
+            let told = match panel::answer(&address).await {
+                Some(Shown::Detail(Detail::Rollouts(rollouts))) => rollouts.measure,
+                _ => None,
+            };
+            // Meanwhile the rollout may stand otherwise, which was asked for then, or the page be left.
+            if self.times.try_get_value() != number {
+                return;
+            }
+            let is_it = told.as_ref().is_some_and(|told| fits(told, revision, tone, self.board.is_over));
+            self.measure.set(told);
+            if !is_it && tries > 1 && matches!(tone, Some(Tone::Busy | Tone::Ok)) {
+                browser::after(AGAIN, move || {
+                    if self.times.try_get_value() == number {
+                        self.ask(revision, tone, tries - 1);
+                    }
+                });
+            }
+        });
+    }
 }

@@ -17,9 +17,15 @@ pub fn Story(
     picture: Picture,
 ) -> impl IntoView {
     let part: NodeRef<html::Div> = NodeRef::new();
-    // What is there from the beginning does not appear, and what appeared does not again when others make it move.
+    // What is there first does not appear, and what appeared does not again when others make it move.
     let is_begun = StoredValue::new(false);
-    Effect::new(move |_| is_begun.set_value(true));
+    Effect::new(move |_| {
+        if !picture.story.order().is_empty() {
+            browser::next_frame(move || {
+                is_begun.try_set_value(true);
+            });
+        }
+    });
     let line = move |key: u128| {
         let is_new = is_begun.get_value();
         picture.story.row(key).map(|line| view! { <StoryLine line picture is_new/> })
