@@ -104,6 +104,11 @@ pub(crate) async fn standing(
         replicas: own.replicas,
     };
     let before: Vec<Before> = before.iter().map(Before::of).collect();
-    let measure = Measure { revision: of.revision, started_millis: of.started_millis, standing, took_millis: comparable(&this, &before) };
+    let measure = Measure {
+        revision: of.revision,
+        started_millis: of.started_millis,
+        standing,
+        took_millis: comparable(&this, &before),
+    };
     (said(this, &before), measure)
 }

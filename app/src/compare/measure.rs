@@ -141,7 +141,12 @@ mod tests {
 
     #[test]
     fn a_figure_says_what_is_left_and_then_what_it_took() {
-        let measure = |standing, took: &[Millis]| Measure { revision: 2, started_millis: 5_000, standing, took_millis: took.into() };
+        let measure = |standing, took: &[Millis]| Measure {
+            revision: 2,
+            started_millis: 5_000,
+            standing,
+            took_millis: took.into(),
+        };
         let going = measure(Standing::GoingOn(0), &[24_000, 31_000, 51_000]);
         let figure = going.figure(17_000).unwrap();
         assert_eq!((figure.value.as_str(), figure.words.as_str()), ("12 s to 39 s", "left, by earlier rollouts"));

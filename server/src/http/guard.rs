@@ -134,7 +134,9 @@ async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Nex
         match response.extensions().get::<Done>() {
             Some(Done { who, did, at }) => audit.note(who, came.from, did, at, status),
             // What stands behind it shows something of a link to whoever has it.
-            None if path.starts_with(shared::OPEN) => audit.note(&who, came.from, method.as_str(), shared::OPEN, status),
+            None if path.starts_with(shared::OPEN) => {
+                audit.note(&who, came.from, method.as_str(), shared::OPEN, status)
+            }
             None => audit.note(&who, came.from, method.as_str(), &path, status),
         }
     }
