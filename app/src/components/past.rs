@@ -53,11 +53,11 @@ pub fn PastWorkloads(
             let class = class(&rollout);
             let bar = view! {
                 <rect class=class x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
-                <title>{words}</title>
+                <title>{words.clone()}</title>
             };
             // Rows lead to the same places: one stop for each workload is enough for who goes by keyboard.
             if rollout.is_kept {
-                view! { <a href=rollout.played() tabindex="-1">{bar}</a> }.into_any()
+                view! { <a href=rollout.played() tabindex="-1" aria-label=words>{bar}</a> }.into_any()
             } else {
                 view! { <g>{bar}</g> }.into_any()
             }
@@ -66,7 +66,7 @@ pub fn PastWorkloads(
         view! {
             <li data-testid="workload">
                 <a class="name" href=only.address()>{safe(&name)}</a>
-                <svg width=width height=HEIGHT viewBox=format!("0 0 {width} {HEIGHT}") role="img" aria-label=label>{bars}</svg>
+                <svg width=width height=HEIGHT viewBox=format!("0 0 {width} {HEIGHT}") role="group" aria-label=label>{bars}</svg>
                 <span class="muted">{said}</span>
             </li>
         }
