@@ -11,7 +11,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use server::recording::Recording;
+use server::recording::{Observed, Recording};
 use timeline::model::Pod;
 use timeline::view::{self, Now};
 use timeline::{History, Millis, Model, Timeline, Uid, story};
@@ -39,6 +39,16 @@ fn picture(model: &Model, uid: Uid) -> Vec<String> {
     lines
 }
 
+/// Takes in what was observed, as a hub does.
+fn note(timeline: &mut Timeline, history: &mut History, observed: Observed) {
+    let Observed { at_millis, fact } = observed;
+    let changes = match fact {
+        Some(fact) => timeline.apply(at_millis, fact),
+        None => timeline.tick(at_millis),
+    };
+    history.note(at_millis, &changes);
+}
+
 #[test]
 fn a_moment_is_afterwards_what_it_was() {
     let (mut compared, mut blurred) = (0, 0);
@@ -51,11 +61,7 @@ fn a_moment_is_afterwards_what_it_was() {
         let mut now = from;
         while now <= to {
             while let Some(next) = observed.next_if(|next| next.at_millis <= now) {
-                let changes = match next.fact {
-                    Some(fact) => timeline.apply(next.at_millis, fact),
-                    None => timeline.tick(next.at_millis),
-                };
-                history.note(next.at_millis, &changes);
+                note(&mut timeline, &mut history, next);
             }
             let changes = timeline.tick(now);
             history.note(now, &changes);
@@ -118,11 +124,7 @@ fn an_excerpt_of_a_rollout_has_nothing_of_those_long_before() {
         let (_, end) = recording.span().unwrap();
         let (mut timeline, mut history) = (Timeline::new(), History::default());
         for next in recording.observed {
-            let changes = match next.fact {
-                Some(fact) => timeline.apply(next.at_millis, fact),
-                None => timeline.tick(next.at_millis),
-            };
-            history.note(next.at_millis, &changes);
+            note(&mut timeline, &mut history, next);
         }
         let model = timeline.model();
         for known in model.deployments.values() {

@@ -22,6 +22,14 @@ pub struct Follow {
     /// Follow a running Rollcast at this address instead of the API server; where the environment names both, this
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
+    /// How that is asked.
+    #[command(flatten)]
+    pub of_server: OfServer,
+}
+
+/// How a running Rollcast is asked.
+#[derive(Debug, Args)]
+pub struct OfServer {
     /// With --server: file with a Kubernetes token, where people have to sign in
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,

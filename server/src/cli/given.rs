@@ -79,6 +79,6 @@ mod tests {
         let Ok(Cli { command: Command::Demo(demo) }) = read(&["demo", "--data-dir", "/d"]) else { panic!("a folder") };
         assert!(demo.data_dir.is_some());
         let Ok(Cli { command: Command::Wait(wait) }) = read(&whole) else { panic!("it fits together") };
-        assert!(wait.redact && wait.from.token_file.is_some());
+        assert!(wait.redact && wait.from.of_server.token_file.is_some());
     }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use self::follow::{Follow, Named, Output, Trace, Wait};
+pub use self::follow::{Follow, Named, OfServer, Output, Trace, Wait};
 pub use self::history::{History, HistoryCommand, HistoryOf, NoFolder};
 pub use self::listen::{HalfTls, Listen, Served};
 pub use self::share::{ShareCommand, ShareOf};
@@ -208,12 +208,9 @@ pub struct Export {
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
     // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
-    /// With --server: file with a Kubernetes token, where people have to sign in
-    #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
-    /// With --server: the cluster to look in, where it watches several
-    #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
-    pub cluster: Option<String>,
+    /// How that is asked.
+    #[command(flatten)]
+    pub of_server: OfServer,
     /// Its namespace, where several have one of that name; with --server, without it, default
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,

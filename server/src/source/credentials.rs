@@ -2,7 +2,6 @@
 //! runs in. Owns nothing but that and makes sure that no more than one attempt hangs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tokio::sync::Semaphore;
 use super::access::Access;
 use super::kubeconfig::{Contexts, Target, TargetError, client_for};
 use super::{Pace, plugin, reason};
+use crate::addressed::is_this_machine;
 
 /// Where a cluster's client comes from.
 #[derive(Debug, Clone)]
@@ -188,8 +188,7 @@ impl Credentials {
     /// What makes the way to the cluster less safe than it should be.
     fn warnings(&self, config: &kube::Config) -> Vec<String> {
         let (name, address) = (&self.name, &config.cluster_url);
-        let host = address.host().unwrap_or_default().trim_matches(['[', ']']);
-        let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let is_here = is_this_machine(address.host().unwrap_or_default());
         let mut all = Vec::new();
         if config.accept_invalid_certs {
             all.push(format!("{name}: whether {address} is that cluster is not checked (insecure-skip-tls-verify): whoever stands between can read its credentials and make up what is shown"));

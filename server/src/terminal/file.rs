@@ -19,8 +19,8 @@ const LIMITS: Limits = Limits { answer: Duration::from_mins(5), largest: 256 << 
 /// When the server does not answer, does not watch that cluster, or has no such rollout.
 pub async fn file(address: &str, arguments: &cli::Export) -> anyhow::Result<String> {
     let Named(name) = arguments.of.parse::<Named>().map_err(anyhow::Error::msg)?;
-    let server = Server::new(address, arguments.token_file.as_deref())?;
-    let (cluster, _) = feed::cluster_of(&server, arguments.cluster.as_deref()).await?;
+    let server = Server::new(address, arguments.of_server.token_file.as_deref())?;
+    let (cluster, _) = feed::cluster_of(&server, arguments.of_server.cluster.as_deref()).await?;
     let namespace = arguments.namespace.as_deref().unwrap_or("default");
     of(&server, &Workload::deployment(&cluster, namespace, &name), arguments.revision, arguments.redact).await
 }

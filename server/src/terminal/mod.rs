@@ -64,8 +64,8 @@ impl Origin {
     /// Starts to watch, or asks the server what it watches.
     async fn open(from: &cli::Follow) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
-            let server = Server::new(address, from.token_file.as_deref())?;
-            let (cluster, known) = feed::cluster_of(&server, from.cluster.as_deref()).await?;
+            let server = Server::new(address, from.of_server.token_file.as_deref())?;
+            let (cluster, known) = feed::cluster_of(&server, from.of_server.cluster.as_deref()).await?;
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
             return Ok(Self::Server { server, cluster, namespace, known });
         }

@@ -9,7 +9,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 
 use super::plain;
-use crate::auth::oidc::options::is_this_machine;
+use crate::addressed::is_this_machine;
 use crate::fetch::{Fetcher, Limits};
 
 /// Where it is, and who asks.

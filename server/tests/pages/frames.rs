@@ -19,23 +19,10 @@ use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
 
 use crate::common;
+use crate::heard::{SORTS, sort};
 use crate::rights::{PROD, proxy, reviewer, rules};
 
-/// The sorts of frames that viewers hear. A new one does not compile before it stands here, and is heard below.
-const fn sort(frame: &ServerFrame) -> &'static str {
-    match frame {
-        ServerFrame::Hello { .. } => "hello",
-        ServerFrame::Snapshot(_) => "snapshot",
-        ServerFrame::Delta(_) => "delta",
-        ServerFrame::List(_) => "list",
-        ServerFrame::Connection { .. } => "connection",
-        ServerFrame::Moment(_) => "moment",
-        ServerFrame::Heartbeat { .. } => "heartbeat",
-    }
-}
-const HEARD: [&str; 7] = ["connection", "delta", "heartbeat", "hello", "list", "moment", "snapshot"];
-
-/// The same of those that viewers send, and of what they may follow.
+/// The sort of a frame that viewers send, with what they may follow. A new one does not compile before it stands here, and is sent below.
 const fn sent(frame: &ViewerFrame) -> &'static str {
     match frame {
         ViewerFrame::Hello { .. } => "hello",
@@ -166,7 +153,7 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         let sorts: Vec<&str> = frames.keys().copied().collect();
         match user {
             "foreign" => assert_eq!(sorts, ["connection", "heartbeat", "hello", "list"], "{user}"),
-            _ => assert_eq!(sorts, HEARD, "{user}"),
+            _ => assert_eq!(sorts, SORTS, "{user}"),
         }
         for (sort, all) in &frames {
             for told in all {

@@ -21,6 +21,8 @@ mod export;
 mod files;
 mod frames;
 mod guarded;
+#[path = "../common/heard.rs"]
+mod heard;
 mod history;
 mod keys;
 mod links;

@@ -10,6 +10,8 @@
 
 #[path = "../common/addresses.rs"]
 mod addresses;
+#[path = "../common/heard.rs"]
+mod heard;
 mod matrix;
 #[path = "../common/side.rs"]
 #[allow(dead_code, reason = "other tests do more")]

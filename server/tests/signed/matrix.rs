@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use timeline::list::{Query, Window};
-use timeline::wire::{Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{Scope, ViewerFrame};
 use timeline::{Uid, Workload};
 
 use crate::addresses::named;
+use crate::heard::{SORTS, sort};
 use crate::side::text;
 use crate::{A_MINUTE, Cluster, KEY, Program, cluster, within_a_minute};
 
@@ -34,19 +35,6 @@ impl Cluster {
         let seen = self.0.seen().await.unwrap();
         let all = [&seen.deployment].into_iter().chain(&seen.sets).chain(&seen.pods);
         all.map(|object| text(object, "/metadata/uid").parse().unwrap()).collect()
-    }
-}
-
-/// The sort of a frame; a new one does not compile before it stands here.
-const fn sort(frame: &ServerFrame) -> &'static str {
-    match frame {
-        ServerFrame::Hello { .. } => "hello",
-        ServerFrame::Snapshot(_) => "snapshot",
-        ServerFrame::Delta(_) => "delta",
-        ServerFrame::List(_) => "list",
-        ServerFrame::Connection { .. } => "connection",
-        ServerFrame::Moment(_) => "moment",
-        ServerFrame::Heartbeat { .. } => "heartbeat",
     }
 }
 
@@ -154,8 +142,7 @@ async fn every_address_and_every_frame_tells_four_viewers_what_rbac_lets_them_se
         }
         let sorts: Vec<&str> = heard.keys().copied().collect();
         println!("{viewer}: {sorts:?} after {:?}", began.elapsed());
-        let all = ["connection", "delta", "heartbeat", "hello", "list", "moment", "snapshot"];
-        let expected: Vec<&str> = all.into_iter().filter(|sort| sees_seen || *sort != "delta").collect();
+        let expected: Vec<&str> = SORTS.into_iter().filter(|sort| sees_seen || *sort != "delta").collect();
         assert_eq!(sorts, expected, "{viewer}");
         for (uids, place, sees) in [(&of_seen, &seen_name, sees_seen), (&of_hidden, &hidden_name, sees_hidden)] {
             for (sort, frames) in &heard {

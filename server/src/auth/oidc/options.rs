@@ -1,10 +1,10 @@
 //! Which provider signs people in, and what is asked of it.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use openidconnect::{ClientId, ClientSecret, IssuerUrl};
 
+use crate::addressed::is_this_machine;
 use crate::auth::subject::Prefixes;
 
 /// The provider's address: over TLS, or on this machine.
@@ -45,13 +45,6 @@ impl std::str::FromStr for Issuer {
         let is_whole = parsed.query().is_none() && parsed.fragment().is_none() && !host.is_empty();
         if is_whole && (is_plain || parsed.scheme() == "https") { Ok(Self { url, is_plain }) } else { Err(IssuerError) }
     }
-}
-
-/// A name or an address, as it stands in an address of the web, is of this machine.
-#[must_use]
-pub fn is_this_machine(host: &str) -> bool {
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// How long things take, and last.

@@ -1,13 +1,14 @@
 //! Where a PostgreSQL server is.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
+
+use crate::addressed::is_this_machine;
 
 /// A server that takes longer to answer is not there.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
@@ -57,7 +58,7 @@ impl FromStr for Server {
 /// On this machine: what goes there is encrypted only where that is asked for, and what goes elsewhere unless it is asked not to be.
 fn is_here(host: &Host) -> bool {
     match host {
-        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
+        Host::Tcp(name) => is_this_machine(name),
         #[cfg(unix)]
         Host::Unix(_) => true,
     }
