@@ -15,7 +15,7 @@ use server::state::{Rollcast, Site};
 use server::view::View;
 use server::viewers::Viewers;
 use timeline::list::{Query, Window};
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
 use timeline::{Retention, Workload};
 
 use crate::common;
