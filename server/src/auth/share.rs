@@ -223,8 +223,13 @@ impl Shares {
     }
 
     /// The link of which a preview is asked for, and who it is looked at by.
+    ///
+    /// A preview has one spelling: what is written with signs that addresses have no use for is none.
     #[must_use]
     pub fn previewed(&self, preview: &str, now_millis: Millis) -> Option<(Share, Viewer)> {
+        if preview.contains(OF_ADDRESSES.map(|(sealed, _)| sealed)) {
+            return None;
+        }
         let sealed: String = preview.chars().map(|sign| swapped(sign, OF_ADDRESSES.map(|(a, b)| (b, a)))).collect();
         let id = self.keys.open_value(Name::Preview, &sealed)?;
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -448,8 +453,14 @@ mod tests {
         let preview = shares.preview_of(&share).unwrap();
         let (found, viewer) = shares.previewed(&preview, 1).unwrap();
         assert_eq!((found.id.as_str(), viewer.link.as_ref().unwrap().scope.clone()), (share.id.as_str(), web()));
-        for other in [&secret, &share.id, &preview[1..].to_owned(), &String::new()] {
-            assert!(shares.previewed(other, 1).is_none(), "{other}");
+        let sealed_for_another = shares.keys.seal_value(Name::Link, &share.id).unwrap();
+        for other in [&secret, &share.id, &preview[1..].to_owned(), &String::new(), &sealed_for_another] {
+            let other: String = other.chars().map(|sign| swapped(sign, OF_ADDRESSES)).collect();
+            assert!(shares.previewed(&other, 1).is_none(), "{other}");
+        }
+        let spelled = OF_ADDRESSES.map(|(sealed, shown)| preview.replace(shown, &sealed.to_string()));
+        for other in spelled.iter().filter(|other| **other != preview) {
+            assert!(shares.previewed(other, 1).is_none(), "another spelling: {other}");
         }
         assert!(shares.of_secret(&preview, 1).is_none() && shares.viewer(&self::shown(&preview), 1).is_none());
         assert!(shares.previewed(&preview, DAY).is_none(), "it has ended");
