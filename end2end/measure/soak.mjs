@@ -67,12 +67,12 @@ writeFileSync(recording, lines.map((line) => JSON.stringify(line)).join("\n"));
 const server = await replaying(rollcast, recording, "--speed", String(speed));
 const browser = await launched();
 const page = await browser.newPage({ viewport: isWall ? { width: 1920, height: 1080 } : { width: 1440, height: 900 } });
-// The program's memory is no part of the browser's figures.
+// The program's memory is no part of the browser's figures. Its parts share the one that the program has.
 await page.addInitScript(() => {
   const instantiate = WebAssembly.instantiateStreaming;
   WebAssembly.instantiateStreaming = async (...args) => {
     const made = await instantiate(...args);
-    globalThis.programMemory = made.instance.exports.memory;
+    globalThis.programMemory ??= made.instance.exports.memory;
     return made;
   };
 });
@@ -84,7 +84,8 @@ const read = async () => {
   await cdp.send("HeapProfiler.collectGarbage");
   const { usedSize } = await cdp.send("Runtime.getHeapUsage");
   const { nodes } = await cdp.send("Memory.getDOMCounters");
-  const program = await page.evaluate(() => globalThis.programMemory?.buffer.byteLength ?? 0);
+  const program = await page.evaluate(() => globalThis.programMemory?.buffer.byteLength);
+  if (!program) throw new Error("the program's memory was not found: there is nothing to measure");
   return { heap: usedSize / 1e6, program: program / 1e6, nodes };
 };
 const warm = Math.min(5, minutes / 2);
