@@ -12,6 +12,7 @@ mod causes;
 mod certain;
 mod choice;
 mod counting;
+mod cut;
 mod days;
 mod ends;
 mod failing;
