@@ -25,6 +25,7 @@ pub mod detail;
 pub mod elements;
 pub mod exported;
 pub mod history;
+pub mod lasting;
 pub mod list;
 pub mod live;
 pub mod numbers;

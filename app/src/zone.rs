@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use timeline::{Millis, words};
 
 use crate::browser;
+use crate::lasting::Lasting;
 
 /// Where the choice is remembered.
 const REMEMBERED: &str = "rollcast.zone";
@@ -42,12 +43,12 @@ impl Choice {
 
 /// The zone of a page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
-pub struct Zone(RwSignal<Choice>);
+pub struct Zone(Lasting<Choice>);
 
 impl Zone {
     /// Provides the zone of a page to all its components: UTC until the page is alive.
     pub fn provide() -> Self {
-        let zone = Self(RwSignal::new(Choice::Utc));
+        let zone = Self(Lasting::new(Choice::Utc));
         provide_context(zone);
         Effect::new(move |_| {
             let asked = browser::parameter("zone").and_then(|text| Choice::named(&text));
@@ -60,7 +61,7 @@ impl Zone {
     /// The zone of the page around this component.
     #[must_use]
     pub fn of_page() -> Self {
-        use_context().unwrap_or_else(|| Self(RwSignal::new(Choice::Utc)))
+        use_context().unwrap_or_else(|| Self(Lasting::new(Choice::Utc)))
     }
 
     /// Between UTC and the viewer's own; remembered.

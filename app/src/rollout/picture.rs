@@ -8,6 +8,7 @@ use timeline::phase::PodState;
 use timeline::story::Line;
 
 use crate::elements::{Elements, beside};
+use crate::lasting::Lasting;
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::score::budget::{HEIGHT, Strip};
@@ -24,7 +25,7 @@ pub struct Picture {
     /// Before the ids of its patterns and lists: a wall shows several.
     pub prefix: &'static str,
     /// The moment from which times in the picture are counted.
-    pub base_millis: RwSignal<Millis>,
+    pub base_millis: Lasting<Millis>,
     /// The bands, from top to bottom.
     pub bands: Rows<BandRow>,
     /// The bars that are elements: those of few pods, and ribbons.
@@ -113,7 +114,7 @@ impl Picture {
     pub fn drawn(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
         Self {
             prefix,
-            base_millis: RwSignal::new(frame.base_millis),
+            base_millis: Lasting::new(frame.base_millis),
             bands: Rows::new(scene.bands),
             bars: Rows::new(scene.bars),
             heads: Rows::new(scene.heads),
@@ -137,7 +138,7 @@ impl Picture {
 
     /// Shows another scene; only what differs is touched.
     pub fn show(&self, scene: Scene, base_millis: Millis) {
-        set_if_new(&self.base_millis, base_millis);
+        self.base_millis.set(base_millis);
         set_if_new(&self.height, scene.height);
         self.bands.set(scene.bands);
         self.bars.set(scene.bars);
