@@ -236,7 +236,7 @@ mod in_postgres {
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
         shared.sql(&database, "UPDATE rollcast.format SET format = 99");
-        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 3)");
+        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 4)");
         assert_eq!(why(&guest), newer);
     }
 
