@@ -11,11 +11,14 @@ mod aside;
 #[path = "../common/mod.rs"]
 mod common;
 mod damaged;
+#[path = "../common/day.rs"]
+mod day;
 mod faulty;
 mod formats;
 mod listed;
 #[path = "../common/postgres.rs"]
 mod postgres;
+mod size;
 #[path = "../common/until.rs"]
 mod until;
 
