@@ -260,6 +260,7 @@ mod in_postgres {
             &database,
             "ALTER TABLE rollcast.rollouts DROP COLUMN first_available_millis, DROP COLUMN restarts,
                  DROP COLUMN workload, DROP COLUMN images, DROP COLUMN over_millis;
+             DROP INDEX rollcast.rollouts_of_others;
              CREATE INDEX rollouts_by_time ON rollcast.rollouts (started_millis, id);
              DROP TABLE rollcast.pins;
              UPDATE rollcast.format SET format = 1",
