@@ -102,7 +102,7 @@ impl ClusterConfig {
         let (hub, events) = Handle::start_kept(self.credentials.name(), counters.clone(), retention, kept);
         let (way, way_out) = signal::channel(None);
         let hub = hub.with_accent(self.accent).with_reviewer(Reviewer::new(way_out));
-        let clock = hub.clock();
+        let (clock, anew) = (hub.clock(), hub.anew());
         tokio::spawn(async move {
             let Some(target) = self.patiently(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
@@ -110,7 +110,7 @@ impl ClusterConfig {
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
             let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
             let _ = way.send(Some(Way { access: access.clone(), pace: pace.clone() })); // the hub may have ended
-            let cluster = source::Cluster { name, access, events, viewers, counters, pace, texts, clock };
+            let cluster = source::Cluster { name, access, events, viewers, counters, pace, texts, clock, anew };
             source::start(&cluster, kinds, &self.namespaces);
         });
         hub

@@ -258,6 +258,7 @@ fn cluster(
         pace: Arc::new(Pace::default()),
         texts,
         clock: watch::channel(Clock::Real).1,
+        anew: watch::channel(0).1,
     }
 }
 

@@ -236,7 +236,7 @@ mod in_postgres {
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
         shared.sql(&database, "UPDATE rollcast.format SET format = 99");
-        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 3)");
+        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 4)");
         assert_eq!(why(&guest), newer);
     }
 
@@ -260,6 +260,7 @@ mod in_postgres {
             &database,
             "ALTER TABLE rollcast.rollouts DROP COLUMN first_available_millis, DROP COLUMN restarts,
                  DROP COLUMN workload, DROP COLUMN images, DROP COLUMN over_millis;
+             DROP INDEX rollcast.rollouts_of_others;
              CREATE INDEX rollouts_by_time ON rollcast.rollouts (started_millis, id);
              DROP TABLE rollcast.pins;
              UPDATE rollcast.format SET format = 1",

@@ -118,6 +118,7 @@ pub struct Archive {
     to_writer: SyncSender<Message>,
     keeping: watch::Receiver<Keeping>,
     anew: watch::Receiver<u64>,
+    lost: watch::Receiver<u64>,
     /// The store was opened, or could not be, for the first time.
     is_begun: watch::Receiver<bool>,
     reader: Arc<Reader>,
@@ -141,16 +142,18 @@ impl Archive {
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
         let (tell_anew, anew) = watch::channel(0);
+        let (tell_lost, lost) = watch::channel(0);
         let counters = Arc::new(Counters::default());
         let told = Arc::new(told);
         let pulse = pulse::Pulse::start(told.clone());
-        let writer = writer::Writer::new(Box::new(open), told, tell_anew, counters.clone(), pulse);
+        let writer = writer::Writer::new(Box::new(open), told, (tell_anew, tell_lost), counters.clone(), pulse);
         let (begun, is_begun) = watch::channel(false);
         std::thread::spawn(move || writer.run(&inbox, &begun));
         Self {
             to_writer,
             keeping,
             anew,
+            lost,
             is_begun,
             reader,
             readers: Arc::new(Semaphore::new(READERS)),
@@ -198,6 +201,13 @@ impl Archive {
     #[must_use]
     pub fn anew(&self) -> watch::Receiver<u64> {
         self.anew.clone()
+    }
+
+    /// Changes when lines that were written are lost and another store is written: what exists is to be listed anew, as the lines there begin
+    /// in the middle of things.
+    #[must_use]
+    pub fn lost(&self) -> watch::Receiver<u64> {
+        self.lost.clone()
     }
 
     /// What a hub tells what it observes.

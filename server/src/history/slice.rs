@@ -68,15 +68,23 @@ struct About {
     uid: Option<Uid>,
 }
 
-/// Cuts the lines of a Deployment from `from_millis` to `to_millis` out of texts that begin with a keyframe, or with everything.
+/// Cuts the lines of a Deployment out of texts that begin with a keyframe, or with everything. Of what came after `whole_until` only what
+/// existed at the end is in it, with a gap before.
 #[must_use]
-pub fn cut(texts: &[String], deployment: Uid, from_millis: Millis, to_millis: Millis) -> String {
+pub fn cut(texts: &[String], deployment: Uid, stretch: Stretch, whole_until: Option<Millis>) -> String {
+    let (from_millis, to_millis) = stretch;
     let lines: Vec<KeptLine<'_>> = texts.iter().flat_map(|text| text.lines()).filter_map(KeptLine::read).collect();
     let mine = belonging(&lines, deployment);
-    let (mut before, mut after) = (Fold::default(), String::new());
+    let (mut before, mut after, mut end) = (Fold::default(), String::new(), Fold::default());
+    let mut gap_since_millis = None;
     for line in lines.iter().take_while(|line| line.at_millis <= to_millis).filter(|line| line.is_of(&mine)) {
+        if whole_until.is_some() {
+            end.take(line.text);
+        }
         if line.at_millis < from_millis {
             before.take(line.text);
+        } else if let Some(until) = whole_until.filter(|until| line.at_millis > *until) {
+            gap_since_millis = Some(until);
         } else {
             after.push_str(line.text);
             after.push('\n');
@@ -84,6 +92,10 @@ pub fn cut(texts: &[String], deployment: Uid, from_millis: Millis, to_millis: Mi
     }
     let (_, mut text) = before.keyframe(None);
     text.push_str(&after);
+    if gap_since_millis.is_some() {
+        let (_, end) = end.keyframe(gap_since_millis);
+        text.push_str(&end);
+    }
     text
 }
 

@@ -25,11 +25,12 @@ const LOCK: &str = "history.lock";
 /// "Roll": files of other programs are not touched.
 const APPLICATION: i64 = 0x526f_6c6c;
 /// What makes a file of each format from one of the format before.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("sqlite/1.sql"),
     include_str!("sqlite/2.sql"),
     include_str!("sqlite/3.sql"),
     include_str!("sqlite/4.sql"),
+    include_str!("sqlite/5.sql"),
 ];
 /// Another process reads only, so that waits are short.
 const BUSY: Duration = Duration::from_secs(2);

@@ -52,6 +52,10 @@ pub(super) struct Writer {
     is_reopened: bool,
     /// How often what is known besides lines is to be told anew.
     anew: watch::Sender<u64>,
+    /// How often lines that were written were lost.
+    lost: watch::Sender<u64>,
+    /// The store that was written before is given up.
+    is_given_up: bool,
     /// Commits that were made.
     made: u64,
     /// Since when something waits.
@@ -118,7 +122,7 @@ impl Writer {
     pub(super) fn new(
         open: Open,
         keeping: Arc<watch::Sender<Keeping>>,
-        anew: watch::Sender<u64>,
+        (anew, lost): (watch::Sender<u64>, watch::Sender<u64>),
         counters: Arc<Counters>,
         pulse: Pulse,
     ) -> Self {
@@ -135,6 +139,8 @@ impl Writer {
             foreign: BTreeSet::new(),
             is_reopened: false,
             anew,
+            lost,
+            is_given_up: false,
             made: 0,
             since: None,
             not_before: now,
@@ -237,7 +243,10 @@ impl Writer {
                 Answer::Unread
             }
             // Another file is begun.
-            Some(Err(_)) => Answer::Stored(None),
+            Some(Err(why)) => {
+                self.fail(&why);
+                Answer::Stored(None)
+            }
         }
     }
 
@@ -335,6 +344,9 @@ impl Writer {
         if std::mem::take(&mut self.is_reopened) || written.is_anew {
             self.anew.send_modify(|times| *times += 1);
         }
+        if std::mem::take(&mut self.is_given_up) {
+            self.lost.send_modify(|times| *times += 1);
+        }
     }
 
     /// Takes note that nothing can be written now.
@@ -346,7 +358,7 @@ impl Writer {
         self.counters.failures.fetch_add(1, Ordering::Relaxed);
         // A store that is damaged or in other hands is opened anew: it may be another one by then.
         if !matches!(why, StoreError::Failed(_)) {
-            self.store = None;
+            self.is_given_up |= self.store.take().is_some();
         }
         let now_millis = self.unwritten_since_millis();
         let why = why.to_string();

@@ -99,7 +99,7 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
         Some(_) if named.is_present() => Meaning::Live,
         Some(uid) => {
             let model = Model::from(snapshot.objects.clone());
-            meaning(&model, uid, named, &workload, snapshot.now_millis)
+            meaning(&model, uid, named, &workload, (snapshot.now_millis, hub.is_over()))
         }
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
@@ -164,7 +164,14 @@ async fn kept(
     Some(named.at_millis.map_or_else(|| link.clone(), |at_millis| format!("{link}&at={at_millis}")))
 }
 
-fn meaning(model: &Model, uid: Uid, named: LinkParameters, workload: &Workload, now_millis: Millis) -> Meaning {
+/// What a link to a Deployment means; with the time that its hub stands at, and whether that is so for good.
+fn meaning(
+    model: &Model,
+    uid: Uid,
+    named: LinkParameters,
+    workload: &Workload,
+    (now_millis, is_over): (Millis, bool),
+) -> Meaning {
     let page = &address::whatever_bears_the_name(workload);
     let is_by_itself = workload.rollout.is_some();
     let Some(deployment) = model.deployments.get(&uid) else { return Meaning::Live };
@@ -180,19 +187,20 @@ fn meaning(model: &Model, uid: Uid, named: LinkParameters, workload: &Workload, 
     let name = safe(&deployment.name);
     if let Some(at_millis) = named.at_millis {
         let since = deployment.known_since_millis();
-        let is_to_come = is_by_itself && at_millis > crate::clock::now_millis() + AHEAD_MILLIS;
-        return if is_to_come {
-            // The past stands still at its end; the time of day goes on.
-            let why = format!("That moment is in the future: it is {} UTC now.", clock(crate::clock::now_millis()));
+        let is_still = is_by_itself || is_over;
+        let time_of_day = crate::clock::now_millis();
+        return if is_still && at_millis > now_millis {
+            // What is over stands still at its end; the time of day goes on.
+            let why = if at_millis > time_of_day + AHEAD_MILLIS {
+                format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
+            } else if is_by_itself {
+                format!("This rollout of {name} is shown until {} UTC, and not what came later.", clock(now_millis))
+            } else {
+                format!("By this link {name} is shown until {} UTC, and not what came later.", clock(now_millis))
+            };
             let last = (then(now_millis), "The last moment that is shown".to_owned());
-            Meaning::Nothing(why, vec![last, (live(), format!("{name} as it is now"))])
-        } else if is_by_itself && at_millis > now_millis {
-            let why = format!(
-                "This rollout of {name} is shown until {} UTC; what came between it and the next one is not shown later than that.",
-                clock(now_millis)
-            );
-            let last = (then(now_millis), "The last moment that is shown".to_owned());
-            Meaning::Nothing(why, vec![last, (live(), format!("{name} as it is now"))])
+            let now = Some((live(), format!("{name} as it is now"))).filter(|_| is_by_itself);
+            Meaning::Nothing(why, [last].into_iter().chain(now).collect())
         } else if at_millis > now_millis + AHEAD_MILLIS {
             let why = format!("That moment is in the future: it is {} UTC now.", clock(now_millis));
             Meaning::Nothing(why, vec![(live(), format!("{name} as it is now"))])

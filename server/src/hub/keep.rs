@@ -45,6 +45,7 @@ pub(super) struct Keeper {
     ask_at: Instant,
     pause: Duration,
     anew: watch::Receiver<u64>,
+    lost: watch::Receiver<u64>,
     keeping: watch::Receiver<Keeping>,
     /// The last word that is kept from before this start.
     heard_millis: Option<Millis>,
@@ -93,6 +94,7 @@ impl Hub {
             ask_at: Instant::now(),
             pause: KEEP_EVERY,
             anew: archive.anew(),
+            lost: archive.lost(),
             keeping: archive.keeping(),
             heard_millis: None,
             listed: BTreeSet::new(),
@@ -190,6 +192,12 @@ impl Hub {
         if let Some(anew) = anew.filter(|anew| anew.has_changed().unwrap_or(false)) {
             anew.mark_unchanged();
             self.begin_anew();
+        }
+        let lost = self.keeper.as_mut().map(|keeper| &mut keeper.lost);
+        if let Some(lost) = lost.filter(|lost| lost.has_changed().unwrap_or(false)) {
+            lost.mark_unchanged();
+            // What follows is told of things that the lines know nothing of yet.
+            self.signals.anew.send_modify(|asked| *asked += 1);
         }
         self.catch_up();
         self.ask();

@@ -157,6 +157,7 @@ pub struct Handle {
     connection: signal::Receiver<Connection>,
     list: signal::Receiver<List>,
     clock: signal::Receiver<Clock>,
+    anew: signal::Receiver<u64>,
     counters: Arc<HubCounters>,
     sources: Arc<Counters>,
     reviewer: Reviewer,
@@ -203,8 +204,9 @@ impl Handle {
         let (connection, connection_out) = signal::channel(Connection::default());
         let (list, list_out) = signal::channel(List::default());
         let (clock, clock_out) = signal::channel(Clock::Real);
+        let (anew, anew_out) = signal::channel(0);
         let counters = Arc::new(HubCounters::default());
-        let signals = task::Signals { connection, list, clock };
+        let signals = task::Signals { connection, list, clock, anew };
         let hub = prepare(task::Hub::new(name.clone(), retention, signals, counters.clone()));
         let running = tokio::spawn(hub.run(event_inbox, command_inbox, kept));
         let cluster = name.clone();
@@ -222,6 +224,7 @@ impl Handle {
             connection: connection_out,
             list: list_out,
             clock: clock_out,
+            anew: anew_out,
             counters,
             sources,
             reviewer: Reviewer::new(signal::channel(None).1),
@@ -308,6 +311,12 @@ impl Handle {
     #[must_use]
     pub fn clock(&self) -> signal::Receiver<Clock> {
         self.clock.clone()
+    }
+
+    /// How often the hub wants everything listed once more, for its sources.
+    #[must_use]
+    pub fn anew(&self) -> signal::Receiver<u64> {
+        self.anew.clone()
     }
 
     /// The time of its cluster.

@@ -39,6 +39,7 @@ pub(super) struct Signals {
     pub(super) connection: signal::Sender<Connection>,
     pub(super) list: signal::Sender<List>,
     pub(super) clock: signal::Sender<Clock>,
+    pub(super) anew: signal::Sender<u64>,
 }
 
 pub(super) struct Hub {

@@ -244,6 +244,8 @@ pub struct Cluster {
     pub texts: Texts,
     /// The cluster's time, in which arrivals are told.
     pub clock: signal::Receiver<Clock>,
+    /// How often everything that exists was asked for once more; each time it is listed anew.
+    pub anew: signal::Receiver<u64>,
 }
 
 impl Cluster {

@@ -37,6 +37,8 @@ pub(super) enum Ended {
     Expired(RequestError),
     /// Connections were lost all at once; a new one is needed.
     Lost,
+    /// It was left, as everything is to be listed anew.
+    Left,
     /// It could not be started, broke, or did not end when it should.
     Failed(RequestError),
 }

@@ -1,7 +1,7 @@
 //! The watch loop of one kind: list, watch from there, relist when the position is lost, never hammer.
 //!
 //! ```text
-//!            ┌────────────── 410 or 400 in any form, or three failures in a row ───────────────┐
+//!            ┌── 410 or 400 in any form, three failures in a row, or everything is asked for ──┐
 //!            ▼                                                                                 │
 //!        ┌────────┐  listed   ┌─────────┐  ended after a while: watch again from there   ┌───────────┐
 //!  ────► │  list  │ ────────► │  watch  │ ─────────────────────────────────────────────► │ position  │
@@ -55,6 +55,8 @@ pub(super) struct Watch {
     has_watched: bool,
     /// The client that the last request was made with.
     generation: u64,
+    /// How often everything had been asked for once more when the last list began.
+    asked: u64,
 }
 
 impl Watch {
@@ -73,6 +75,7 @@ impl Watch {
             health: None,
             has_watched: false,
             generation: 0,
+            asked: 0,
         }
     }
 
@@ -92,6 +95,9 @@ impl Watch {
             if std::mem::replace(&mut place, here) != here {
                 position = None; // the same numbers mean something else there
             }
+            if *self.cluster.anew.borrow() != self.asked {
+                position = None;
+            }
             let step = match position.take() {
                 None => self.list().await,
                 Some(at) => self.watch(at).await,
@@ -105,6 +111,7 @@ impl Watch {
 
     async fn list(&mut self) -> Result<Option<String>, HubGone> {
         let losses = self.life.borrow_and_update().losses;
+        self.asked = *self.cluster.anew.borrow();
         let listed = tokio::select! {
             listed = list::list(&self.cluster, &mut self.budget, self.kind, self.namespace.as_deref()) => listed,
             () = liveness::lost(&mut self.life, losses) => {
@@ -141,7 +148,7 @@ impl Watch {
         if has_lived {
             self.lives();
         }
-        if matches!(ended, Ended::Closed) {
+        if matches!(ended, Ended::Closed | Ended::Left) {
             self.seen_until = Some(self.cluster.now_millis()); // an orderly end: everything until now was sent
         }
         match ended {
@@ -152,6 +159,10 @@ impl Watch {
                 Ok(None)
             }
             Ended::Closed if has_lived => Ok(Some(position)),
+            Ended::Left => {
+                tracing::info!("everything is asked for once more; listing again");
+                Ok(None)
+            }
             Ended::Expired(error) => {
                 tracing::info!("position expired; listing again");
                 // At once, but not again and again.
@@ -209,8 +220,14 @@ impl Watch {
         self.has_watched = true;
         self.tell(Health::Live).await?;
         let (began, mut heard) = (Instant::now(), false);
+        let mut anew = self.cluster.anew.clone();
         loop {
-            match stream.next().await {
+            let next = tokio::select! {
+                biased; // what is there is read before
+                next = stream.next() => next,
+                () = asked(&mut anew, self.asked) => Err(Ended::Left),
+            };
+            match next {
                 Ok(line) => {
                     heard = true;
                     self.line(line, position).await?;
@@ -298,5 +315,13 @@ impl Watch {
 
     async fn send(&self, event: SourceEvent) -> Result<(), HubGone> {
         self.cluster.events.send(event).await.map_err(|_| HubGone)
+    }
+}
+
+/// Ends once everything was asked for more often than that.
+async fn asked(anew: &mut signal::Receiver<u64>, before: u64) {
+    let is_hub_gone = anew.wait_for(|asked| *asked != before).await.is_err();
+    if is_hub_gone {
+        std::future::pending::<()>().await; // the next event finds that out
     }
 }

@@ -82,6 +82,7 @@ impl Origin {
             pace: Arc::new(Pace::default()),
             texts: source::Texts::Taken,
             clock: hub.clock(),
+            anew: hub.anew(),
         };
         source::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
         Ok(Self::Cluster { hub, namespace })

@@ -15,7 +15,7 @@ use server::sight::Sight;
 use timeline::Millis;
 use timeline::view::Now;
 
-use crate::{SMALL, batches, commit, common, existing, longest, places, play, postgres, resumed, tidy};
+use crate::{SMALL, batches, commit, common, existing, longest, places, play, resumed, tidy};
 #[test]
 fn what_is_too_much_goes_and_what_exists_stays() {
     for place in places() {
@@ -137,6 +137,101 @@ fn the_last_rollout_of_what_exists_is_made_again_pod_by_pod_when_its_lines_are_l
     }
 }
 
+const HOUR_MILLIS: Millis = 3_600_000;
+
+/// A line of a Deployment, of its ReplicaSet or of a pod of that.
+fn line(at_millis: Millis, kind: &str, number: u64, r#type: &str) -> String {
+    let uid = |number: u64| format!("00000000-0000-4000-8000-{number:012}");
+    let (name, owner) = match kind {
+        "Deployment" => ("web".to_owned(), None),
+        "ReplicaSet" => ("web-1".to_owned(), Some(("Deployment", "web", 1))),
+        _ => (format!("web-1-{number}"), Some(("ReplicaSet", "web-1", 2))),
+    };
+    let owners = owner.map(|(kind, name, number)| serde_json::json!({ "kind": kind, "name": name, "uid": uid(number), "controller": true }));
+    let object = serde_json::json!({
+        "metadata": { "name": name, "namespace": "shop", "uid": uid(number), "generation": 1, "creationTimestamp": "2026-01-01T10:00:00Z",
+            "annotations": { "deployment.kubernetes.io/revision": "1" }, "labels": { "pod-template-hash": "1" },
+            "ownerReferences": owners.into_iter().collect::<Vec<_>>() },
+        "spec": { "replicas": 30, "nodeName": "node-1", "containers": [], "template": { "spec": { "containers": [] } } },
+        "status": { "phase": "Pending", "observedGeneration": 1 },
+    });
+    let line = serde_json::json!({ "observedAtMillis": at_millis, "kind": kind, "type": r#type, "object": object });
+    format!("{line}\n")
+}
+
+/// One that goes on for ten hours loses nothing of what is there at its end, though it is shown for six hours only while it goes on, and
+/// what is older than an hour is let go of all the time.
+#[test]
+fn of_a_rollout_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let (whole, _) = play(&batches(&text));
+    let of = *whole.model().deployments.keys().next().unwrap();
+    let some = index::rollouts("c", whole.model(), of, Now { millis: Millis::MAX / 2, skew_millis: 0 }, 1);
+    let uid: timeline::Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let (began, ended) = (1_000 * HOUR_MILLIS, 1_010 * HOUR_MILLIS + 1_000);
+    let rollout = |ended_millis| PastRollout {
+        uid,
+        name: "web".into(),
+        namespace: "shop".into(),
+        revision: 1,
+        started_millis: began,
+        ended_millis,
+        is_deleted: false,
+        ..some[0].clone()
+    };
+    for place in places() {
+        let limits = Limits { age_millis: HOUR_MILLIS, keyframe_bytes: 100, ..SMALL };
+        let mut store = place.open(limits);
+        let mut told = |from_millis: Millis, text: &str, rollouts: Vec<PastRollout>| {
+            let lines = (from_millis, from_millis + 1_000, text);
+            store.commit(&[Commit { rollouts, ..commit(Some(lines), None) }]).unwrap();
+            for _ in 0..1_000 {
+                if !store.tidy(from_millis + 1_000).unwrap() {
+                    return;
+                }
+            }
+            panic!("tidying has no end");
+        };
+        let listed = ["Deployment", "ReplicaSet", "Pod"].map(|kind| {
+            format!("{{\"observedAtMillis\":{began},\"kind\":\"{kind}\",\"type\":\"LIST_DONE\",\"object\":{{}}}}\n")
+        });
+        let first = [line(began, "Deployment", 1, "ADDED"), line(began, "ReplicaSet", 2, "ADDED"), listed.concat()];
+        let first = [&first[2], &first[0], &first[1]].map(String::as_str).concat();
+        told(began, &first, vec![rollout(None)]);
+        for half in 0..32 {
+            let at_millis = began + half * HOUR_MILLIS / 2;
+            if at_millis > ended && at_millis < ended + HOUR_MILLIS {
+                told(ended, &line(ended, "Deployment", 1, "MODIFIED"), vec![rollout(Some(ended))]);
+            }
+            // One stays, and another one comes and goes.
+            let number = 10 + half.unsigned_abs() * 2;
+            let lines = [
+                line(at_millis, "Pod", number, "ADDED"),
+                line(at_millis, "Pod", number + 1, "ADDED"),
+                line(at_millis + 1_000, "Pod", number + 1, "DELETED"),
+            ];
+            told(at_millis, &lines.concat(), Vec::new());
+        }
+        let kept = store.resume("c", None, 0).unwrap().unwrap().batches;
+        assert!(kept[0].from_millis > ended + HOUR_MILLIS, "its lines are gone");
+        let cut = Reader::new(&place.location).cut("c", uid, 0, None).unwrap().unwrap();
+        let made = Recording::read(&cut.text).play();
+        let there: Vec<&str> =
+            made.model().pods.values().filter(|pod| pod.gone_millis().is_none()).map(|pod| pod.name.as_str()).collect();
+        let expected: Vec<String> = (0..=20).map(|half| format!("web-1-{}", 10 + half * 2)).collect();
+        assert_eq!(there, expected, "all that came until its end");
+        let came = |number: u64| {
+            let name = format!("web-1-{number}");
+            made.model().pods.values().find(|pod| pod.name == name).map(|pod| pod.states[0].1)
+        };
+        assert_eq!(came(11 + 12 * 2), Some(began + 6 * HOUR_MILLIS), "six hours are told step by step");
+        assert_eq!(came(11 + 14 * 2), None, "an hour later only what stayed is");
+        let [gap] = made.model().deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
+        assert_eq!(gap.from_millis, began + 6 * HOUR_MILLIS + 45_000);
+        assert!((ended - 2 * HOUR_MILLIS..ended).contains(&gap.to_millis), "{gap:?}");
+    }
+}
+
 /// While a newer version takes the place of an older one in a database, that one may write on for a moment, without what came later.
 #[test]
 fn what_an_older_version_wrote_beside_this_one_is_found_as_well() {
@@ -153,23 +248,48 @@ fn what_an_older_version_wrote_beside_this_one_is_found_as_well() {
         let found = || reader.rollouts(&search, &Sight::All, None, 50).unwrap().rollouts;
         let before = found();
         assert_eq!(before.len(), rollouts.len());
-        // The columns that came later say what they say where nobody writes them.
-        let columns =
+        // The columns that came later say what they say where nobody writes them, and where it is updated what they said before.
+        let wrote =
             "workload = '', images = '', over_millis = 9223372036854775807, first_available_millis = -1, restarts = -1";
-        match &place.location {
-            Location::Folder(folder) => {
-                let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
-                database.execute(&format!("UPDATE rollouts SET {columns}"), []).unwrap();
-            }
-            Location::Postgres(_) => {
-                postgres::shared().sql(&place.database, &format!("UPDATE rollcast.rollouts SET {columns}"));
-            }
+        let updated = "images = 'before', over_millis = 9223372036854775807";
+        for (columns, search) in
+            [(wrote, search.clone()), (updated, Search { image: before[0].images.clone(), ..search })]
+        {
+            let found = || reader.rollouts(&search, &Sight::All, None, 50).unwrap().rollouts;
+            let before = found();
+            assert!(!before.is_empty());
+            // It writes the rollout as a whole without its format.
+            place.sql(&format!("UPDATE rollouts SET {columns}, rollout = '{{' || substr(rollout, 13)"));
+            assert_eq!(found(), [], "they are not found");
+            tidy(&mut *store);
+            assert_eq!(found(), before, "from the next time that something is tidied on they are");
+            let over = Search { from_millis: Some(now.millis + 60_000), ..search.clone() };
+            let going_on = reader.rollouts(&over, &Sight::All, None, 50).unwrap().rollouts;
+            assert!(going_on.iter().all(PastRollout::is_going_on), "what is over is over again: {going_on:?}");
         }
-        assert_eq!(found(), [], "they are not found by a name");
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_read_do_not_hold_up_those_after_them() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let (whole, _) = play(&batches(&text));
+    let uid = *whole.model().deployments.keys().next().unwrap();
+    let now = Now { millis: batches(&text).last().unwrap().1, skew_millis: 0 };
+    let some = index::rollouts("c", whole.model(), uid, now, 1);
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let of = |number: u64| PastRollout {
+            revision: number,
+            started_millis: some[0].started_millis + number as Millis * 60_000,
+            ended_millis: some[0].ended_millis.map(|ended| ended + number as Millis * 60_000),
+            ..some[0].clone()
+        };
+        store.commit(&[Commit { rollouts: (1..=250).map(of).collect(), ..commit(None, None) }]).unwrap();
+        place.sql("UPDATE rollouts SET workload = '', rollout = CASE WHEN number < 249 THEN '{' ELSE '{' || substr(rollout, 13) END");
         tidy(&mut *store);
-        assert_eq!(found(), before, "from the next time that something is tidied on they are");
-        let over = Search { from_millis: Some(now.millis + 60_000), ..search.clone() };
-        let going_on = reader.rollouts(&over, &Sight::All, None, 50).unwrap().rollouts;
-        assert!(going_on.iter().all(PastRollout::is_going_on), "what is over is over again: {going_on:?}");
+        let search = Search { name: some[0].name.clone(), ..Search::default() };
+        let found = Reader::new(&place.location).rollouts(&search, &Sight::All, None, 50).unwrap().rollouts;
+        assert_eq!(found.iter().map(|rollout| rollout.revision).collect::<Vec<_>>(), [250]);
     }
 }

@@ -19,7 +19,7 @@ use crate::{SMALL, batches, commit, common, play, resumed, tidy, why};
 #[tokio::test]
 async fn an_older_file_is_read_once_it_was_opened() {
     let folder = tempfile::tempdir().unwrap();
-    let older = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/history/3.db");
+    let older = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/history/4.db");
     fs::copy(older, folder.path().join(FILE)).unwrap();
     let location = Location::Folder(folder.path().into());
     let (release, released) = std::sync::mpsc::channel::<()>();
@@ -55,7 +55,7 @@ fn files_of_every_format_are_read() {
         store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
         tidy(&mut store);
     }
-    for format in 1..=4 {
+    for format in 1..=5 {
         let copy = tempfile::tempdir().unwrap();
         fs::copy(folder.join(format!("{format}.db")), copy.path().join(FILE)).unwrap();
         if format == 1 {
@@ -103,13 +103,13 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let place = path.display();
-    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 4)");
+    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 5)");
     assert_eq!(why(folder.path()), newer);
     let read = |folder: &Path| Reader::of_folder(folder).namespaces().unwrap_err().to_string();
     assert_eq!(read(folder.path()), newer, "so does who only reads");
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     let older = format!(
-        "{place} was written by an earlier version of Rollcast (format 3, this one reads 4): start `rollcast serve` once, which brings it up to date"
+        "{place} was written by an earlier version of Rollcast (format 4, this one reads 5): start `rollcast serve` once, which brings it up to date"
     );
     assert_eq!(read(folder.path()), older);
     let folder = tempfile::tempdir().unwrap();

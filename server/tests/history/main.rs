@@ -11,11 +11,14 @@ mod aside;
 #[path = "../common/mod.rs"]
 mod common;
 mod damaged;
+#[path = "../common/day.rs"]
+mod day;
 mod faulty;
 mod formats;
 mod listed;
 #[path = "../common/postgres.rs"]
 mod postgres;
+mod size;
 #[path = "../common/until.rs"]
 mod until;
 
@@ -59,34 +62,32 @@ impl Place {
         Options { location: self.location.clone(), limits: SMALL }
     }
 
-    /// Damages what was put aside.
-    fn damage_pins(&self) {
+    /// Runs a statement in it, beside the one who writes.
+    fn sql(&self, sql: &str) {
         match &self.location {
             Location::Folder(folder) => {
                 let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
-                database.execute("UPDATE pins SET body = x'0102' WHERE length(body) > 0", []).unwrap();
+                database.execute_batch(sql).unwrap();
             }
             Location::Postgres(_) => {
-                let sql = "UPDATE rollcast.pins SET body = '\\x0102' WHERE length(body) > 0";
-                postgres::shared().sql(&self.database, sql);
+                postgres::shared().sql(&self.database, &format!("SET search_path = rollcast; {sql}"));
             }
         }
     }
 
+    /// Two bytes that are no body.
+    fn no_body(&self) -> &'static str {
+        if self.database.is_empty() { "x'0102'" } else { "'\\x0102'" }
+    }
+
+    /// Damages what was put aside.
+    fn damage_pins(&self) {
+        self.sql(&format!("UPDATE pins SET body = {} WHERE length(body) > 0", self.no_body()));
+    }
+
     /// Damages the first batch.
     fn damage(&self) {
-        let first = "SET body = BODY WHERE id = (SELECT min(id) FROM";
-        match &self.location {
-            Location::Folder(folder) => {
-                let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
-                let sql = format!("UPDATE batches {first} batches)").replace("BODY", "x'0102'");
-                database.execute(&sql, []).unwrap();
-            }
-            Location::Postgres(_) => {
-                let sql = format!("UPDATE rollcast.batches {first} rollcast.batches)").replace("BODY", "'\\x0102'");
-                postgres::shared().sql(&self.database, &sql);
-            }
-        }
+        self.sql(&format!("UPDATE batches SET body = {} WHERE id = (SELECT min(id) FROM batches)", self.no_body()));
     }
 }
 

@@ -19,7 +19,7 @@ use crate::program::{Serving, get, kubeconfig};
 use crate::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, readable, shop, until_connection};
 use crate::until::until;
 
-fn archive(folder: &Path) -> Archive {
+pub fn archive(folder: &Path) -> Archive {
     Archive::start(Options { location: Location::Folder(folder.to_owned()), limits: Limits::default() })
 }
 
@@ -313,62 +313,6 @@ async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     // Once the first is gone, the second takes over.
     first.close().await;
     until_connection(&other.hub, "written", |connection| connection.unwritten.is_none()).await;
-}
-
-/// A store that is found damaged when it is told to.
-struct Fragile {
-    store: Sqlite,
-    is_damaged: Arc<AtomicBool>,
-}
-
-impl Store for Fragile {
-    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
-        if self.is_damaged.swap(false, Ordering::Relaxed) {
-            return Err(StoreError::Damaged { place: "here".into(), why: "a page is torn".into() });
-        }
-        self.store.commit(commits)
-    }
-
-    fn resume(&mut self, cluster: &str, by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
-        self.store.resume(cluster, by, since)
-    }
-
-    fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
-        self.store.tidy(now_millis)
-    }
-
-    fn bytes(&mut self) -> Result<u64, StoreError> {
-        self.store.bytes()
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_known_is_known_after_the_file_was_damaged_and_another_one_begun() {
-    let (api, folder, is_damaged) = (shop().await, tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
-    let before = {
-        let (place, of_store, mut number) = (folder.path().to_owned(), is_damaged.clone(), 0);
-        let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
-        let archive = Archive::with(options, move || {
-            number += 1;
-            let store = Sqlite::open(&place.join(number.to_string()), Limits::default())?;
-            Ok(Box::new(Fragile { store, is_damaged: of_store.clone() }) as Box<dyn Store>)
-        });
-        let watched = Watched::kept(&api, &archive);
-        watched.until_pods(&["web-a", "web-b"]).await;
-        live(&watched).await;
-        until("the first file", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
-        is_damaged.store(true, Ordering::Relaxed);
-        until_connection(&watched.hub, "damaged", |connection| connection.unwritten.is_some()).await;
-        until_connection(&watched.hub, "written again", |connection| connection.unwritten.is_none()).await;
-        api.put(pod(12, 2, "web-c"));
-        watched.until_pods(&["web-a", "web-b", "web-c"]).await;
-        let before = model(&watched).await;
-        archive.close().await; // without a checkpoint
-        before
-    };
-    let archive = archive(&folder.path().join("2"));
-    let resumed = resumed(&archive).await.unwrap();
-    assert!(*resumed.timeline.model() == before, "{:?}", resumed.timeline.model());
 }
 
 /// Kills the program at moments that a seed names, and looks what is there: everything that is older than a second and nothing else.

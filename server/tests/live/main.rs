@@ -9,6 +9,7 @@
 
 mod behind;
 mod credentials;
+mod damaged;
 mod demo;
 mod deploy;
 mod gaps;

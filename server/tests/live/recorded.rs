@@ -35,9 +35,9 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
     let viewers = Viewers::one();
-    let (access, clock) = (Access::fixed(api.client()), hub.clock());
+    let (access, clock, anew) = (Access::fixed(api.client()), hub.clock(), hub.anew());
     let (name, pace, texts) = ("fake".into(), Arc::new(pace), Texts::Taken);
-    let cluster = Cluster { name, access, events, viewers, counters, pace, texts, clock };
+    let cluster = Cluster { name, access, events, viewers, counters, pace, texts, clock, anew };
     source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =

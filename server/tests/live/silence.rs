@@ -98,6 +98,7 @@ fn cluster(address: std::net::SocketAddr, events: mpsc::Sender<SourceEvent>) -> 
         pace: Arc::new(pace),
         texts: Texts::Taken,
         clock: watch::channel(Clock::Real).1,
+        anew: watch::channel(0).1,
     }
 }
 

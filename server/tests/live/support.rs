@@ -350,6 +350,7 @@ impl Watched {
             pace: Arc::new(settings),
             texts: Texts::Taken,
             clock: hub.clock(),
+            anew: hub.anew(),
         };
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         source::start(&cluster, &Kind::ALL, &namespaces);

@@ -264,6 +264,7 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
             pace: Arc::default(),
             texts: source::Texts::Taken,
             clock: hub.clock(),
+            anew: hub.anew(),
         };
         source::start(&cluster, &[], &[]);
         loop {

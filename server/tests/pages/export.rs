@@ -11,6 +11,8 @@ use server::export::{ExportError, ExportRequest, html};
 use server::history::past;
 use server::hub::Handle;
 use server::recording::Recording;
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
 use simcluster::action::Action;
 use timeline::{Millis, Uid, Workload, wire};
 
@@ -251,6 +253,14 @@ async fn files_are_handed_on_by_the_server() {
         assert!(answer.text.contains(says), "{path}: {}", answer.text);
     }
     let hub = played("rollover", &confidential()).await;
+    // Without history there is the page, and instead of a recording a sentence: a hub knows what came of objects, not the objects.
+    let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), Site::default());
+    let (own, _) = rollouts(&hub).await.remove(0);
+    let own = address::file(&own, None);
+    assert_eq!(fetch(&rollcast, &own).await.status, StatusCode::OK, "{own}");
+    let refused = fetch(&rollcast, &format!("{own}&format=jsonl")).await;
+    let says = "This Rollcast keeps no history, so that there is no recording to hand on";
+    assert!(refused.status == StatusCode::NOT_FOUND && refused.text.contains(says), "{}", refused.text);
     let nobody =
         ExportRequest { workload: Workload::deployment("rollover", "x", "y"), revision: None, is_redacted: false };
     assert!(matches!(html(&hub, nobody).await, Err(ExportError::Unknown)));

@@ -153,6 +153,18 @@ async fn a_link_to_a_rollout_opens_it_and_nothing_else() {
         for within in [format!("{WEB}?at={}", began + 100), format!("{to}&at={}", began + 100)] {
             assert_eq!(visitor.get(&rollcast, &within).await.status, StatusCode::OK, "{within}");
         }
+        // One that is over stands still at its end, which is not the time of day.
+        if let Some((_, next)) = known.get(at + 1) {
+            let to_come = server::clock::now_millis() + 3_600_000;
+            for (later, says) in
+                [(*next, "is shown until"), (next + 60_000, "is shown until"), (to_come, "in the future")]
+            {
+                let answer = visitor.get(&rollcast, &format!("{to}&at={later}")).await;
+                assert_eq!(answer.status, StatusCode::NOT_FOUND, "{later}");
+                assert!(answer.text.contains(says), "{later}: {}", answer.text);
+                assert!(!answer.text.contains("as it is now"), "{later}: {}", answer.text);
+            }
+        }
         let others = known.iter().filter(|(other, _)| other != revision);
         let others = others.map(|(other, _)| format!("{WEB}?revision={other}"));
         let before = format!("{WEB}?at={}", began - 60_000);

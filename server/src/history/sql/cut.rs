@@ -19,11 +19,23 @@ pub struct Named<'n> {
 pub struct Texts {
     revision: u64,
     stretch: Stretch,
+    /// Every line is taken until then, and what exists at the end; `None` for every line.
+    whole_until: Option<Millis>,
     most_millis: Millis,
     is_settled: bool,
     batches: Vec<Batch>,
     /// What was put aside of it, and until when that tells.
     pin: Option<(Batch, Millis)>,
+}
+
+/// What the lines of a rollout are read for.
+#[derive(Clone, Copy)]
+pub enum Purpose {
+    /// It is shown until a little after its end, or until a later time that is asked for.
+    Shown { until_millis: Option<Millis> },
+    /// It is put aside, as everything before a time is let go of: out of no more bytes than that (compressed, and one batch more). Of one that
+    /// goes on until then and for longer than is shown, what exists then is taken as well: it may end later, and is shown until its end.
+    Aside { before_millis: Millis, most_bytes: i64 },
 }
 
 /// What was put aside of a rollout.
@@ -43,15 +55,9 @@ fn pin(database: &mut dyn Database, named: &Named<'_>) -> Result<Option<Pin>, St
     Ok(Some(Pin { to_millis, batch }))
 }
 
-/// Reads what a rollout is cut out of. It is shown until a little after its end, or until a later time that is asked for; `None` when
-/// its lines are not kept. With `most_bytes` it is cut out of no more lines than that (compressed, and one batch more), and tells until
-/// where these end.
-pub fn texts(
-    database: &mut dyn Database,
-    named: &Named<'_>,
-    until_millis: Option<Millis>,
-    most_bytes: Option<i64>,
-) -> Result<Option<Texts>, StoreError> {
+/// Reads what a rollout is cut out of; `None` when its lines are not kept. Where that are fewer lines than there are, it tells until where
+/// they end.
+pub fn texts(database: &mut dyn Database, named: &Named<'_>, purpose: Purpose) -> Result<Option<Texts>, StoreError> {
     let Named { cluster, uid, number } = *named;
     let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
     let row: Option<Row> = database.row(&row, &[cluster.into(), uid.into(), number.into()])?;
@@ -67,11 +73,25 @@ pub fn texts(
     let most_millis =
         if pin.is_some() { stretch.1 } else { slice::reach(rollout.started_millis, rollout.ended_millis, next) };
     let from_millis = stretch.0;
-    let asked_millis = until_millis.map_or(stretch.1, |until| until.clamp(stretch.1, most_millis.max(stretch.1)));
+    let is_open = rollout.ended_millis.is_none() && next.is_none();
+    let (asked_millis, most_bytes, whole_until) = match purpose {
+        Purpose::Shown { until_millis: None } => (stretch.1, None, None),
+        Purpose::Shown { until_millis: Some(until) } => {
+            (until.clamp(stretch.1, most_millis.max(stretch.1)), None, None)
+        }
+        Purpose::Aside { before_millis, most_bytes } if is_open => {
+            (stretch.1.max(before_millis), Some(most_bytes), Some(stretch.1))
+        }
+        Purpose::Aside { most_bytes, .. } => (stretch.1, Some(most_bytes), None),
+    };
     // What comes after the last word from the cluster is not known yet.
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
     let heard_millis = database.number(heard, &[cluster.into()])?.unwrap_or_default();
-    let to_millis = asked_millis.min(heard_millis.max(rollout.started_millis));
+    let known_millis = match purpose {
+        Purpose::Aside { before_millis, .. } => heard_millis.max(before_millis),
+        Purpose::Shown { .. } => heard_millis,
+    };
+    let to_millis = asked_millis.min(known_millis.max(rollout.started_millis));
     let found = match &pin {
         Some(pin) if pin.to_millis >= to_millis => (Vec::new(), None),
         Some(pin) => {
@@ -91,6 +111,7 @@ pub fn texts(
     Ok(Some(Texts {
         revision: rollout.revision,
         stretch: (from_millis, to_millis),
+        whole_until,
         most_millis,
         is_settled: to_millis == asked_millis,
         batches: found,
@@ -133,7 +154,7 @@ impl Texts {
 
     /// The lines of a workload among them; `None` when there are none.
     pub fn cut(&self, uid: Uid) -> Option<Cut> {
-        let (from_millis, to_millis) = self.stretch;
+        let (_, to_millis) = self.stretch;
         // A batch that is damaged is left out; what is there is still worth a look.
         let after = self.batches.iter().filter_map(|batch| batch.text().ok());
         let texts: Vec<String> = match &self.pin {
@@ -142,18 +163,23 @@ impl Texts {
             }
             None => after.collect(),
         };
-        let text = slice::cut(&texts, uid, from_millis, to_millis);
+        let text = slice::cut(&texts, uid, self.stretch, self.whole_until);
         let Self { revision, most_millis, is_settled, .. } = *self;
         (!text.is_empty()).then_some(Cut { revision, to_millis, most_millis, is_settled, text })
     }
 }
 
 /// Puts a rollout aside as it is known now, or a first part of it that is no longer than `most_bytes`: it is found again when the batches
-/// are gone. Returns how many bytes it was cut out of.
-pub fn put_aside(database: &mut dyn Database, named: &Named<'_>, most_bytes: i64) -> Result<i64, StoreError> {
+/// before a time are gone. Returns how many bytes it was cut out of.
+pub fn put_aside(
+    database: &mut dyn Database,
+    named: &Named<'_>,
+    before_millis: Millis,
+    most_bytes: i64,
+) -> Result<i64, StoreError> {
     let heard = "SELECT max(to_millis) FROM batches WHERE cluster = $1";
     let heard_millis = database.number(heard, &[named.cluster.into()])?.unwrap_or_default();
-    let found = texts(database, named, None, Some(most_bytes))?;
+    let found = texts(database, named, Purpose::Aside { before_millis, most_bytes })?;
     let bytes = found.as_ref().map_or(0, Texts::bytes);
     let cut = found.as_ref().and_then(|found| found.cut(named.uid.parse().ok()?));
     let (from_millis, to_millis) = found.map_or((0, Millis::MAX), |found| found.stretch);

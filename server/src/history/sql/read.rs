@@ -6,7 +6,7 @@ use std::path::Path;
 use app::history::{Day, PastRollout, Search};
 use timeline::{Millis, Uid, Workload, WorkloadKind};
 
-use super::cut::{self, Named};
+use super::cut::{self, Named, Purpose};
 use super::write::{OPEN, name};
 use super::{ROLLOUT, read_batch, read_rollout, small};
 use crate::history::batch::Batch;
@@ -139,7 +139,8 @@ impl Reader {
         let found = self.read(|database| {
             let cluster = database.number("SELECT id FROM clusters WHERE name = $1", &[cluster.into()])?;
             let Some(cluster) = cluster else { return Ok(None) };
-            cut::texts(database, &Named { cluster, uid: &uid.to_string(), number }, until_millis, None)
+            let named = Named { cluster, uid: &uid.to_string(), number };
+            cut::texts(database, &named, Purpose::Shown { until_millis })
         });
         Ok(found?.and_then(|texts| texts.cut(uid)))
     }

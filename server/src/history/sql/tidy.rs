@@ -197,11 +197,9 @@ fn put_aside(database: &mut dyn Database, cluster: i64, keyframe: i64, limits: &
         "SELECT r.uid, r.number FROM rollouts r LEFT JOIN pins p ON p.cluster = r.cluster AND p.uid = r.uid AND p.number = r.number
          WHERE r.cluster = $1 AND r.is_deleted = 0 AND r.started_millis - {lead} < $2
          AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid)
-         AND (p.uid IS NULL OR p.to_millis < $2 AND p.to_millis <
-             CASE WHEN r.took_millis < 0 THEN r.started_millis + {longest} ELSE r.started_millis + r.took_millis END + {tail})
+         AND (p.uid IS NULL OR p.to_millis < $2 AND (r.took_millis < 0 OR p.to_millis < r.started_millis + r.took_millis + {tail}))
          ORDER BY r.id LIMIT $3",
         lead = slice::LEAD_MILLIS,
-        longest = slice::LONGEST_MILLIS,
         tail = slice::TAIL_MILLIS,
     );
     let rows = database.rows(&rows, &[cluster.into(), before_millis.into(), ASIDE_AT_A_TIME.into()])?;
@@ -210,7 +208,7 @@ fn put_aside(database: &mut dyn Database, cluster: i64, keyframe: i64, limits: &
     let (began, mut left) = (Instant::now(), whole(limits.aside_bytes));
     for (uid, number) in &found {
         let number = u32::try_from(*number).unwrap_or(u32::MAX);
-        left -= cut::put_aside(database, &Named { cluster, uid, number }, left)?;
+        left -= cut::put_aside(database, &Named { cluster, uid, number }, before_millis, left)?;
         if left <= 0 || began.elapsed() >= ASIDE_TAKES {
             break;
         }

@@ -1,12 +1,13 @@
 //! Writing what came, and reading it again after a restart.
 
 use app::history::PastRollout;
+use serde::Serialize;
 use timeline::Millis;
 use timeline::rollout::Outcome;
 
 use super::{CLOCKS_MILLIS, add, batches, beginning};
 use crate::history::batch::{self, Batch};
-use crate::history::database::Database;
+use crate::history::database::{Database, Row};
 use crate::history::store::{Checkpoint, Commit, StoreError, Stored};
 
 /// When what goes on is over.
@@ -57,42 +58,71 @@ pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Resul
     Ok(Head { cluster, seq })
 }
 
+/// Which columns a row of this version has filled. A row begins with it, so that a program that knows other columns leaves its own, or none.
+const ROW_FORMAT: u32 = 1;
+
+/// A rollout as a row holds it as a whole.
+#[derive(Serialize)]
+struct WholeRow<'r> {
+    /// First, as [`fill`] and an index of the tables look there.
+    format: u32,
+    #[serde(flatten)]
+    rollout: &'r PastRollout,
+}
+
+fn whole(rollout: &PastRollout) -> String {
+    serde_json::to_string(&WholeRow { format: ROW_FORMAT, rollout }).unwrap_or_default()
+}
+
 /// Rollouts that are looked at in one go where what they are found by is not known.
 const FILLED_AT_A_TIME: i64 = 100;
 
-/// Says of rollouts that an earlier version wrote into these tables what they are found by. While a newer version takes the place of an
-/// older one, that one may go on for a moment and knows nothing of columns that came later: they say then that it is not known (a workload
-/// without a name), and it is told from what was written of the rollout as a whole. `true` when there may be more.
+/// Says of rollouts that another version wrote or updated in these tables what they are found by. While a newer version takes the place of
+/// an older one, that one may go on for a moment and knows nothing of columns that came later: what they say then is nothing, or how it was
+/// before, and it is told from what was written of the rollout as a whole. `true` when there may be more.
 pub fn fill(database: &mut dyn Database, cluster: i64) -> Result<bool, StoreError> {
+    // The condition is that of the index `rollouts_of_others`.
     let rows = "SELECT id, rollout, started_millis, is_deleted, took_millis FROM rollouts
-         WHERE workload = '' AND cluster = $1 ORDER BY id LIMIT $2";
-    let rows = database.rows(rows, &[cluster.into(), FILLED_AT_A_TIME.into()])?;
-    let count = rows.len();
-    let mut filled = 0;
-    for mut row in rows {
-        let (id, text, started_millis) = (row.number(0)?, row.text(1)?, row.number(2)?);
-        let (is_deleted, took) = (row.is(3)?, row.number(4)?);
-        // One of a later version that this one cannot read stays as it is.
-        let Ok(rollout) = serde_json::from_str::<PastRollout>(&text) else { continue };
-        let over = match took {
-            0.. => started_millis + took,
-            _ if is_deleted => rollout.moment_millis.unwrap_or(started_millis),
-            _ => OPEN,
-        };
-        let set = "UPDATE rollouts SET workload = $2, images = $3, over_millis = $4,
-             first_available_millis = CASE WHEN first_available_millis < 0 THEN $5 ELSE first_available_millis END,
-             restarts = CASE WHEN restarts < 0 THEN $6 ELSE restarts END WHERE id = $1";
-        let values = [
-            id.into(),
-            rollout.name.as_str().into(),
-            rollout.images.to_lowercase().into(),
-            over.into(),
-            rollout.first_available_millis.unwrap_or(-1).into(),
-            rollout.restarts.map_or(-1, i64::from).into(),
-        ];
-        filled += database.run(set, &values)?;
+         WHERE substr(rollout, 1, 12) <> '{\"format\":1,' AND cluster = $1 AND id > $2 ORDER BY id LIMIT $3";
+    let (mut filled, mut after) = (0, 0);
+    while filled == 0 {
+        let found = database.rows(rows, &[cluster.into(), after.into(), FILLED_AT_A_TIME.into()])?;
+        let count = i64::try_from(found.len()).unwrap_or(i64::MAX);
+        for row in found {
+            let (id, is_filled) = fill_one(database, row)?;
+            (after, filled) = (id, filled + u64::from(is_filled));
+        }
+        if count < FILLED_AT_A_TIME {
+            return Ok(false);
+        }
     }
-    Ok(filled > 0 && i64::try_from(count).unwrap_or(i64::MAX) >= FILLED_AT_A_TIME)
+    Ok(true)
+}
+
+/// Fills one row; its number, and whether it could be read: one of a later version that this one cannot read stays as it is.
+fn fill_one(database: &mut dyn Database, mut row: Row) -> Result<(i64, bool), StoreError> {
+    let (id, text, started_millis) = (row.number(0)?, row.text(1)?, row.number(2)?);
+    let (is_deleted, took) = (row.is(3)?, row.number(4)?);
+    let Ok(rollout) = serde_json::from_str::<PastRollout>(&text) else { return Ok((id, false)) };
+    let over = match took {
+        0.. => started_millis + took,
+        _ if is_deleted => rollout.moment_millis.unwrap_or(started_millis),
+        _ => OPEN,
+    };
+    let set = "UPDATE rollouts SET workload = $2, images = $3, over_millis = $4, rollout = $7,
+         first_available_millis = CASE WHEN first_available_millis < 0 THEN $5 ELSE first_available_millis END,
+         restarts = CASE WHEN restarts < 0 THEN $6 ELSE restarts END WHERE id = $1";
+    let values = [
+        id.into(),
+        rollout.name.as_str().into(),
+        rollout.images.to_lowercase().into(),
+        over.into(),
+        rollout.first_available_millis.unwrap_or(-1).into(),
+        rollout.restarts.map_or(-1, i64::from).into(),
+        whole(&rollout).into(),
+    ];
+    database.run(set, &values)?;
+    Ok((id, true))
 }
 
 /// Writes how a rollout stands. That it was stuck stays known, and what its pods did until it ended.
@@ -116,7 +146,6 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
         None if rollout.is_deleted => rollout.moment_millis.unwrap_or(started_millis),
         None => OPEN,
     };
-    let json = serde_json::to_string(rollout).unwrap_or_default();
     let values = [
         cluster.into(),
         uid.into(),
@@ -127,7 +156,7 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
         rollout.cause.as_str().into(),
         rollout.is_deleted.into(),
         words.into(),
-        json.into(),
+        whole(rollout).into(),
         revision_of(rollout).into(),
         took.into(),
         rollout.first_available_millis.unwrap_or(-1).into(),
