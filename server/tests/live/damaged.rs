@@ -55,8 +55,14 @@ fn fragile(folder: &Path, is_damaged: &Arc<AtomicBool>) -> Archive {
 
 const LISTED: [&str; 3] = ["deployments", "replicasets", "pods"];
 
-/// Damages the file, and waits until another one is written and everything was listed for it.
-async fn damage(api: &FakeApi, watched: &Watched, is_damaged: &AtomicBool) {
+/// A shop that is watched and kept in a second file, as the first one was found damaged: everything was listed for it once more.
+async fn in_the_second_file(folder: &Path) -> (FakeApi, Archive, Watched) {
+    let (api, is_damaged) = (shop().await, Arc::new(AtomicBool::new(false)));
+    let archive = fragile(folder, &is_damaged);
+    let watched = Watched::kept(&api, &archive);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    live(&watched).await;
+    until("the first file", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
     let lists = || LISTED.map(|resource| api.requests(Verb::List, resource));
     let before = lists();
     is_damaged.store(true, Ordering::Relaxed);
@@ -64,18 +70,14 @@ async fn damage(api: &FakeApi, watched: &Watched, is_damaged: &AtomicBool) {
     until_connection(&watched.hub, "written again", |connection| connection.unwritten.is_none()).await;
     until("what exists is listed anew", async || lists().iter().zip(before).all(|(now, before)| *now > before)).await;
     assert_eq!(lists(), before.map(|times| times + 1), "once");
+    (api, archive, watched)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_known_is_known_after_the_file_was_damaged_and_another_one_begun() {
-    let (api, folder, is_damaged) = (shop().await, tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
+    let folder = tempfile::tempdir().unwrap();
     let before = {
-        let archive = fragile(folder.path(), &is_damaged);
-        let watched = Watched::kept(&api, &archive);
-        watched.until_pods(&["web-a", "web-b"]).await;
-        live(&watched).await;
-        until("the first file", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
-        damage(&api, &watched, &is_damaged).await;
+        let (api, archive, watched) = in_the_second_file(folder.path()).await;
         // Each comes after the list of its kind.
         api.put(deployment(1, 3));
         api.put(replica_set(2, 1, 3));
@@ -98,13 +100,8 @@ async fn what_was_known_is_known_after_the_file_was_damaged_and_another_one_begu
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rollout_after_the_file_was_damaged_is_made_again_with_the_pods_that_were_there_before_it() {
-    let (api, folder, is_damaged) = (shop().await, tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
-    let archive = fragile(folder.path(), &is_damaged);
-    let watched = Watched::kept(&api, &archive);
-    watched.until_pods(&["web-a", "web-b"]).await;
-    live(&watched).await;
-    until("the first file", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
-    damage(&api, &watched, &is_damaged).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (api, archive, watched) = in_the_second_file(folder.path()).await;
     let second = |mut object: serde_json::Value| {
         object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2".into();
         object["metadata"]["generation"] = 2.into();
