@@ -1,7 +1,11 @@
-//! Signals that live longer than who reads them.
+//! Signals that live longer than who reads them, and lists that live longer than their rows.
+
+use std::hash::Hash;
 
 use leptos::prelude::*;
 use leptos::reactive::graph::{Observer, Source, ToAnySource};
+use leptos::tachys::reactive_graph::OwnedView;
+use leptos::tachys::view::keyed::{SerializableKey, keyed};
 
 use crate::rows::set_if_new;
 
@@ -59,6 +63,68 @@ impl<T: Copy + Send + Sync + 'static> Lasting<T> {
     }
 }
 
+/// `<For>` for lists of a page that stays open while rows come and go, for weeks: the same properties and the same views.
+///
+/// An owner of the reactive graph keeps a place for each owner that was ever made below it, also when that one is gone. The
+/// rows of `<For>` are all made below the component with the list; here they are made below [`Litters`].
+#[component]
+pub fn LastingFor<IF, I, T, EF, N, KF, K>(
+    /// The items.
+    each: IF,
+    /// The key of an item.
+    key: KF,
+    /// The view of an item, made once for each key.
+    children: EF,
+) -> impl IntoView
+where
+    IF: Fn() -> I + Send + 'static,
+    I: IntoIterator<Item = T> + Send + 'static,
+    EF: Fn(T) -> N + Send + Clone + 'static,
+    N: IntoView + 'static,
+    KF: Fn(&T) -> K + Send + Clone + 'static,
+    K: Eq + Hash + SerializableKey + 'static,
+    T: Send + 'static,
+{
+    let litters = Litters::new();
+    let children = move |_, item| {
+        let owner = litters.row();
+        let view = owner.with(|| children(item));
+        (drop, OwnedView::new_with_owner(view, owner))
+    };
+    move || keyed(each(), key.clone(), children.clone())
+}
+
+/// Owners for rows, a litter of them below one parent. A parent goes with the last row of its litter, and the places that it
+/// kept for them go with it: what is left of a whole litter is one place. Clones are handles of the same ones.
+#[derive(Clone)]
+struct Litters {
+    component: Owner,
+    /// The parent of the rows to come, and how many it has.
+    parent: ArcStoredValue<Option<(Owner, usize)>>,
+}
+
+impl Litters {
+    /// How many rows have the same parent.
+    const SIZE: usize = 256;
+
+    /// Below the component that is being made.
+    fn new() -> Self {
+        Self { component: Owner::current().unwrap_or_default(), parent: ArcStoredValue::new(None) }
+    }
+
+    /// The owner of another row.
+    fn row(&self) -> Owner {
+        let (parent, rows) = match self.parent.get_value() {
+            Some((parent, rows)) if rows < Self::SIZE => (parent, rows),
+            _ => (self.component.child(), 0),
+        };
+        self.parent.set_value(Some((parent.clone(), rows + 1)));
+        let row = parent.child();
+        row.with(|| on_cleanup(move || drop(parent)));
+        row
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, RwLock, Weak};
@@ -89,6 +155,37 @@ mod tests {
         fn add_source(&self, _: AnySource) {}
 
         fn clear_sources(&self, _: &AnySubscriber) {}
+    }
+
+    #[test]
+    fn a_parent_of_rows_is_there_until_its_last_row_is_gone() {
+        let page = Owner::new();
+        page.with(|| {
+            let litters = Litters::new();
+            provide_context("of the page");
+            let mut rows: Vec<Owner> = (0..=Litters::SIZE).map(|_| litters.row()).collect();
+            let next = rows.pop().unwrap();
+            let parent = rows[0].parent().unwrap().downgrade();
+            assert!(rows.iter().all(|row| row.parent() == rows[0].parent()), "one litter");
+            assert!(next.parent() != rows[0].parent(), "the next one");
+            assert_eq!([&rows[0], &next].map(|row| row.with(use_context::<&str>)), [Some("of the page"); 2]);
+            rows.truncate(1);
+            assert!(parent.upgrade().is_some());
+            drop(rows);
+            assert!(parent.upgrade().is_none(), "its places are free");
+            assert!(next.parent().is_some());
+        });
+    }
+
+    #[test]
+    fn rows_end_with_the_component() {
+        let page = Owner::new();
+        let ended = Arc::new(RwLock::new(false));
+        let seen = ended.clone();
+        let row = page.with(|| Litters::new().row());
+        row.with(|| on_cleanup(move || *seen.write().unwrap() = true));
+        page.cleanup();
+        assert!(*ended.read().unwrap());
     }
 
     #[test]

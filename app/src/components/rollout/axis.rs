@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use timeline::story::Line;
 
 use crate::browser::placed;
+use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
 use crate::score::placed;
 use crate::zone::Zone;
@@ -27,10 +28,10 @@ pub fn Axis(
     view! {
         <div class="axis">
             <div class="ticks" id=format!("{}ticks", picture.prefix) node_ref=ticks>
-                <For each=move || picture.ticks.order() key=|key| *key children=tick/>
+                <LastingFor each=move || picture.ticks.order() key=|key| *key children=tick/>
             </div>
             <div class="marks" id=format!("{}marks", picture.prefix) node_ref=points>
-                <For each=move || picture.points.order() key=|key| *key children=point/>
+                <LastingFor each=move || picture.points.order() key=|key| *key children=point/>
             </div>
         </div>
         <button type="button" class="zone" title="Time zone: yours, or UTC" data-testid="zone" on:click=choose>{name}</button>

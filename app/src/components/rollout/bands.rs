@@ -6,6 +6,7 @@ use timeline::words::safe;
 use crate::address;
 use crate::browser::{self, placed};
 use crate::exported::Exported;
+use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -27,7 +28,7 @@ pub fn Gutter(
     let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
-            <For each=move || picture.bands.order() key=|key| *key children=beside/>
+            <LastingFor each=move || picture.bands.order() key=|key| *key children=beside/>
         </div>
     }
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use crate::address;
 use crate::browser::placed;
+use crate::lasting::LastingFor;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -41,10 +42,10 @@ pub fn BarsOf(
     let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars bars picture/> });
     view! {
         <g>
-            <For each=move || picture.bands.order() key=|key| *key children=ground/>
+            <LastingFor each=move || picture.bands.order() key=|key| *key children=ground/>
         </g>
         <g id=format!("{}bars", picture.prefix)>
-            <For each=move || picture.bars.order() key=|key| *key children=bars/>
+            <LastingFor each=move || picture.bars.order() key=|key| *key children=bars/>
         </g>
     }
 }
@@ -131,7 +132,7 @@ pub fn Gaps(
     let [.., node] = picture.nodes.timed;
     view! {
         <div class="gaps" id=format!("{}gaps", picture.prefix) node_ref=node>
-            <For each=move || picture.gaps.order() key=|key| *key children=gap/>
+            <LastingFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }
 }

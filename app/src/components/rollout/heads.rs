@@ -6,6 +6,7 @@ use timeline::words::{safe, short};
 use crate::address;
 use crate::browser::{self, placed};
 use crate::components::tokens::Token;
+use crate::lasting::LastingFor;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -32,10 +33,10 @@ pub fn Heads(
     view! {
         <svg class="tokens" role="group" aria-label="Pods">
             <g>
-                <For each=move || picture.columns.order() key=|key| *key children=column/>
+                <LastingFor each=move || picture.columns.order() key=|key| *key children=column/>
             </g>
             <g id=format!("{}heads", picture.prefix)>
-                <For each=move || picture.heads.order() key=|key| *key children=head/>
+                <LastingFor each=move || picture.heads.order() key=|key| *key children=head/>
             </g>
         </svg>
     }
@@ -116,7 +117,7 @@ fn PodHead(
             <g class="travel" use:placed=travels>
                 <g class="move">
                     <g transform=scale>
-                        <For each=move || [state.get()] key=|state| *state let:state><Token state/></For>
+                        <LastingFor each=move || [state.get()] key=|state| *state let:state><Token state/></LastingFor>
                         <circle r="10.5" class="outer"></circle>
                     </g>
                 </g>

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use timeline::story::Line;
 
 use crate::browser;
+use crate::lasting::LastingFor;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
@@ -39,7 +40,7 @@ pub fn Story(
     });
     view! {
         <div class="story" tabindex="0" data-testid="story" id="story" node_ref=part>
-            <ol><For each=move || picture.story.order() key=|key| *key children=line/></ol>
+            <ol><LastingFor each=move || picture.story.order() key=|key| *key children=line/></ol>
         </div>
     }
 }

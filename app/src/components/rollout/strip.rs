@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use timeline::view::Hold;
 
 use crate::browser::placed;
+use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
 use crate::score::budget::{Layer, Limit};
 use crate::score::ink::Fill;
@@ -89,7 +90,7 @@ fn Unseen(picture: Picture) -> impl IntoView {
     let [.., node, _] = picture.nodes.timed;
     view! {
         <div class="gaps" id=format!("{}strip-gaps", picture.prefix) aria-hidden="true" node_ref=node data-testid="strip-gaps">
-            <For each=move || picture.gaps.order() key=|key| *key children=gap/>
+            <LastingFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }
 }

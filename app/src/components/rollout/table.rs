@@ -5,6 +5,7 @@ use timeline::words::safe;
 
 use crate::address;
 use crate::exported::Exported;
+use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -38,7 +39,7 @@ pub fn PodTable(
                     <tr><th>"Pod"</th><th>"Revision"</th><th>"State"</th><th>{move || format!("Since ({})", zone.name(board.now_millis()))}</th><th>"Reason"</th></tr>
                 </thead>
                 <tbody>
-                    <For each=move || picture.table.order() key=|key| *key children=row/>
+                    <LastingFor each=move || picture.table.order() key=|key| *key children=row/>
                 </tbody>
             </table>
         </div>

@@ -6,6 +6,7 @@ use timeline::words::duration;
 
 use super::measured::Measured;
 use super::remedy::Remedy;
+use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
@@ -62,5 +63,5 @@ fn Ticking(
     text: Signal<String>,
 ) -> impl IntoView {
     let text = Memo::new(move |_| text.get());
-    view! { <For each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></For> }
+    view! { <LastingFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></LastingFor> }
 }

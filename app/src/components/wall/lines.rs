@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use timeline::story::Line;
 
+use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
 use crate::zone::Zone;
 
@@ -18,9 +19,9 @@ pub fn Lines(
     let story = picture.story;
     view! {
         <ol class="lately">
-            <For each=move || story.order().into_iter().rev().take(MOST) key=|key| *key let:key>
+            <LastingFor each=move || story.order().into_iter().rev().take(MOST) key=|key| *key let:key>
                 {story.row(key).map(|line| view! { <Told line/> })}
-            </For>
+            </LastingFor>
         </ol>
     }
 }
