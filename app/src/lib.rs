@@ -40,6 +40,7 @@ pub mod rows;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
+pub mod steady;
 pub mod text;
 pub mod wall;
 pub mod zone;

@@ -161,7 +161,7 @@ pub struct Condition {
 }
 
 /// A condition's status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ConditionStatus {
     /// `"True"`.
     True,
@@ -169,6 +169,18 @@ pub enum ConditionStatus {
     False,
     /// `"Unknown"`, or a word Kubernetes does not use.
     Unknown,
+}
+
+impl ConditionStatus {
+    /// The status in plain words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::True => "true",
+            Self::False => "false",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// A container's name and image.
@@ -355,7 +367,7 @@ pub struct Exit {
 }
 
 /// What part a container has in its pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// Runs to completion before the app containers.
     Init,
@@ -363,6 +375,18 @@ pub enum Role {
     Sidecar,
     /// An app container.
     App,
+}
+
+impl Role {
+    /// The part in plain words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Sidecar => "sidecar",
+            Self::App => "app",
+        }
+    }
 }
 
 /// A container's state.

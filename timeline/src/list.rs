@@ -68,6 +68,21 @@ impl Sort {
     pub fn chosen(self, column: Column) -> Self {
         Self { column, is_descending: self.column == column && !self.is_descending }
     }
+
+    /// The order in words, to be read aloud.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match (self.column, self.is_descending) {
+            (Column::Status, false) => "Sorted by status, stuck first",
+            (Column::Status, true) => "Sorted by status, stable first",
+            (Column::Name, false) => "Sorted by name, A to Z",
+            (Column::Name, true) => "Sorted by name, Z to A",
+            (Column::Available, false) => "Sorted by available pods, fewest first",
+            (Column::Available, true) => "Sorted by available pods, most first",
+            (Column::Since, false) => "Sorted by last change, latest first",
+            (Column::Since, true) => "Sorted by last change, oldest first",
+        }
+    }
 }
 
 /// What the rows of a list can be in order of.

@@ -3,11 +3,11 @@
 //! Components run on both sides, so both are built: the browser's program without optimising its size, the server as in every development
 //! build. A page that is open loads itself again when its server has another build.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 use crate::page::{self, Speed};
 use crate::{build, sh};
@@ -39,9 +39,15 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-fn made() -> Result<std::path::PathBuf> {
-    page::build_as(Speed::Soon)?;
-    build::server()
+/// Builds both at once: the server reads the page's files when it runs, and needs their folder alone before.
+fn made() -> Result<PathBuf> {
+    std::fs::create_dir_all(sh::at(page::SITE))?;
+    std::thread::scope(|both| {
+        let page = both.spawn(|| page::build_as(Speed::Soon));
+        let server = build::server();
+        page.join().map_err(|_| anyhow!("the build of the page panicked"))??;
+        server
+    })
 }
 
 fn stop(running: Option<Child>) {

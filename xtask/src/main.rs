@@ -9,6 +9,7 @@ mod check;
 mod cluster;
 mod dev;
 mod fonts;
+mod lock;
 mod mutants;
 mod page;
 mod setup;

@@ -11,10 +11,13 @@ use lightningcss::rules::CssRule;
 use lightningcss::stylesheet::{MinifyOptions, ParserOptions, PrinterOptions, StyleSheet};
 use wasm_bindgen_cli_support::Bindgen;
 
+use crate::lock::locked;
 use crate::{fonts, setup, sh};
 
 /// Where the built page is; the server embeds this folder.
 pub const SITE: &str = "target/site";
+/// Whoever builds the page has this file locked.
+const LOCK: &str = "target/page.lock";
 const PROFILE: &str = "wasm-release";
 const DEV_PROFILE: &str = "wasm-dev";
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -53,8 +56,9 @@ pub fn build() -> Result<()> {
     build_as(Speed::Small)
 }
 
-/// Builds the page in one of two ways; both put it into the same place.
+/// Builds the page in one of two ways; both put it into the same place, so only one at a time does.
 pub fn build_as(speed: Speed) -> Result<()> {
+    let _alone = locked(&sh::at(LOCK), || sh::say("another command builds the page; waiting until it has"))?;
     let toolchain = setup::ensure_wasm()?;
     setup::ensure_node_modules()?;
     let site = sh::at(SITE);

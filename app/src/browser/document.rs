@@ -62,10 +62,17 @@ pub fn focus(element: &Element) -> bool {
     element.unchecked_ref::<web_sys::HtmlElement>().focus().is_ok()
 }
 
-/// The element that has the focus.
+/// Gives an element the focus without scrolling to it, where whoever looks did nothing.
+pub fn focus_in_place(element: &Element) -> bool {
+    let options = web_sys::FocusOptions::new();
+    options.set_prevent_scroll(true);
+    element.unchecked_ref::<web_sys::HtmlElement>().focus_with_options(&options).is_ok()
+}
+
+/// The element that has the focus; `None` while nothing has it and keys begin at the top of the page.
 #[must_use]
 pub fn focused() -> Option<Element> {
-    document().active_element()
+    document().active_element().filter(|element| element.tag_name() != "BODY")
 }
 
 /// Sets an element's own style, the one way that a strict content security policy allows.

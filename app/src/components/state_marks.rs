@@ -1,4 +1,4 @@
-//! The marks of a state as legends explain them, and which states there are to explain.
+//! The marks of states and the points of the axis as legends explain them, and which states there are to explain.
 
 use leptos::prelude::*;
 use timeline::phase::PodState;
@@ -37,6 +37,23 @@ pub fn StateMarks(
             {state.label()}
         </li>
     }
+}
+
+/// The points on the axis.
+#[component]
+pub fn Points() -> impl IntoView {
+    let point = |(class, words): (&'static str, &'static str)| {
+        view! { <li><i class=format!("sample point {class}")></i>{words}</li> }
+    };
+    [
+        ("revision", "a revision starts (the same colours in the story)"),
+        ("done", "a rollout is complete"),
+        ("outside", "something from outside the rollout, or a Warning Event"),
+        ("bad", "something went wrong"),
+    ]
+    .map(point)
+    .into_iter()
+    .collect_view()
 }
 
 #[cfg(test)]

@@ -61,8 +61,8 @@ pub struct Step {
 pub struct Container {
     /// Its name.
     pub name: String,
-    /// Its part in the pod: "init", "sidecar" or "app".
-    pub role: String,
+    /// Its part in the pod.
+    pub role: Role,
     /// Its state, in words.
     pub state: String,
     /// How often it was started again.
@@ -76,8 +76,8 @@ pub struct Container {
 pub struct Condition {
     /// `type`.
     pub kind: String,
-    /// "true", "false" or "unknown".
-    pub status: String,
+    /// Whether it holds.
+    pub status: ConditionStatus,
     /// Reason and message; empty when neither is said.
     pub why: String,
 }
@@ -160,11 +160,6 @@ pub(crate) fn start(pod: &Pod) -> Vec<Step> {
 }
 
 fn container(of: &fact::Container) -> Container {
-    let role = match of.role {
-        Role::Init => "init",
-        Role::Sidecar => "sidecar",
-        Role::App => "app",
-    };
     let state = match &of.state {
         None => "no status yet".to_owned(),
         Some(ContainerState::Running) => "running".to_owned(),
@@ -179,7 +174,7 @@ fn container(of: &fact::Container) -> Container {
     });
     Container {
         name: safe(&of.name),
-        role: role.to_owned(),
+        role: of.role,
         state,
         restarts: of.restarts,
         last_end: last_end.unwrap_or_default(),
@@ -187,12 +182,7 @@ fn container(of: &fact::Container) -> Container {
 }
 
 fn condition(of: &fact::PodCondition) -> Condition {
-    let status = match of.status {
-        ConditionStatus::True => "true",
-        ConditionStatus::False => "false",
-        ConditionStatus::Unknown => "unknown",
-    };
-    Condition { kind: safe(&of.kind), status: status.to_owned(), why: joined(&[&of.reason, &of.message]) }
+    Condition { kind: safe(&of.kind), status: of.status, why: joined(&[&of.reason, &of.message]) }
 }
 
 /// The ReplicaSet that a pod belongs to, or belonged to before it was released.
@@ -221,4 +211,26 @@ fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Com
     }
     all.push(kubectl("Its Events", format!("get events --field-selector involvedObject.uid={}", pod.uid)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_and_a_status_are_told_in_words_of_their_own() {
+        let told = |role| {
+            let of = fact::Container { name: "web".into(), role, state: None, restarts: 0, last_exit: None };
+            container(&of).role.label()
+        };
+        assert_eq!([Role::Init, Role::Sidecar, Role::App].map(told), ["init", "sidecar", "app"]);
+        let told = |status| {
+            let kind = "Ready".to_owned();
+            condition(&fact::PodCondition { kind, status, reason: String::new(), message: String::new() })
+                .status
+                .label()
+        };
+        let all = [ConditionStatus::True, ConditionStatus::False, ConditionStatus::Unknown];
+        assert_eq!(all.map(told), ["true", "false", "unknown"]);
+    }
 }

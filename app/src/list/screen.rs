@@ -14,6 +14,7 @@ use crate::browser;
 use crate::live::client::{Ask, Screen};
 use crate::live::link::LinkState;
 use crate::rows::set_if_new;
+use crate::steady::keep_focus;
 
 /// Made above and below what is in view, in pixels.
 const MORE_PX: f64 = 700.0;
@@ -134,6 +135,7 @@ impl Screen for ListScreen {
         if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
             (state.is_dirty, state.made_at_px) = (false, scrolled);
             let ages: Ages = state.known.ages(page_millis);
+            keep_focus();
             self.board.show(&state.known.copy, &in_view(&state.known, state.view), &ages);
         }
         state.ask(self.board)

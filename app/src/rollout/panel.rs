@@ -12,6 +12,7 @@ use crate::browser;
 use crate::detail::Detail;
 use crate::exported::Exported;
 use crate::rows::set_if_new;
+use crate::steady::keep_focus;
 
 /// What is open is asked for again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
@@ -150,6 +151,7 @@ impl PanelState {
             (known, shown) => known == shown,
         });
         if is_known == Some(false) {
+            keep_focus();
             self.shown.set(shown);
         }
     }

@@ -15,6 +15,7 @@ use crate::score::budget::{HEIGHT, Strip};
 use crate::score::frame::Frame;
 use crate::score::ink::{Look, Pattern};
 use crate::score::lanes::Heading;
+use crate::score::order::PodOrder;
 use crate::score::paint::Mark;
 use crate::score::placed;
 use crate::score::scene::{BandRow, Bars, Gap, Head, Listed, Scene, Spot, TableRow};
@@ -40,6 +41,8 @@ pub struct Picture {
     pub gaps: Rows<Gap>,
     /// The pods as rows of a table.
     pub table: Rows<TableRow>,
+    /// The order that was chosen for the table; `None` for that of the picture.
+    pub order: RwSignal<Option<PodOrder>>,
     /// Which pods the table has.
     pub listed: RwSignal<Listed>,
     /// The lines of the story, the oldest first.
@@ -122,6 +125,7 @@ impl Picture {
             columns: Rows::new(scene.columns),
             gaps: Rows::new(scene.gaps),
             table: Rows::new(scene.table),
+            order: RwSignal::new(None),
             listed: RwSignal::new(scene.listed),
             story: Rows::new(scene.story),
             points: Rows::new(scene.points),
@@ -137,7 +141,7 @@ impl Picture {
     }
 
     /// Shows another scene; only what differs is touched.
-    pub fn show(&self, scene: Scene, base_millis: Millis) {
+    pub fn show(&self, mut scene: Scene, base_millis: Millis) {
         self.base_millis.set(base_millis);
         set_if_new(&self.height, scene.height);
         self.bands.set(scene.bands);
@@ -146,6 +150,9 @@ impl Picture {
         self.heads.set(scene.heads);
         self.columns.set(scene.columns);
         self.gaps.set(scene.gaps);
+        if let Some(order) = self.order.get_untracked() {
+            order.sort(&mut scene.table);
+        }
         self.table.set(scene.table);
         set_if_new(&self.listed, scene.listed);
         self.story.set(scene.story);

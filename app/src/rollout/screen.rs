@@ -27,6 +27,7 @@ use crate::score::paint::canvas::Canvas;
 use crate::score::places::{self, Place};
 use crate::score::scale;
 use crate::score::scene::{self, BandRow};
+use crate::steady::keep_focus;
 
 /// Bars that left the picture are looked for this often.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
@@ -253,8 +254,14 @@ impl RolloutScreen {
         if let Some(canvas) = &mut self.0.drawn.borrow_mut().canvas {
             canvas.show(std::mem::take(&mut scene.marks));
         }
+        keep_focus();
         self.0.picture.show(scene, state.frame.base_millis);
         state.drawing_millis = crate::browser::page_millis() - page_millis;
+    }
+
+    /// Draws everything anew with the next frame.
+    pub fn draw_again(&self) {
+        self.0.state.borrow_mut().is_dirty = true;
     }
 
     /// Draws for paper, or for the screen again.

@@ -13,6 +13,7 @@ pub mod frame;
 pub mod ink;
 pub mod lanes;
 pub mod motion;
+pub mod order;
 pub mod paint;
 pub mod placed;
 pub mod places;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use timeline::Millis;
 
-use super::budget::Strip;
+use super::budget::{HEIGHT, Strip};
 use super::frame::Frame;
 use super::scene::{BandRow, Gap, Keyed, Scene, Spot};
 use crate::numbers::{fixed, thousandths};
@@ -34,10 +34,10 @@ pub fn beside(band: &BandRow) -> String {
     format!("transform:translateY({}px);height:{}px", fixed(band.place.top), fixed(band.place.height))
 }
 
-/// A label at the now line.
+/// A label at the now line: of a strip of any height.
 #[must_use]
 pub fn label(top: f64) -> String {
-    format!("top:{}px", fixed(top))
+    format!("top:{}%", fixed(top / HEIGHT * 100.0))
 }
 
 /// How far a head travels from its band of before.

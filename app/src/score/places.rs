@@ -11,6 +11,8 @@ const FLATTEST_ROW: f64 = 1.25;
 const OPENED_ROW: f64 = 1.6;
 /// Heights, in pixels.
 const TALLEST_ROW: f64 = 44.0;
+/// Where there is more room, rows are as much taller: no row has more than this part of it.
+const ROWS_IN_ROOM: f64 = 16.0;
 /// A band with more room than its rows need lets them grow to this.
 const LEGIBLE_ROW: f64 = 16.0;
 const TALLEST_BAR: f64 = 24.0;
@@ -77,7 +79,7 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
     let least_other = ((room - main * least_main) / others.max(1.0)).max(LEAST_OTHER);
     let least = |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(self::wanted(one.1)) };
     let leasts: Vec<f64> = bands.iter().enumerate().map(least).collect();
-    let row = row(bands, &leasts, room);
+    let row = row(bands, &leasts, room, TALLEST_ROW.max(height / ROWS_IN_ROOM));
     let mut top = 0.0;
     let place = |(band, least): (&Band, f64)| {
         let content = (slots(band) * row).floor().max(least.floor());
@@ -92,8 +94,8 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
 }
 
 /// The height of rows with which bands fit that are no lower than they may be.
-fn row(bands: &[Band], leasts: &[f64], room: f64) -> f64 {
-    let mut row = TALLEST_ROW;
+fn row(bands: &[Band], leasts: &[f64], room: f64, tallest: f64) -> f64 {
+    let mut row = tallest;
     // Lower rows make more bands as low as they may be, which leaves less room for the others: at most once for each band.
     for _ in 0..=bands.len() {
         let (mut left, mut rows) = (room, 0.0);
@@ -152,7 +154,7 @@ pub fn is_ribbon(place: Place, pods: usize, is_opened: bool) -> bool {
 #[must_use]
 pub fn bar_height(row: f64) -> f64 {
     let gap = (row * 0.3).min((row - TIGHT_ROW) * 0.75).max(0.0);
-    (row - gap).clamp(1.0, TALLEST_BAR)
+    (row - gap).clamp(1.0, TALLEST_BAR.max(row * TALLEST_BAR / TALLEST_ROW))
 }
 
 /// How much room a row has.
@@ -239,8 +241,15 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_taller_on_a_large_screen_and_nowhere_else() {
+        let row = |room: f64| places(&[current(band(1, 1, 1))], room)[0].row;
+        assert_eq!([300.0, 690.0, 704.0, 1_200.0].map(row), [TALLEST_ROW, TALLEST_ROW, TALLEST_ROW, 75.0]);
+        assert!(bar_height(75.0) > TALLEST_BAR);
+    }
+
+    #[test]
     fn bars_never_jump_while_rows_shrink() {
-        let mut row = TALLEST_ROW;
+        let mut row = 2.0 * TALLEST_ROW;
         while row > 1.0 {
             let next = row - 0.05;
             assert!((bar_height(row) - bar_height(next)).abs() < 0.06, "{row}");

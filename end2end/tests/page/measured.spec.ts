@@ -39,6 +39,11 @@ test("an end is told in advance once three rollouts say how long they take", asy
   const told = await page.evaluate(() => (window as unknown as { told: string[] }).told);
   const ahead = /^(\d.* s)left, by earlier rollouts: It may be complete in \1: the 3 complete ones before it took .+ s\.$/;
   expect(told.some((told) => ahead.test(told)), told.join("\n")).toBe(true);
+  // On a phone as well: four figures side by side, and none is cut.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect(measured).toBeVisible();
+  for (const figure of await page.locator(".figures > div:visible").all()) await expect(figure).toBeInViewport({ ratio: 1 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen").toBe(true);
   // A moment of the past has no end to tell in advance.
   await page.keyboard.press("ArrowLeft");
   await expect(measured).toHaveCount(0);

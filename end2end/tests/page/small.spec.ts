@@ -120,6 +120,27 @@ for (const [width, height] of SIZES) {
   });
 }
 
+test.describe("on a phone", () => {
+  test.use({ viewport: { width: 390, height: 844 } });
+
+  test("the pods of each revision are counted in words beside its band", async ({ page, serve }, info) => {
+    const server = await serve(async () => {
+      const file = info.outputPath("midway40.jsonl");
+      writeFileSync(file, recorded(made["midway40"]!, 0).join("\n"));
+      return Server.start(["replay", recording("rollout"), file, "--hold-at", "14"]);
+    });
+    for (const [address, revision, said] of [[server.page("rollout", "rollout", "nginx"), 2, "3 desired, 3 available"], [server.page("midway40", "shop", "web"), 2, "40 desired, 10 available"]] as const) {
+      await page.goto(address);
+      await page.waitForSelector("html[data-live=true]");
+      const counts = new RolloutPage(page).beside(revision).getByTestId("counts");
+      await expect(counts).toHaveText(said);
+      await expect(counts).toBeVisible();
+      // Nothing of it is cut off, neither at the side nor by the next band.
+      expect(await counts.evaluate((counts) => counts.scrollWidth <= counts.clientWidth && counts.getBoundingClientRect().bottom <= counts.parentElement!.getBoundingClientRect().bottom + 1)).toBe(true);
+    }
+  });
+});
+
 test.describe("more revisions than fit", () => {
   test.use({ viewport: { width: 1280, height: 720 } });
   const scroller = (page: Page) => page.getByRole("region", { name: "Revisions and their pods" });

@@ -28,6 +28,10 @@ test("four take the stage, the worst first, and the strip names the others in tu
     expect(["23px", "20px", "17px"]).toContain(await says.evaluate((says) => getComputedStyle(says).fontSize));
     expect(await says.evaluate((says) => says.scrollHeight <= says.clientHeight + 1)).toBe(true);
   }
+  // What is drawn is explained at hand, triangles and limits too.
+  const legend = page.getByRole("list", { name: "Legend" });
+  await expect(legend).toBeInViewport({ ratio: 1 });
+  for (const words of ["terminating", "at most (replicas + maxSurge)", "a revision starts", "something went wrong"]) await expect(legend).toContainText(words);
   const strip = page.locator("#strip-0");
   const first = await strip.textContent();
   expect(first).toMatch(/: /);

@@ -13,7 +13,7 @@ pub fn Conditions(
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let line = |(_, Condition { kind, status, why }): (usize, Condition)| {
-        view! { <tr><td>{kind}</td><td>{status}</td><td>{why}</td></tr> }
+        view! { <tr><td>{kind}</td><td>{status.label()}</td><td>{why}</td></tr> }
     };
     view! {
         <Show when=move || !pod.read().conditions.is_empty()>

@@ -15,7 +15,7 @@ pub fn Containers(
 ) -> impl IntoView {
     let line = |(_, of): (usize, Container)| {
         view! {
-            <tr><td>{of.name}</td><td>{of.role}</td><td>{of.state}</td><td>{count(of.restarts, "restart")}</td><td>{of.last_end}</td></tr>
+            <tr><td>{of.name}</td><td>{of.role.label()}</td><td>{of.state}</td><td>{count(of.restarts, "restart")}</td><td>{of.last_end}</td></tr>
         }
     };
     view! {

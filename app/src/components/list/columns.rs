@@ -22,7 +22,7 @@ pub fn Columns(
     };
     view! {
         <ul class="key" aria-label="Colours">{CLASSES.into_iter().zip(KEY).map(entry).collect_view()}
-            <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><path class="desired" d="M0 5H10"></path></svg>"desired replicas"</li></ul>
+            <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><path class="desired" d="M0 5H10"></path></svg>"desired replicas"</li><li><i class="sample now"></i>"now"</li></ul>
         <div class="columns" role="table" aria-label="Columns, by which the list can be sorted" data-testid="columns">
             <div class="cells" role="row">
                 <ColumnHead board column=Column::Name words="Deployment"/>
@@ -32,6 +32,8 @@ pub fn Columns(
                 <ColumnHead board column=Column::Since words="Since"/>
             </div>
         </div>
+        // Read aloud whenever the order is another one.
+        <p class="aside" role="status" data-testid="announced">{move || board.query.read().sort.words()}</p>
     }
 }
 

@@ -3,7 +3,7 @@
 use leptos::{html, prelude::*};
 use timeline::phase::PodState;
 
-use crate::components::state_marks::{LIFE, StateMarks, usual};
+use crate::components::state_marks::{LIFE, Points, StateMarks, usual};
 use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
 use crate::score::ink::Look;
@@ -38,9 +38,6 @@ pub fn Legend(
 pub fn Marks() -> impl IntoView {
     let line =
         |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
-    let point = |class: &'static str, words: &'static str| {
-        view! { <li><i class=format!("sample point {class}")></i>{words}</li> }
-    };
     view! {
         <ul class="marks-of-states" aria-label="Legend">
             {LIFE.map(|state| view! { <StateMarks state/> }).into_iter().collect_view()}
@@ -53,10 +50,7 @@ pub fn Marks() -> impl IntoView {
             {line("now", "now: right of it are the pods as they are")}
             <li><span class="label waits">"waiting"</span>"the next step waits for pods, as it should"</li>
             <li><span class="label blocked">"blocked"</span>"a fault holds up the next step"</li>
-            {point("revision", "a revision starts (the same colours in the story)")}
-            {point("done", "a rollout is complete")}
-            {point("outside", "something from outside the rollout, or a Warning Event")}
-            {point("bad", "something went wrong")}
+            <Points/>
         </ul>
     }
 }

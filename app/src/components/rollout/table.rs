@@ -9,6 +9,8 @@ use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
+use crate::rollout::screen::RolloutScreen;
+use crate::score::order::{PodColumn, PodOrder};
 use crate::score::scene::{Listed, TableRow};
 use crate::zone::Zone;
 
@@ -36,7 +38,13 @@ pub fn PodTable(
             <table data-testid="pod-table">
                 <caption data-testid="listed">{caption}</caption>
                 <thead>
-                    <tr><th>"Pod"</th><th>"Revision"</th><th>"State"</th><th>{move || format!("Since ({})", zone.name(board.now_millis()))}</th><th>"Reason"</th></tr>
+                    <tr>
+                        <ColumnHead board picture column=PodColumn::Name words="Pod"/>
+                        <ColumnHead board picture column=PodColumn::Revision words="Revision"/>
+                        <ColumnHead board picture column=PodColumn::State words="State"/>
+                        <ColumnHead board picture column=PodColumn::Since words=Signal::derive(move || format!("Since ({})", zone.name(board.now_millis())))/>
+                        <th>"Reason"</th>
+                    </tr>
                 </thead>
                 <tbody>
                     <LastingFor each=move || picture.table.order() key=|key| *key children=row/>
@@ -44,6 +52,35 @@ pub fn PodTable(
             </table>
         </div>
     }
+}
+
+/// The head of a column: a button that puts the table in its order, or the other way round where it is in that order already.
+#[component]
+fn ColumnHead(
+    /// The state of the page, which announces the order.
+    board: Board,
+    /// The picture whose pods are listed.
+    picture: Picture,
+    /// What the table is sorted by when this is chosen.
+    column: PodColumn,
+    /// What the head says: what stands in the column.
+    #[prop(into)]
+    words: Signal<String>,
+) -> impl IntoView {
+    let controls = Controls::of_page();
+    let sorted = move || {
+        let order = picture.order.get().filter(|order| order.column == column)?;
+        Some(if order.is_descending { "descending" } else { "ascending" })
+    };
+    let choose = move |_| {
+        let order = PodOrder::chosen(picture.order.get_untracked(), column);
+        picture.order.set(Some(order));
+        board.announced.set(order.words().to_owned());
+        if let Some(controls) = controls {
+            controls.act(RolloutScreen::draw_again);
+        }
+    };
+    view! { <th aria-sort=sorted><button type="button" on:click=choose>{words}</button></th> }
 }
 
 /// One pod as a row of the table.

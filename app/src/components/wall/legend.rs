@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::state_marks::{StateMarks, usual};
+use crate::components::state_marks::{Points, StateMarks, usual};
 use crate::components::swatch::Swatch;
 use crate::score::ink::Look;
 
@@ -20,6 +20,7 @@ pub fn WallLegend(
             <li><Swatch look=Look::Outside/>"out of rotation"</li>
             <li><i class="sample ceiling"></i>"at most (replicas + maxSurge)"</li>
             <li><i class="sample floor"></i>"at least (replicas − maxUnavailable)"</li>
+            <Points/>
         </ul>
     }
 }

@@ -1,0 +1,117 @@
+//! In which order the table of pods is. Pure.
+
+use std::cmp::Ordering;
+
+use super::scene::{Keyed, TableRow};
+
+/// What the table of pods can be in order of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodColumn {
+    /// The name of the pod.
+    Name,
+    /// The revision of its band.
+    Revision,
+    /// Its state, in the order of a pod's life.
+    State,
+    /// Since when it is in that state.
+    Since,
+}
+
+/// An order of the table of pods. Until one is chosen the table is in the order of the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PodOrder {
+    /// By what.
+    pub column: PodColumn,
+    /// The other way round.
+    pub is_descending: bool,
+}
+
+impl PodOrder {
+    /// The order after somebody chose a column: by it, and the other way round where the order is by it already.
+    #[must_use]
+    pub fn chosen(before: Option<Self>, column: PodColumn) -> Self {
+        let is_descending = before == Some(Self { column, is_descending: false });
+        Self { column, is_descending }
+    }
+
+    /// What is read aloud when this was chosen.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match (self.column, self.is_descending) {
+            (PodColumn::Name, false) => "Sorted by name, A to Z",
+            (PodColumn::Name, true) => "Sorted by name, Z to A",
+            (PodColumn::Revision, false) => "Sorted by revision, lowest first",
+            (PodColumn::Revision, true) => "Sorted by revision, highest first",
+            (PodColumn::State, false) => "Sorted by state, in the order of a pod's life",
+            (PodColumn::State, true) => "Sorted by state, against the order of a pod's life",
+            (PodColumn::Since, false) => "Sorted by age, oldest first",
+            (PodColumn::Since, true) => "Sorted by age, newest first",
+        }
+    }
+
+    /// Puts rows into this order. Those that the column does not tell apart are in the order of their names.
+    pub fn sort(self, rows: &mut Keyed<TableRow>) {
+        rows.sort_unstable_by(|(a_key, a), (b_key, b)| {
+            let by_column = match self.column {
+                PodColumn::Name => Ordering::Equal,
+                // Numbers, and words after them.
+                PodColumn::Revision => (a.revision.len(), &a.revision).cmp(&(b.revision.len(), &b.revision)),
+                PodColumn::State => a.state.cmp(&b.state),
+                PodColumn::Since => a.since_millis.cmp(&b.since_millis),
+            };
+            let order = by_column.then_with(|| (&a.name, a_key).cmp(&(&b.name, b_key)));
+            if self.is_descending { order.reverse() } else { order }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Uid;
+    use timeline::phase::PodState;
+
+    use super::*;
+
+    fn rows() -> Keyed<TableRow> {
+        let row = |(key, name, revision, state, since_millis): (u128, &str, &str, PodState, i64)| {
+            let (name, revision) = (name.to_owned(), revision.to_owned());
+            (key, TableRow { uid: Uid::from_bits(key), name, revision, state, since_millis, reason: String::new() })
+        };
+        [
+            (1, "web-b", "10", PodState::Available, 30),
+            (2, "web-d", "9", PodState::Starting, 10),
+            (3, "web-a", "out of rotation", PodState::Available, 20),
+            (4, "web-c", "10", PodState::Terminating, 40),
+        ]
+        .map(row)
+        .into()
+    }
+
+    #[test]
+    fn rows_are_in_the_order_that_was_chosen_and_the_other_way_round_when_it_is_chosen_again() {
+        let sorted = |order: PodOrder| {
+            let mut rows = rows();
+            order.sort(&mut rows);
+            rows.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        for (column, expected) in [
+            (PodColumn::Name, [3, 1, 4, 2]),
+            (PodColumn::Revision, [2, 1, 4, 3]),
+            (PodColumn::State, [2, 3, 1, 4]),
+            (PodColumn::Since, [2, 3, 1, 4]),
+        ] {
+            let first = PodOrder::chosen(None, column);
+            assert_eq!(sorted(first), expected, "{column:?}");
+            let turned = PodOrder::chosen(Some(first), column);
+            assert_eq!(sorted(turned), expected.into_iter().rev().collect::<Vec<_>>(), "{column:?}, turned");
+            assert_ne!(first.words(), turned.words());
+            assert_eq!(PodOrder::chosen(Some(turned), column), first);
+        }
+    }
+
+    #[test]
+    fn another_column_begins_the_right_way_round() {
+        let turned = PodOrder { column: PodColumn::Name, is_descending: true };
+        assert_eq!(PodOrder::chosen(Some(turned), PodColumn::Since).words(), "Sorted by age, oldest first");
+    }
+}
