@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
-use web_sys::Element;
+use web_sys::{Element, NodeList};
 
 /// What the element with that id holds as text; `None` where there is no such element.
 #[must_use]
@@ -73,6 +73,13 @@ pub fn focus_in_place(element: &Element) -> bool {
 #[must_use]
 pub fn focused() -> Option<Element> {
     document().active_element().filter(|element| element.tag_name() != "BODY")
+}
+
+/// The elements in another one that a selector names, in the order of the document.
+pub fn all_in(element: &Element, selector: &str) -> impl Iterator<Item = Element> {
+    let found = element.query_selector_all(selector).ok(); // selectors are ours
+    let count = found.as_ref().map_or(0, NodeList::length);
+    (0..count).filter_map(move |index| found.as_ref()?.item(index)?.dyn_into().ok())
 }
 
 /// Sets an element's own style, the one way that a strict content security policy allows.

@@ -51,17 +51,25 @@ impl PodOrder {
 
     /// Puts rows into this order. Those that the column does not tell apart are in the order of their names.
     pub fn sort(self, rows: &mut Keyed<TableRow>) {
-        rows.sort_unstable_by(|(a_key, a), (b_key, b)| {
-            let by_column = match self.column {
-                PodColumn::Name => Ordering::Equal,
-                // Numbers, and words after them.
-                PodColumn::Revision => (a.revision.len(), &a.revision).cmp(&(b.revision.len(), &b.revision)),
-                PodColumn::State => a.state.cmp(&b.state),
-                PodColumn::Since => a.since_millis.cmp(&b.since_millis),
-            };
-            let order = by_column.then_with(|| (&a.name, a_key).cmp(&(&b.name, b_key)));
-            if self.is_descending { order.reverse() } else { order }
-        });
+        // One by one: the standard library's way would be a part of the program that grows with every type.
+        let mut sorted = Vec::with_capacity(rows.len());
+        for row in rows.drain(..) {
+            let at = sorted.partition_point(|known| self.compare(known, &row) == Ordering::Less);
+            sorted.insert(at, row);
+        }
+        *rows = sorted;
+    }
+
+    fn compare(self, (a_key, a): &(u128, TableRow), (b_key, b): &(u128, TableRow)) -> Ordering {
+        let by_column = match self.column {
+            PodColumn::Name => Ordering::Equal,
+            // Numbers, and words after them.
+            PodColumn::Revision => a.revision.len().cmp(&b.revision.len()).then_with(|| a.revision.cmp(&b.revision)),
+            PodColumn::State => a.state.cmp(&b.state),
+            PodColumn::Since => a.since_millis.cmp(&b.since_millis),
+        };
+        let order = by_column.then_with(|| a.name.cmp(&b.name)).then(a_key.cmp(b_key));
+        if self.is_descending { order.reverse() } else { order }
     }
 }
 
