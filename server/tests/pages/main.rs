@@ -17,6 +17,7 @@ mod common;
 #[path = "../common/damage.rs"]
 mod damage;
 mod damaged;
+mod ended;
 mod export;
 mod files;
 mod frames;

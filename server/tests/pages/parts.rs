@@ -83,10 +83,10 @@ async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision:
     }
 }
 
-type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
+pub(crate) type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
 
 /// A stream of who came by a link.
-async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, mpsc::UnboundedReceiver<Message>) {
+pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, mpsc::UnboundedReceiver<Message>) {
     let cookie = HeaderValue::from_str(visitor.cookie.as_ref().unwrap()).unwrap();
     let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
     let viewer = rollcast.viewer(&headers, None).await.unwrap();
@@ -101,12 +101,12 @@ fn say(said: &Said, frame: &ViewerFrame) {
     said.unbounded_send(Ok(Message::Binary(wire::encode(frame).unwrap().into()))).unwrap();
 }
 
-fn follow(said: &Said, workload: Workload) {
+pub(crate) fn follow(said: &Said, workload: Workload) {
     say(said, &ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None });
 }
 
 /// The next frame that is about something.
-async fn next(heard: &mut mpsc::UnboundedReceiver<Message>) -> ServerFrame {
+pub(crate) async fn next(heard: &mut mpsc::UnboundedReceiver<Message>) -> ServerFrame {
     loop {
         if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") {
             match wire::decode(&bytes).unwrap() {
