@@ -31,13 +31,20 @@ pub(super) const PREVIEWED: &str = "/shared/{preview}";
 /// The picture of such a preview.
 pub(super) const PICTURE: &str = "/shared/{preview}/preview.png";
 
-/// What a link to a rollout or a moment opens besides the stream: the page, details of pods and revisions, the document.
-const OF_PARTS: [&str; 4] = [
+/// What a link to a rollout or a moment opens besides the stream: the page, details of pods and revisions, the document, pictures.
+/// What lists other rollouts, or leads to them, is not among it.
+const OF_PARTS: [&str; 7] = [
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/pods/{uid}",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/revisions/{revision}",
     api::TIMELINE,
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png",
 ];
+
+/// What a link to a rollout opens besides: the file of that rollout, as a page. A moment is none to play.
+const FILE: &str = "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/export";
 
 /// What stands in a link.
 #[derive(Deserialize)]
@@ -152,7 +159,11 @@ pub(super) async fn elsewhere(view: &View, request: &mut Request) -> Option<Resp
         return None;
     }
     let why = "A link to one rollout or one moment opens that and nothing else.";
-    Some(if request.uri().path().starts_with("/api/") {
+    // What is asked for a page is shown beside its picture, as words.
+    let is_for_a_page = request.extract_parts::<Parameters>().await.is_ok_and(|parameters| parameters.has("part"));
+    Some(if is_for_a_page {
+        (StatusCode::NOT_FOUND, format!("{why}\n")).into_response()
+    } else if request.uri().path().starts_with("/api/") {
         api::error(StatusCode::NOT_FOUND, why.to_owned())
     } else {
         let instead = part.address().map(|address| (address, "What the link opens".to_owned()));
@@ -170,7 +181,8 @@ async fn is_within(part: &Scope, request: &mut Request) -> bool {
     if pattern == stream::ADDRESS {
         return true; // what is followed there is looked at by the view
     }
-    if !OF_PARTS.contains(&pattern.as_str()) {
+    let is_file = pattern == FILE && matches!(part, Scope::Rollout { .. });
+    if !is_file && !OF_PARTS.contains(&pattern.as_str()) {
         return false;
     }
     let (Ok(NamedWorkload(workload)), Ok(parameters)) =
@@ -182,6 +194,9 @@ async fn is_within(part: &Scope, request: &mut Request) -> bool {
     else {
         return false;
     };
+    if is_file && parameters.has("format") && parameters.text("format") != "html" {
+        return false; // recordings are of what is kept, which is not looked into by links to a part
+    }
     let is_meant = match part {
         Scope::Rollout { revision: only, .. } => revision.is_none_or(|revision| revision == *only),
         Scope::Moment { at_millis, .. } => revision.is_none() && at.is_none_or(|at| at == *at_millis),

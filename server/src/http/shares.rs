@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use app::address;
 use app::pages::shares::{SharedLine, SharesPayload};
 use axum::extract::{Form, Request, State};
 use axum::http::{StatusCode, header};
@@ -19,7 +20,7 @@ use super::sign_in::{Done, local};
 use super::{api, pages};
 use crate::auth::share::{Share, ShareError, Shares, Wanted};
 use crate::config::duration;
-use crate::scope::{Addressed, Named, Scope};
+use crate::scope::{Addressed, Below, Named, Scope};
 use crate::state::Rollcast;
 use crate::view::View;
 use crate::{clock, earlier};
@@ -83,8 +84,8 @@ fn listed(rollcast: &Rollcast, view: &View) -> Result<Vec<Share>, Refused> {
 /// What an address would open, for who may see that, and where a link to it leads. What it names is what is opened: a workload, one of
 /// its rollouts, or one of its moments.
 async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
-    let (of, asked) = match Addressed::read(to)? {
-        Addressed::Workload(of, asked) => (of, Parameters::of_pairs(asked)),
+    let (of, below, asked) = match Addressed::read(to)? {
+        Addressed::Workload(of, below, asked) => (of, below, Parameters::of_pairs(asked)),
         Addressed::Wall(scope) => {
             let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
             return is_seen.then(|| (scope, to.to_owned()));
@@ -92,14 +93,23 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
     };
     let view = view.clone().naming(&of.cluster, &of.namespace).await;
     let workload = asked.of(of.workload(None)).ok().filter(|workload| view.shows(workload))?;
-    let revision = asked.read("revision", |text| text.parse().ok()).ok()?;
+    let named: Option<u64> = asked.read("revision", |text| text.parse().ok()).ok()?;
+    // The page of a revision names it, and is none of another one.
+    let revision = match (named, below) {
+        (Some(named), Below::Revision(revision)) if named != revision => return None,
+        (None, Below::Revision(revision)) => Some(revision),
+        (named, _) => named,
+    };
     // Nothing is kept here: which rollout that is cannot be told.
     if workload.rollout.is_some() && !view.keeps() {
         return None;
     }
     let number = workload.rollout;
     let scope = match (asked.moment().ok()?, revision, number) {
-        (None, None, None) => return Some((Scope::Workload(of), to.to_owned())),
+        (None, None, None) => {
+            let page = || address::workload(&workload);
+            return Some((Scope::Workload(of), if below == Below::Form { page() } else { to.to_owned() }));
+        }
         (Some(at_millis), ..) => Scope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
         (None, Some(revision), _) => Scope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision },
         (None, None, Some(number)) => {
@@ -116,12 +126,20 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
 
 /// What may be shared of what somebody looks at, each with its address: what the address names, and then what is wider or narrower.
 async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
-    let Some(named) = opened(view, to).await else { return Vec::new() };
+    let named = match (opened(view, to).await, Addressed::read(to)) {
+        (Some(named), _) => Some(named),
+        // The page of a revision whose rollout is not known is one of its Deployment.
+        (None, Some(Addressed::Workload(of, Below::Revision(_), _))) => {
+            opened(view, &address::whatever_bears_the_name(&of.workload(None))).await
+        }
+        _ => None,
+    };
+    let Some(named) = named else { return Vec::new() };
     let mut all = vec![named];
     if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
         let is_workload = matches!(all.first(), Some((Scope::Workload(_), _)));
         let of = Named::of(&workload);
-        all.extend([(Scope::Workload(of.clone()), app::address::whatever_bears_the_name(&workload))]);
+        all.extend([(Scope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
         // What is narrower than the present of a Deployment: its present rollout, and this moment.
         if is_workload && let Some((uid, revision, at_millis)) = present(view, workload).await {
             let rollout = revision.map(|revision| Scope::Rollout { of: of.clone(), uid, revision });

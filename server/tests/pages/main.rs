@@ -11,6 +11,7 @@
 #[path = "../common/addresses.rs"]
 mod addresses;
 mod api;
+mod below;
 mod clients;
 #[path = "../common/mod.rs"]
 mod common;

@@ -96,7 +96,7 @@ fn addresses_that_are_shared() {
         let Some(addressed) = Addressed::read(&text) else { continue };
         read += 1;
         let scope = match addressed {
-            Addressed::Workload(of, asked) => {
+            Addressed::Workload(of, _, asked) => {
                 assert!(asked.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 3 * text.len());
                 Scope::Workload(of)
             }

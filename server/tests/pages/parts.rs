@@ -42,9 +42,12 @@ async fn rollouts(rollcast: &Arc<Rollcast>) -> (Uid, Vec<(u64, i64)>) {
 }
 
 /// Addresses that a link to a part of the Deployment opens, as patterns.
-const OPENED: [&str; 3] = [
+const OPENED: [&str; 6] = [
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/revisions/{revision}",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png",
     api::TIMELINE,
 ];
 
@@ -65,6 +68,8 @@ async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision:
                 assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text);
                 opened += 1;
             }
+            // The file of a rollout is looked into elsewhere.
+            known if known.ends_with("/export") => assert!(answer.status != StatusCode::UNAUTHORIZED, "{path}"),
             // No websocket is asked for here: what is followed over one is looked at below.
             "/api/v1/stream" => assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}"),
             _ => assert!(
@@ -172,7 +177,7 @@ async fn a_link_to_a_rollout_opens_it_and_nothing_else() {
             before,
             format!("{WEB}?uid=00000000-0000-0000-0000-000000000001"),
             format!("{WEB}?uid={uid}&rollout=0"),
-            format!("{WEB}/export?uid={uid}&revision={revision}"),
+            format!("{WEB}/export?format=jsonl&uid={uid}&revision={revision}"),
             format!("{WEB}/compare?uid={uid}"),
             format!("/deployments/{uid}"),
         ]) {
