@@ -17,7 +17,7 @@ use super::shares::done;
 use super::sign_in::local;
 use super::{api, pages, preview, stream};
 use crate::auth::cookie::{Keys, Name};
-use crate::auth::share::Share;
+use crate::auth::share::{Share, Unchecked};
 use crate::clock;
 use crate::previews::Form;
 use crate::scope::Scope;
@@ -46,6 +46,10 @@ const OF_PARTS: [&str; 7] = [
 /// What a link to a rollout opens besides: the file of that rollout, as a page. A moment is none to play.
 const FILE: &str = "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/export";
 
+/// What those are told who come by a link of which nobody can tell now whether it still opens anything.
+pub(super) const UNCHECKED: &str =
+    "Whether this link still opens anything cannot be told at present. This is tried again in a moment.";
+
 /// What stands in a link.
 #[derive(Deserialize)]
 pub(super) struct HandedIn {
@@ -65,8 +69,8 @@ pub(super) async fn previewed(
     request: Request,
 ) -> Response {
     let shown = match look(&rollcast, &preview).await {
-        Some((share, view)) => Some(said(&share, &view, &format!("{OPEN}/{preview}")).await),
-        None => None,
+        Ok(Some((share, view))) => Some(said(&share, &view, &format!("{OPEN}/{preview}")).await),
+        Ok(None) | Err(Unchecked) => None,
     };
     let shown = shown.map(|shown| (shown, origin.to_string()));
     enter(&rollcast, StatusCode::OK, String::new(), shown, request).await
@@ -74,24 +78,28 @@ pub(super) async fn previewed(
 
 /// The picture of what such a link opens.
 pub(super) async fn picture(State(rollcast): State<Arc<Rollcast>>, Path(preview): Path<String>) -> Response {
-    let looked = look(&rollcast, &preview).await;
-    match looked.and_then(|(share, view)| Some((share.scope.workload()?, view))) {
-        Some((workload, view)) => preview::picture(&view, &workload, Form::Png).await,
-        None => preview::nothing(),
+    match look(&rollcast, &preview)
+        .await
+        .map(|looked| looked.and_then(|(share, view)| Some((share.scope.workload()?, view))))
+    {
+        Ok(Some((workload, view))) => preview::picture(&view, &workload, Form::Png).await,
+        Ok(None) => preview::nothing(),
+        Err(Unchecked) => (StatusCode::SERVICE_UNAVAILABLE, format!("{UNCHECKED}\n")).into_response(),
     }
 }
 
 /// The link of which a preview is asked for, and what its maker may see of that now.
-async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Option<(Share, View)> {
-    let (share, viewer) = rollcast.shares.as_ref()?.previewed(preview, clock::now_millis())?;
-    let view = View::of(rollcast, viewer).await.ok()?;
+async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, View)>, Unchecked> {
+    let Some(shares) = &rollcast.shares else { return Ok(None) };
+    let Some((share, viewer)) = shares.previewed(preview, clock::now_millis()).await? else { return Ok(None) };
+    let Ok(view) = View::of(rollcast, viewer).await else { return Ok(None) };
     let view = match share.scope.workload() {
         Some(workload) => {
             Some(view.naming(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
         }
         None => Some(view).filter(|view| share.scope.cluster().is_none_or(|cluster| view.has_cluster(cluster))),
     };
-    Some((share, view?))
+    Ok(view.map(|view| (share, view)))
 }
 
 async fn said(share: &Share, view: &View, path: &str) -> Preview {
@@ -118,7 +126,14 @@ pub(super) async fn hand_in(
     let part = secret.trim().rsplit('#').next().unwrap_or_default();
     let decoded = percent_decode_str(part).decode_utf8().unwrap_or_default();
     let secret = &*decoded;
-    let found = rollcast.shares.as_ref().and_then(|shares| shares.of_secret(secret, clock::now_millis()));
+    let found = match &rollcast.shares {
+        Some(shares) => shares.of_secret(secret, clock::now_millis()).await,
+        None => Ok(None),
+    };
+    let Ok(found) = found else {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        return enter(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
+    };
     match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
         Some((share, cookie)) => {
             let done = done(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
@@ -147,9 +162,12 @@ async fn enter(
     pages::plain(rollcast, status, request, shell).await
 }
 
-/// A request came by a link.
-pub(super) fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
-    rollcast.shares.as_ref().is_some_and(|shares| shares.viewer(headers, clock::now_millis()).is_some())
+/// A request came by a link, which may still open something.
+pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
+    match &rollcast.shares {
+        Some(shares) => !matches!(shares.viewer(headers, clock::now_millis()).await, Ok(None)),
+        None => false,
+    }
 }
 
 /// What is answered to who came by a link to one rollout or one moment and asks for something else; `None` where they may ask.

@@ -18,7 +18,7 @@ use super::extract::{OwnOrigin, Parameters};
 use super::shared::OPEN;
 use super::sign_in::{Done, local};
 use super::{api, pages};
-use crate::auth::share::{Share, ShareError, Shares, Wanted};
+use crate::auth::share::{Share, ShareError, Shares, Unchecked, Wanted};
 use crate::config::duration;
 use crate::scope::{Addressed, Below, Named, Scope};
 use crate::state::Rollcast;
@@ -55,15 +55,27 @@ impl From<ShareError> for Refused {
             ShareError::Time => StatusCode::BAD_REQUEST,
             ShareError::TooMany => StatusCode::TOO_MANY_REQUESTS,
             ShareError::Stranger => StatusCode::FORBIDDEN,
-            ShareError::File(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
+            ShareError::Place(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         };
-        let (mut words, why) = (String::new(), why.to_string());
-        let mut letters = why.chars();
-        words.extend(letters.next().into_iter().flat_map(char::to_uppercase));
-        Self(status, format!("{words}{}.", letters.as_str()))
+        Self(status, sentence(&why.to_string()))
     }
+}
+
+impl From<Unchecked> for Refused {
+    fn from(why: Unchecked) -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, sentence(&why.to_string()))
+    }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let mut sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    sentence.push_str(letters.as_str());
+    sentence.push('.');
+    sentence
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.
@@ -76,9 +88,12 @@ fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, Re
     }
 }
 
-/// The links that somebody may revoke: their own, or everybody's where they see everything.
-fn listed(rollcast: &Rollcast, view: &View) -> Result<Vec<Share>, Refused> {
-    Ok(shares(rollcast, view)?.made_by(view.viewer(), view.sees_all(), clock::now_millis()))
+/// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
+/// had, those that are known, and that.
+async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<(), Unchecked>), Refused> {
+    let shares = shares(rollcast, view)?;
+    let checked = shares.refresh().await;
+    Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
 }
 
 /// What an address would open, for who may see that, and where a link to it leads. What it names is what is opened: a workload, one of
@@ -263,10 +278,14 @@ async fn show(
     status: StatusCode,
     request: Request,
 ) -> Response {
-    let listed = match listed(rollcast, view) {
+    let (listed, checked) = match listed(rollcast, view).await {
         Ok(listed) => listed,
         Err(Refused(status, why)) => return pages::refuse(view, status, why, Vec::new(), request).await,
     };
+    let mut status = status;
+    if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
+        Refused(status, payload.trouble) = why.into();
+    }
     let line = |share: Share| SharedLine {
         opens: share.opens(),
         until: until(&share),
@@ -303,7 +322,12 @@ fn as_json(share: &Share) -> serde_json::Value {
 
 /// The links that somebody may revoke, for programs.
 pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> Response {
-    match listed(&rollcast, &view) {
+    let listed = match listed(&rollcast, &view).await {
+        Ok((listed, Ok(()))) => Ok(listed),
+        Ok((_, Err(why))) => Err(why.into()),
+        Err(why) => Err(why),
+    };
+    match listed {
         Ok(listed) => Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })).into_response(),
         Err(Refused(status, why)) => api::error(status, why),
     }

@@ -43,5 +43,6 @@ mod site;
 mod strange;
 #[path = "../common/strangers.rs"]
 mod strangers;
+mod unchecked;
 #[path = "../common/until.rs"]
 mod until;
