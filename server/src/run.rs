@@ -66,6 +66,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let served = arguments.listen.with(&file)?;
     let listener = listen(&served, sign_in.mode(&file) != AuthMode::None).await?;
     let viewers = Viewers::default();
+    let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);
     if let Some(archive) = &archive {
         tracing::info!("history is kept {}", archive.said());
@@ -78,7 +79,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         Some(path) => Some(Audit::open(&path).with_context(|| format!("cannot write to {}", path.display()))?),
         None => None,
     };
-    let (auth, shares) = sign_in.auth(&file, &hubs, served.addressed.public.as_ref())?;
+    let (auth, shares) = sign_in.auth(&file, &hubs, served.addressed.public.as_ref(), place.as_ref())?;
     let is_public = !served.listen.ip().is_loopback() && !served.addressed.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
         tracing::warn!(

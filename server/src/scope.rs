@@ -78,10 +78,33 @@ impl Named {
 /// What an address of this server names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Addressed {
-    /// A workload, with what else is named as it is written: parameters and their values.
-    Workload(Named, Vec<(String, String)>),
+    /// A workload, which of its pages, and what else is named as it is written: parameters and their values.
+    Workload(Named, Below, Vec<(String, String)>),
     /// A wall that is not searched.
     Wall(Scope),
+}
+
+/// What stands below the page of a workload in an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    /// Nothing, or another page of the same: a pod's, the one with all rollouts, a comparison.
+    Page,
+    /// What is no page to lead to, as a file or a picture: links lead to the workload's own page.
+    Form,
+    /// The page of a revision, which names it as the parameter does.
+    Revision(u64),
+}
+
+impl Below {
+    /// What the rest of a path names; `None` where nothing is there.
+    fn read(rest: &[&str]) -> Option<Self> {
+        match rest {
+            [] | ["rollouts" | "compare"] | ["pods", _] => Some(Self::Page),
+            ["share" | "export" | "badge.svg" | "preview.svg" | "preview.png"] => Some(Self::Form),
+            ["revisions", revision] => revision.parse().ok().map(Self::Revision),
+            _ => None,
+        }
+    }
 }
 
 impl Addressed {
@@ -103,10 +126,10 @@ impl Addressed {
                 let wall = || Scope::Wall { cluster: named("cluster"), namespace: named("namespace") };
                 (!is_searched).then(|| Self::Wall(wall()))
             }
-            ["clusters", cluster, "namespaces", namespace, resource, name, ..] => {
-                let kind = WorkloadKind::of_resource(resource)?;
+            ["clusters", cluster, "namespaces", namespace, resource, name, below @ ..] => {
+                let (kind, below) = (WorkloadKind::of_resource(resource)?, Below::read(below)?);
                 let (cluster, namespace, name) = ((*cluster).to_owned(), (*namespace).to_owned(), (*name).to_owned());
-                Some(Self::Workload(Named { cluster, kind, namespace, name }, asked))
+                Some(Self::Workload(Named { cluster, kind, namespace, name }, below, asked))
             }
             _ => None,
         }
@@ -226,12 +249,21 @@ mod tests {
 
     #[test]
     fn links_lead_to_workloads_and_walls_only() {
-        for (to, asked) in [
-            ("/clusters/prod%2Feu/namespaces/shop/deployments/web", vec![]),
-            ("/clusters/prod%2Feu/namespaces/shop/deployments/web?at=5", vec![("at".to_owned(), "5".to_owned())]),
-            ("/clusters/prod%2Feu/namespaces/shop/deployments/web/pods/x", vec![]),
+        let at = || vec![("at".to_owned(), "5".to_owned())];
+        for (more, below, asked) in [
+            ("", Below::Page, vec![]),
+            ("?at=5", Below::Page, at()),
+            ("/pods/x", Below::Page, vec![]),
+            ("/rollouts", Below::Page, vec![]),
+            ("/compare", Below::Page, vec![]),
+            ("/revisions/3?at=5", Below::Revision(3), at()),
+            ("/share?at=5", Below::Form, at()),
+            ("/export", Below::Form, vec![]),
+            ("/badge.svg", Below::Form, vec![]),
+            ("/preview.png", Below::Form, vec![]),
         ] {
-            assert_eq!(Addressed::read(to), Some(Addressed::Workload(web(), asked)), "{to}");
+            let to = format!("/clusters/prod%2Feu/namespaces/shop/deployments/web{more}");
+            assert_eq!(Addressed::read(&to), Some(Addressed::Workload(web(), below, asked)), "{to}");
         }
         let wall = Scope::Wall { cluster: Some("b".into()), namespace: None };
         assert_eq!(Addressed::read("/wall?cluster=a&cluster=b&namespace="), Some(Addressed::Wall(wall)));
@@ -242,6 +274,11 @@ mod tests {
             "/clusters/prod",
             "/clusters/prod/namespaces/shop",
             "/clusters/prod/namespaces/shop/secrets/web",
+            "/clusters/prod/namespaces/shop/deployments/web/nothing",
+            "/clusters/prod/namespaces/shop/deployments/web/pods",
+            "/clusters/prod/namespaces/shop/deployments/web/pods/x/y",
+            "/clusters/prod/namespaces/shop/deployments/web/revisions/x",
+            "/api/v1/clusters/prod/namespaces/shop/deployments/web/timeline",
             "/metrics",
             "/wall/x",
             "/%ff",

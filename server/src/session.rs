@@ -35,6 +35,8 @@ const SEND_LIMIT: Duration = Duration::from_secs(15);
 
 /// Whether a viewer is still who they were is asked this often.
 const STILL_KNOWN: Duration = Duration::from_secs(10);
+/// Whether their link still opens anything is asked this often: one that is revoked closes within five seconds, wherever that is done.
+const STILL_OPEN: Duration = Duration::from_secs(3);
 /// A namespace that was named stays seen for so long while its cluster does not say whether it still may be: with how often it is
 /// asked, and how long that may take, this is under a minute.
 const NAMED_FOR: Duration = Duration::from_secs(40);
@@ -129,7 +131,7 @@ async fn talk(
     let mut following = Following::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
-    let mut known = tokio::time::interval(STILL_KNOWN);
+    let mut known = tokio::time::interval(if view.viewer().link.is_some() { STILL_OPEN } else { STILL_KNOWN });
     known.reset();
     let end = Instant::now() + COME_AGAIN.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
@@ -160,7 +162,7 @@ async fn talk(
                     }
                 }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
-                Ok(_) | Err(Stranger::Unknown) => return Err(End::Broken),
+                Ok(_) | Err(Stranger::Unknown | Stranger::Unchecked) => return Err(End::Broken),
                 Err(Stranger::SignIn | Stranger::NoProxy) => return Err(End::Stranger),
             },
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(End::Left),

@@ -162,7 +162,10 @@ impl Rollcast {
     pub async fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Viewer, Stranger> {
         // Who shows a token of their own is its owner.
         let shares = self.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
-        let by_link = shares.and_then(|shares| shares.viewer(headers, clock::now_millis()));
+        let by_link = match shares {
+            Some(shares) => shares.viewer(headers, clock::now_millis()).await.map_err(|_| Stranger::Unchecked)?,
+            None => None,
+        };
         match by_link {
             Some(viewer) => Ok(viewer),
             None => self.auth.viewer(headers, peer).await,

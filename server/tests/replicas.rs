@@ -1,4 +1,5 @@
-//! History in a PostgreSQL database: several Rollcasts that watch the same, and what may happen to a server. The server is a real one.
+//! History and links in a PostgreSQL database: several Rollcasts that watch the same, and what may happen to a server. The server is a real
+//! one.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +9,8 @@
 )]
 
 mod common;
+#[path = "replicas/links.rs"]
+mod links;
 #[path = "common/postgres.rs"]
 mod postgres;
 #[path = "common/until.rs"]
@@ -236,7 +239,7 @@ mod in_postgres {
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
         shared.sql(&database, "UPDATE rollcast.format SET format = 99");
-        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 4)");
+        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 5)");
         assert_eq!(why(&guest), newer);
     }
 
@@ -262,7 +265,7 @@ mod in_postgres {
                  DROP COLUMN workload, DROP COLUMN images, DROP COLUMN over_millis;
              DROP INDEX rollcast.rollouts_of_others;
              CREATE INDEX rollouts_by_time ON rollcast.rollouts (started_millis, id);
-             DROP TABLE rollcast.pins;
+             DROP TABLE rollcast.pins, rollcast.links, rollcast.links_edition;
              UPDATE rollcast.format SET format = 1",
         );
         let mut store = open(&server);

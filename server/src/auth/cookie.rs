@@ -20,6 +20,8 @@ pub enum Name {
     Link,
     /// It is no cookie, but stands in the address of a preview.
     Preview,
+    /// It is no cookie, but a link as a database keeps it.
+    Kept,
 }
 
 impl Name {
@@ -30,13 +32,14 @@ impl Name {
             Self::Start => "__Host-rollcast-start",
             Self::Link => "__Host-rollcast-link",
             Self::Preview => "__Host-rollcast-preview",
+            Self::Kept => "__Host-rollcast-kept",
         }
     }
 
     /// How long it is kept, in seconds; `None` for as long as the browser runs.
     const fn lasts(self) -> Option<i64> {
         match self {
-            Self::Session | Self::Preview => None,
+            Self::Session | Self::Preview | Self::Kept => None,
             Self::Start => Some(600),
             Self::Link => Some(400 * 24 * 3_600), // as long as browsers keep any: when it ends is known here
         }
@@ -163,6 +166,13 @@ impl Keys {
         if key == 0 { None } else { self.seal_as(name, &content) }
     }
 
+    /// The same of a value.
+    #[must_use]
+    pub fn resealed_value(&self, name: Name, value: &str) -> Option<String> {
+        let (key, content) = self.opened(name, value)?;
+        if key == 0 { None } else { self.seal_value(name, &content) }
+    }
+
     /// A session that holds something; `None` when that is too much for a cookie.
     #[must_use]
     pub fn seal(&self, content: &str) -> Option<HeaderValue> {
@@ -218,6 +228,7 @@ impl Keys {
             Name::Start => "__Host-rollcast-start=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
             Name::Link => "__Host-rollcast-link=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
             Name::Preview => "__Host-rollcast-preview=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            Name::Kept => "__Host-rollcast-kept=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
         })
     }
 }

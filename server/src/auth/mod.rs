@@ -163,6 +163,8 @@ pub enum Stranger {
     NoProxy,
     /// Who they are cannot be asked now.
     Unknown,
+    /// They came by a link, of which nobody can tell now whether it still opens anything.
+    Unchecked,
 }
 
 impl Auth {

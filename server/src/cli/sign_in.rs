@@ -13,11 +13,12 @@ use crate::addressed::PublicUrl;
 use crate::auth::cookie::{Keys, KeysError};
 use crate::auth::oidc::Oidc;
 use crate::auth::proxy::Proxy;
-use crate::auth::share::{ShareError, Shares};
+use crate::auth::share::{Pace, ShareError, Shares};
 use crate::auth::subject::Prefixes;
 use crate::auth::token::Tokens;
 use crate::auth::{Auth, AuthMode};
 use crate::config::{self, Config};
+use crate::history::options::Location;
 use crate::hub::Handle;
 
 /// Who is let in, and how they are known.
@@ -47,8 +48,9 @@ pub struct SignIn {
     /// changes. Without it, sessions end with the program
     #[arg(long, env = "ROLLCAST_SESSION_KEYS", value_name = "FILE")]
     pub session_keys: Option<PathBuf>,
-    /// Keep the links that people make for those without an account in this file. Without it, or without --session-keys, links end
-    /// with the program
+    /// Keep the links that people make for those without an account in this file. Without it they are kept in the database of --history,
+    /// if there is one, for all Rollcasts that have it and the same --session-keys. Else, or without --session-keys, links end with the
+    /// program
     #[arg(long, env = "ROLLCAST_SHARES", value_name = "FILE")]
     pub shares: Option<PathBuf>,
     /// Write down who looks at what into this file, a line of JSON each
@@ -66,7 +68,8 @@ impl SignIn {
         self.auth.or(file.auth.as_ref().and_then(|auth| auth.mode)).unwrap_or_default()
     }
 
-    /// How viewers are known, and the links that they made for others; the file says what the command line does not.
+    /// How viewers are known, and the links that they made for others, beside the history or in a file of their own; the file says what
+    /// the command line does not.
     ///
     /// # Errors
     /// When something is missing or makes no sense together.
@@ -75,6 +78,7 @@ impl SignIn {
         file: &Config,
         hubs: &[Handle],
         public: Option<&PublicUrl>,
+        kept: Option<&Location>,
     ) -> Result<(Auth, Option<Arc<Shares>>), SignInError> {
         let (mode, file) = (self.mode(file), file.auth.clone().unwrap_or_default());
         let (keys_file, shares_file) = (self.session_keys.clone(), self.shares.clone());
@@ -97,7 +101,14 @@ impl SignIn {
                 (Auth::Oidc(Oidc::new(options, keys.clone())?), keys)
             }
         };
-        Ok((auth, Some(Shares::open(keys, shares_file)?)))
+        let shares = match (kept, shares_file) {
+            // With a key that nobody else has, nobody else opens them, and nobody any more once the program has ended.
+            (Some(Location::Postgres(server)), None) if keys_file.is_some() => {
+                Shares::in_database(keys, server.clone(), Pace::default())
+            }
+            (_, file) => Shares::open(keys, file)?,
+        };
+        Ok((auth, Some(shares)))
     }
 
     /// What is believed of which proxy.

@@ -86,6 +86,11 @@ impl Collector for Figures {
         }
         let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_connections", "Connections that are open.", &connections)?;
+        if let Some(shares) = &rollcast.shares {
+            let unchecked = ConstGauge::new(i64::from(shares.checked().is_err()));
+            let help = "Whether links open nothing, because the database that they are kept in does not answer.";
+            alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
+        }
         limited(view, &mut encoder)?;
         let lists = ConstGauge::new(i64::try_from(rollcast.listings().count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;

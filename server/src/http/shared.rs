@@ -17,7 +17,7 @@ use super::shares::done;
 use super::sign_in::local;
 use super::{api, pages, preview, stream};
 use crate::auth::cookie::{Keys, Name};
-use crate::auth::share::Share;
+use crate::auth::share::{Share, Unchecked};
 use crate::clock;
 use crate::previews::Form;
 use crate::scope::Scope;
@@ -31,13 +31,24 @@ pub(super) const PREVIEWED: &str = "/shared/{preview}";
 /// The picture of such a preview.
 pub(super) const PICTURE: &str = "/shared/{preview}/preview.png";
 
-/// What a link to a rollout or a moment opens besides the stream: the page, details of pods and revisions, the document.
-const OF_PARTS: [&str; 4] = [
+/// What a link to a rollout or a moment opens besides the stream: the page, details of pods and revisions, the document, pictures.
+/// What lists other rollouts, or leads to them, is not among it.
+const OF_PARTS: [&str; 7] = [
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/pods/{uid}",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/revisions/{revision}",
     api::TIMELINE,
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png",
 ];
+
+/// What a link to a rollout opens besides: the file of that rollout, as a page. A moment is none to play.
+const FILE: &str = "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/export";
+
+/// What those are told who come by a link of which nobody can tell now whether it still opens anything.
+pub(super) const UNCHECKED: &str =
+    "Whether this link still opens anything cannot be told at present. This is tried again in a moment.";
 
 /// What stands in a link.
 #[derive(Deserialize)]
@@ -58,8 +69,8 @@ pub(super) async fn previewed(
     request: Request,
 ) -> Response {
     let shown = match look(&rollcast, &preview).await {
-        Some((share, view)) => Some(said(&share, &view, &format!("{OPEN}/{preview}")).await),
-        None => None,
+        Ok(Some((share, view))) => Some(said(&share, &view, &format!("{OPEN}/{preview}")).await),
+        Ok(None) | Err(Unchecked) => None,
     };
     let shown = shown.map(|shown| (shown, origin.to_string()));
     enter(&rollcast, StatusCode::OK, String::new(), shown, request).await
@@ -67,24 +78,28 @@ pub(super) async fn previewed(
 
 /// The picture of what such a link opens.
 pub(super) async fn picture(State(rollcast): State<Arc<Rollcast>>, Path(preview): Path<String>) -> Response {
-    let looked = look(&rollcast, &preview).await;
-    match looked.and_then(|(share, view)| Some((share.scope.workload()?, view))) {
-        Some((workload, view)) => preview::picture(&view, &workload, Form::Png).await,
-        None => preview::nothing(),
+    match look(&rollcast, &preview)
+        .await
+        .map(|looked| looked.and_then(|(share, view)| Some((share.scope.workload()?, view))))
+    {
+        Ok(Some((workload, view))) => preview::picture(&view, &workload, Form::Png).await,
+        Ok(None) => preview::nothing(),
+        Err(Unchecked) => (StatusCode::SERVICE_UNAVAILABLE, format!("{UNCHECKED}\n")).into_response(),
     }
 }
 
 /// The link of which a preview is asked for, and what its maker may see of that now.
-async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Option<(Share, View)> {
-    let (share, viewer) = rollcast.shares.as_ref()?.previewed(preview, clock::now_millis())?;
-    let view = View::of(rollcast, viewer).await.ok()?;
+async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, View)>, Unchecked> {
+    let Some(shares) = &rollcast.shares else { return Ok(None) };
+    let Some((share, viewer)) = shares.previewed(preview, clock::now_millis()).await? else { return Ok(None) };
+    let Ok(view) = View::of(rollcast, viewer).await else { return Ok(None) };
     let view = match share.scope.workload() {
         Some(workload) => {
             Some(view.naming(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
         }
         None => Some(view).filter(|view| share.scope.cluster().is_none_or(|cluster| view.has_cluster(cluster))),
     };
-    Some((share, view?))
+    Ok(view.map(|view| (share, view)))
 }
 
 async fn said(share: &Share, view: &View, path: &str) -> Preview {
@@ -111,7 +126,14 @@ pub(super) async fn hand_in(
     let part = secret.trim().rsplit('#').next().unwrap_or_default();
     let decoded = percent_decode_str(part).decode_utf8().unwrap_or_default();
     let secret = &*decoded;
-    let found = rollcast.shares.as_ref().and_then(|shares| shares.of_secret(secret, clock::now_millis()));
+    let found = match &rollcast.shares {
+        Some(shares) => shares.of_secret(secret, clock::now_millis()).await,
+        None => Ok(None),
+    };
+    let Ok(found) = found else {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        return enter(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
+    };
     match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
         Some((share, cookie)) => {
             let done = done(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
@@ -140,9 +162,12 @@ async fn enter(
     pages::plain(rollcast, status, request, shell).await
 }
 
-/// A request came by a link.
-pub(super) fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
-    rollcast.shares.as_ref().is_some_and(|shares| shares.viewer(headers, clock::now_millis()).is_some())
+/// A request came by a link, which may still open something.
+pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
+    match &rollcast.shares {
+        Some(shares) => !matches!(shares.viewer(headers, clock::now_millis()).await, Ok(None)),
+        None => false,
+    }
 }
 
 /// What is answered to who came by a link to one rollout or one moment and asks for something else; `None` where they may ask.
@@ -152,7 +177,11 @@ pub(super) async fn elsewhere(view: &View, request: &mut Request) -> Option<Resp
         return None;
     }
     let why = "A link to one rollout or one moment opens that and nothing else.";
-    Some(if request.uri().path().starts_with("/api/") {
+    // What is asked for a page is shown beside its picture, as words.
+    let is_for_a_page = request.extract_parts::<Parameters>().await.is_ok_and(|parameters| parameters.has("part"));
+    Some(if is_for_a_page {
+        (StatusCode::NOT_FOUND, format!("{why}\n")).into_response()
+    } else if request.uri().path().starts_with("/api/") {
         api::error(StatusCode::NOT_FOUND, why.to_owned())
     } else {
         let instead = part.address().map(|address| (address, "What the link opens".to_owned()));
@@ -170,7 +199,8 @@ async fn is_within(part: &Scope, request: &mut Request) -> bool {
     if pattern == stream::ADDRESS {
         return true; // what is followed there is looked at by the view
     }
-    if !OF_PARTS.contains(&pattern.as_str()) {
+    let is_file = pattern == FILE && matches!(part, Scope::Rollout { .. });
+    if !is_file && !OF_PARTS.contains(&pattern.as_str()) {
         return false;
     }
     let (Ok(NamedWorkload(workload)), Ok(parameters)) =
@@ -182,6 +212,9 @@ async fn is_within(part: &Scope, request: &mut Request) -> bool {
     else {
         return false;
     };
+    if is_file && parameters.has("format") && parameters.text("format") != "html" {
+        return false; // recordings are of what is kept, which is not looked into by links to a part
+    }
     let is_meant = match part {
         Scope::Rollout { revision: only, .. } => revision.is_none_or(|revision| revision == *only),
         Scope::Moment { at_millis, .. } => revision.is_none() && at.is_none_or(|at| at == *at_millis),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use app::address;
 use app::pages::shares::{SharedLine, SharesPayload};
 use axum::extract::{Form, Request, State};
 use axum::http::{StatusCode, header};
@@ -17,9 +18,9 @@ use super::extract::{OwnOrigin, Parameters};
 use super::shared::OPEN;
 use super::sign_in::{Done, local};
 use super::{api, pages};
-use crate::auth::share::{Share, ShareError, Shares, Wanted};
+use crate::auth::share::{Share, ShareError, Shares, Unchecked, Wanted};
 use crate::config::duration;
-use crate::scope::{Addressed, Named, Scope};
+use crate::scope::{Addressed, Below, Named, Scope};
 use crate::state::Rollcast;
 use crate::view::View;
 use crate::{clock, earlier};
@@ -54,15 +55,27 @@ impl From<ShareError> for Refused {
             ShareError::Time => StatusCode::BAD_REQUEST,
             ShareError::TooMany => StatusCode::TOO_MANY_REQUESTS,
             ShareError::Stranger => StatusCode::FORBIDDEN,
-            ShareError::File(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
+            ShareError::Place(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         };
-        let (mut words, why) = (String::new(), why.to_string());
-        let mut letters = why.chars();
-        words.extend(letters.next().into_iter().flat_map(char::to_uppercase));
-        Self(status, format!("{words}{}.", letters.as_str()))
+        Self(status, sentence(&why.to_string()))
     }
+}
+
+impl From<Unchecked> for Refused {
+    fn from(why: Unchecked) -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, sentence(&why.to_string()))
+    }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let mut sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    sentence.push_str(letters.as_str());
+    sentence.push('.');
+    sentence
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.
@@ -75,16 +88,19 @@ fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, Re
     }
 }
 
-/// The links that somebody may revoke: their own, or everybody's where they see everything.
-fn listed(rollcast: &Rollcast, view: &View) -> Result<Vec<Share>, Refused> {
-    Ok(shares(rollcast, view)?.made_by(view.viewer(), view.sees_all(), clock::now_millis()))
+/// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
+/// had, those that are known, and that.
+async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<(), Unchecked>), Refused> {
+    let shares = shares(rollcast, view)?;
+    let checked = shares.refresh().await;
+    Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
 }
 
 /// What an address would open, for who may see that, and where a link to it leads. What it names is what is opened: a workload, one of
 /// its rollouts, or one of its moments.
 async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
-    let (of, asked) = match Addressed::read(to)? {
-        Addressed::Workload(of, asked) => (of, Parameters::of_pairs(asked)),
+    let (of, below, asked) = match Addressed::read(to)? {
+        Addressed::Workload(of, below, asked) => (of, below, Parameters::of_pairs(asked)),
         Addressed::Wall(scope) => {
             let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
             return is_seen.then(|| (scope, to.to_owned()));
@@ -92,14 +108,23 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
     };
     let view = view.clone().naming(&of.cluster, &of.namespace).await;
     let workload = asked.of(of.workload(None)).ok().filter(|workload| view.shows(workload))?;
-    let revision = asked.read("revision", |text| text.parse().ok()).ok()?;
+    let named: Option<u64> = asked.read("revision", |text| text.parse().ok()).ok()?;
+    // The page of a revision names it, and is none of another one.
+    let revision = match (named, below) {
+        (Some(named), Below::Revision(revision)) if named != revision => return None,
+        (None, Below::Revision(revision)) => Some(revision),
+        (named, _) => named,
+    };
     // Nothing is kept here: which rollout that is cannot be told.
     if workload.rollout.is_some() && !view.keeps() {
         return None;
     }
     let number = workload.rollout;
     let scope = match (asked.moment().ok()?, revision, number) {
-        (None, None, None) => return Some((Scope::Workload(of), to.to_owned())),
+        (None, None, None) => {
+            let page = || address::workload(&workload);
+            return Some((Scope::Workload(of), if below == Below::Form { page() } else { to.to_owned() }));
+        }
         (Some(at_millis), ..) => Scope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
         (None, Some(revision), _) => Scope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision },
         (None, None, Some(number)) => {
@@ -116,12 +141,20 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
 
 /// What may be shared of what somebody looks at, each with its address: what the address names, and then what is wider or narrower.
 async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
-    let Some(named) = opened(view, to).await else { return Vec::new() };
+    let named = match (opened(view, to).await, Addressed::read(to)) {
+        (Some(named), _) => Some(named),
+        // The page of a revision whose rollout is not known is one of its Deployment.
+        (None, Some(Addressed::Workload(of, Below::Revision(_), _))) => {
+            opened(view, &address::whatever_bears_the_name(&of.workload(None))).await
+        }
+        _ => None,
+    };
+    let Some(named) = named else { return Vec::new() };
     let mut all = vec![named];
     if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
         let is_workload = matches!(all.first(), Some((Scope::Workload(_), _)));
         let of = Named::of(&workload);
-        all.extend([(Scope::Workload(of.clone()), app::address::whatever_bears_the_name(&workload))]);
+        all.extend([(Scope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
         // What is narrower than the present of a Deployment: its present rollout, and this moment.
         if is_workload && let Some((uid, revision, at_millis)) = present(view, workload).await {
             let rollout = revision.map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
@@ -245,10 +278,14 @@ async fn show(
     status: StatusCode,
     request: Request,
 ) -> Response {
-    let listed = match listed(rollcast, view) {
+    let (listed, checked) = match listed(rollcast, view).await {
         Ok(listed) => listed,
         Err(Refused(status, why)) => return pages::refuse(view, status, why, Vec::new(), request).await,
     };
+    let mut status = status;
+    if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
+        Refused(status, payload.trouble) = why.into();
+    }
     let line = |share: Share| SharedLine {
         opens: share.opens(),
         until: until(&share),
@@ -285,7 +322,12 @@ fn as_json(share: &Share) -> serde_json::Value {
 
 /// The links that somebody may revoke, for programs.
 pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> Response {
-    match listed(&rollcast, &view) {
+    let listed = match listed(&rollcast, &view).await {
+        Ok((listed, Ok(()))) => Ok(listed),
+        Ok((_, Err(why))) => Err(why.into()),
+        Err(why) => Err(why),
+    };
+    match listed {
         Ok(listed) => Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })).into_response(),
         Err(Refused(status, why)) => api::error(status, why),
     }

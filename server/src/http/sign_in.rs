@@ -87,7 +87,7 @@ pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Respon
 
 /// Takes the session away.
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
-    if shared::is_by_link(&rollcast, &headers) {
+    if shared::is_by_link(&rollcast, &headers).await {
         // They leave what the link opened, and are who they were before.
         return ([(header::SET_COOKIE, Keys::nothing_as(Name::Link))], Redirect::to("/")).into_response();
     }
@@ -136,6 +136,7 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
                 "This Rollcast is reached through a proxy that signs people in; this request did not come that way.\n";
             (StatusCode::UNAUTHORIZED, why).into_response()
         }
+        Stranger::Unchecked => turn_away(&format!("{}\n", shared::UNCHECKED)),
         Stranger::Unknown => turn_away(match auth {
             Auth::Oidc(_) => "The provider does not say at present who you are. This is tried again.\n",
             _ => "No cluster says at present who you are. This is tried again.\n",

@@ -11,12 +11,14 @@
 #[path = "../common/addresses.rs"]
 mod addresses;
 mod api;
+mod below;
 mod clients;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/damage.rs"]
 mod damage;
 mod damaged;
+mod ended;
 mod export;
 mod files;
 mod frames;
@@ -41,5 +43,6 @@ mod site;
 mod strange;
 #[path = "../common/strangers.rs"]
 mod strangers;
+mod unchecked;
 #[path = "../common/until.rs"]
 mod until;

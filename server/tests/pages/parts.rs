@@ -42,9 +42,12 @@ async fn rollouts(rollcast: &Arc<Rollcast>) -> (Uid, Vec<(u64, i64)>) {
 }
 
 /// Addresses that a link to a part of the Deployment opens, as patterns.
-const OPENED: [&str; 3] = [
+const OPENED: [&str; 6] = [
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/revisions/{revision}",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png",
     api::TIMELINE,
 ];
 
@@ -65,6 +68,8 @@ async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision:
                 assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text);
                 opened += 1;
             }
+            // The file of a rollout is looked into elsewhere.
+            known if known.ends_with("/export") => assert!(answer.status != StatusCode::UNAUTHORIZED, "{path}"),
             // No websocket is asked for here: what is followed over one is looked at below.
             "/api/v1/stream" => assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}"),
             _ => assert!(
@@ -83,10 +88,10 @@ async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision:
     }
 }
 
-type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
+pub(crate) type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
 
 /// A stream of who came by a link.
-async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, mpsc::UnboundedReceiver<Message>) {
+pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, mpsc::UnboundedReceiver<Message>) {
     let cookie = HeaderValue::from_str(visitor.cookie.as_ref().unwrap()).unwrap();
     let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
     let viewer = rollcast.viewer(&headers, None).await.unwrap();
@@ -101,12 +106,12 @@ fn say(said: &Said, frame: &ViewerFrame) {
     said.unbounded_send(Ok(Message::Binary(wire::encode(frame).unwrap().into()))).unwrap();
 }
 
-fn follow(said: &Said, workload: Workload) {
+pub(crate) fn follow(said: &Said, workload: Workload) {
     say(said, &ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None });
 }
 
 /// The next frame that is about something.
-async fn next(heard: &mut mpsc::UnboundedReceiver<Message>) -> ServerFrame {
+pub(crate) async fn next(heard: &mut mpsc::UnboundedReceiver<Message>) -> ServerFrame {
     loop {
         if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") {
             match wire::decode(&bytes).unwrap() {
@@ -172,7 +177,7 @@ async fn a_link_to_a_rollout_opens_it_and_nothing_else() {
             before,
             format!("{WEB}?uid=00000000-0000-0000-0000-000000000001"),
             format!("{WEB}?uid={uid}&rollout=0"),
-            format!("{WEB}/export?uid={uid}&revision={revision}"),
+            format!("{WEB}/export?format=jsonl&uid={uid}&revision={revision}"),
             format!("{WEB}/compare?uid={uid}"),
             format!("/deployments/{uid}"),
         ]) {

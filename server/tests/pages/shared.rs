@@ -33,6 +33,8 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     to: String,
     cookie: Option<String>,
+    /// When they may come again, in seconds.
+    pub(crate) again: Option<String>,
 }
 
 impl Somebody {
@@ -66,6 +68,7 @@ impl Somebody {
         let said = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
         let (status, to, set) =
             (response.status(), said(header::LOCATION).unwrap_or_default(), said(header::SET_COOKIE));
+        let again = said(header::RETRY_AFTER);
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let cookie = set.map(|set| {
             for attribute in ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
@@ -73,7 +76,7 @@ impl Somebody {
             }
             set.split(';').next().unwrap().to_owned()
         });
-        Answer { status, text: String::from_utf8_lossy(&bytes).into_owned(), to, cookie }
+        Answer { status, text: String::from_utf8_lossy(&bytes).into_owned(), to, cookie, again }
     }
 
     pub(crate) async fn get(&self, rollcast: &Arc<Rollcast>, path: &str) -> Answer {

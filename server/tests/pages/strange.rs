@@ -301,7 +301,7 @@ fn strange_cookies_hosts_addresses_and_frames_are_none() {
             assert!(!addressed.answers_to(&host, false) || addressed.answers_to(&host, true), "seed {seed}: {host:?}");
         }
         let scope = Named::read(&text(rng)).map(|addressed| match addressed {
-            Named::Workload(of, _) => Shared::Moment { of, uid: Uid::from_bits(1), at_millis: rng.i64(..) },
+            Named::Workload(of, _, _) => Shared::Moment { of, uid: Uid::from_bits(1), at_millis: rng.i64(..) },
             Named::Wall(wall) => wall,
         });
         if let Some(scope) = scope {

@@ -23,8 +23,8 @@ const MIGRATION: Duration = Duration::from_secs(3_600);
 /// Our tables are in a schema of their own.
 const SCHEMA: &str = "rollcast";
 /// What makes the tables of each format from those of the format before.
-const MIGRATIONS: [&str; 4] =
-    [include_str!("1.sql"), include_str!("2.sql"), include_str!("3.sql"), include_str!("4.sql")];
+const MIGRATIONS: [&str; 5] =
+    [include_str!("1.sql"), include_str!("2.sql"), include_str!("3.sql"), include_str!("4.sql"), include_str!("5.sql")];
 /// How a session is: the server notices soon that a connection is lost, as its locks end with it.
 const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET statement_timeout = '9s';
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000";

@@ -1,0 +1,101 @@
+//! Links in a file that one Rollcast has for itself, or in its memory: then they end with the program.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::ShareError;
+use super::link::Share;
+use super::place::{Changes, Place, PlaceError};
+
+/// The version of the file, for those who come later.
+const VERSION: u32 = 2;
+/// The first one, in which links opened workloads and walls only; it is read as the present one is.
+const FIRST_VERSION: u32 = 1;
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    version: u32,
+    shares: Vec<Share>,
+}
+
+/// Links in a file, or in memory.
+pub(super) struct File {
+    path: Option<PathBuf>,
+    all: BTreeMap<String, Share>,
+}
+
+impl File {
+    /// Reads what is there; the file is made with the first link.
+    pub(super) fn open(path: Option<PathBuf>) -> Result<Self, ShareError> {
+        let text = match path.as_ref().map(std::fs::read_to_string) {
+            Some(Ok(text)) => Some(text),
+            Some(Err(why)) if why.kind() != io::ErrorKind::NotFound => return Err(PlaceError::from(why).into()),
+            _ => None,
+        };
+        let unreadable = |why: String| ShareError::Unreadable(path.clone().unwrap_or_default(), why);
+        let shares = match text {
+            None => Vec::new(),
+            Some(text) => {
+                let written: Written = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
+                if !(FIRST_VERSION..=VERSION).contains(&written.version) {
+                    return Err(unreadable(format!("it is of version {}", written.version)));
+                }
+                written.shares
+            }
+        };
+        let all = shares.into_iter().map(|share| (share.id.clone(), share)).collect();
+        Ok(Self { path, all })
+    }
+
+    /// Writes all of them down, in place of what was there.
+    fn save(&self) -> Result<(), PlaceError> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let written = Written { version: VERSION, shares: self.all.values().cloned().collect() };
+        let beside = path.with_extension("new");
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).truncate(true).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut out = options.open(&beside)?;
+        out.write_all(&serde_json::to_vec(&written).map_err(io::Error::from)?)?;
+        out.sync_all()?;
+        Ok(std::fs::rename(&beside, path)?)
+    }
+}
+
+impl Place for File {
+    fn changes(&mut self) -> Result<Changes, PlaceError> {
+        Ok(Changes { are_all: true, made: self.all.values().cloned().collect(), gone: Vec::new() })
+    }
+
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError> {
+        if !has_room(Changes::default()) {
+            return Ok(false);
+        }
+        self.all.retain(|_, known| known.until_millis > link.made_millis);
+        self.all.insert(link.id.clone(), link.clone());
+        let saved = self.save();
+        if saved.is_err() {
+            self.all.remove(&link.id);
+        }
+        saved.map(|()| true)
+    }
+
+    fn prolong(&mut self, link: &Share) -> Result<(), PlaceError> {
+        if let Some(known) = self.all.get_mut(&link.id) {
+            *known = link.clone();
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), PlaceError> {
+        // What cannot be written down now is written with what comes next.
+        self.all.remove(id);
+        self.save()
+    }
+}

@@ -1,0 +1,62 @@
+//! Where links are kept. One at a time asks a place, where it may block.
+
+use std::io;
+
+use super::link::Share;
+use crate::history::store::StoreError;
+
+/// What happened to links since a place was looked at last.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// What was known before does not count: these are all that there are.
+    pub are_all: bool,
+    /// Links that are new, or last longer.
+    pub made: Vec<Share>,
+    /// Names of those that were taken away.
+    pub gone: Vec<String>,
+}
+
+/// Why a place does not do what it is asked.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// A file cannot be written.
+    #[error("{0}")]
+    File(#[from] io::Error),
+    /// A database does not answer, or refuses; what it says is for logs.
+    #[error("their database does not answer at present")]
+    Database(#[from] StoreError),
+    /// Others wait for it already.
+    #[error("too much is asked of the place where they are kept")]
+    Busy,
+    /// Nothing is begun any more.
+    #[error("the program ends")]
+    Ends,
+}
+
+/// A place for links.
+pub trait Place: Send {
+    /// What happened since it was looked at last: everything, the first time and whenever that cannot be told.
+    ///
+    /// # Errors
+    /// When it cannot be looked at.
+    fn changes(&mut self) -> Result<Changes, PlaceError>;
+
+    /// Writes a link down, unless there is no room; `false` then. Whether there is any is asked with what happened to the others, and
+    /// nobody else adds one before this one is there.
+    ///
+    /// # Errors
+    /// When it was not written down, or nobody says whether it was.
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError>;
+
+    /// Writes down until when a link lasts now.
+    ///
+    /// # Errors
+    /// When that was not written down.
+    fn prolong(&mut self, link: &Share) -> Result<(), PlaceError>;
+
+    /// Takes a link away; nothing, where there is none of that name.
+    ///
+    /// # Errors
+    /// When that was not written down.
+    fn remove(&mut self, id: &str) -> Result<(), PlaceError>;
+}
