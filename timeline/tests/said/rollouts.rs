@@ -158,3 +158,13 @@ fn what_is_lost_once_all_pods_were_there_is_no_part_of_the_rollout() {
     web.pod(200, unready);
     assert_eq!(web.verdict(), "[Rolling out] Revision 2: 1 of 3 available.");
 }
+
+#[test]
+fn the_first_revision_starts_and_the_next_ones_are_rolled_out() {
+    let mut web = Web::made(3);
+    web.report();
+    assert_eq!(web.verdict(), "[Starting] Revision 1: 0 of 3 available.");
+    // The template is edited before the first revision is complete.
+    web.edit("v2");
+    assert!(!web.verdict().starts_with("[Starting]"), "{}", web.verdict());
+}

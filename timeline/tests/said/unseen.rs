@@ -1,8 +1,8 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{Web, crashing, image, next_revision, set, unready};
+use crate::made::{Web, condition, crashing, image, next_revision, set, unready};
 use timeline::Fact;
-use timeline::fact::Kind;
+use timeline::fact::{ConditionStatus, Kind};
 use timeline::story::LineKind;
 
 #[test]
@@ -115,4 +115,14 @@ fn steps_that_nobody_saw_are_told_as_such() {
     // It is complete later, in somebody's sight; since when it was under way is known.
     let took = web.lines(LineKind::Done);
     assert_eq!(took.len(), 1, "{took:?}");
+}
+
+#[test]
+fn a_deadline_that_passed_before_we_came_is_of_the_rollout_that_is_there() {
+    let mut web = Web::replacing();
+    web.now = 630_000;
+    let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    passed.last_update_millis = Some(629_000);
+    web.deployment(|deployment| deployment.status.progressing = Some(passed));
+    assert!(web.first_listed().verdict().starts_with("[Deadline exceeded]"), "{}", web.first_listed().verdict());
 }
