@@ -92,6 +92,14 @@ fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
     assert!(!followed(1_000, 5_001, 6_000).contains("Replacement"));
     assert!(followed(1_000, 2_000, 3_600_000).contains("available after 1 h"), "{}", followed(1_000, 2_000, 3_600_000));
     assert!(!followed(1_000, 2_000, 3_600_001).contains("available after"));
+    // That the new one went is not that the old one did.
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.kill_pod(100);
+    web.add_pod(102, 2, ready);
+    web.now = 61_000;
+    web.delete_pod(102);
+    assert!(!since(&web, 60_000)[0].contains("drained"), "{:?}", since(&web, 60_000));
     // Those that nothing replaces are given up, and are not in the way of one that is awaited.
     let mut web = Web::live(40);
     web.now = 60_000;
@@ -157,6 +165,8 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
         deleted(3_000, 5_000),
         "60000 ReplicaSet 1 deleted manually, created again after 3.0 s; 2.0 s with nothing available."
     );
+    assert!(deleted(999, 5_000).contains("created again at once"), "{}", deleted(999, 5_000));
+    assert!(deleted(1_000, 5_000).contains("created again after 1.0 s"), "{}", deleted(1_000, 5_000));
     // It goes on while it lasts, however long.
     assert_eq!(
         deleted(100, 90_100),
