@@ -56,9 +56,9 @@ pub enum By {
 /// In which order the rows of a list are. Rows that a column does not tell apart are in the order of their places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Sort {
-    /// By what.
+    /// The column whose values decide.
     pub column: Column,
-    /// The other way round.
+    /// The largest value comes first.
     pub is_descending: bool,
 }
 
@@ -306,15 +306,15 @@ pub enum RowDelta {
     Whole(Box<Row>),
     /// What is said and counted.
     Part {
-        /// The verdict.
+        /// The new verdict, where that changed.
         verdict: Option<Verdict>,
-        /// What comes next.
+        /// [`Summary::next`], where that changed.
         next: Option<String>,
-        /// The pods.
+        /// [`Summary::pods`], where they changed.
         pods: Option<[u32; LAYERS]>,
-        /// How they were lately.
+        /// [`Summary::lately`], where that changed.
         lately: Option<Lately>,
-        /// Since when.
+        /// [`Summary::since_millis`], where that changed.
         since_millis: Option<Millis>,
     },
 }

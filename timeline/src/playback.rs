@@ -12,21 +12,21 @@ use crate::Millis;
 /// What a viewer looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Playback {
-    /// The present.
+    /// The present, as it goes on.
     #[default]
     Live,
-    /// One moment.
+    /// One moment of the past, standing still.
     Still {
         /// The moment.
         at_millis: Millis,
     },
-    /// From a moment on.
+    /// The past from a moment on, as it goes by.
     Playing {
         /// The moment at which it began.
         at_millis: Millis,
         /// The viewer's clock then.
         since: f64,
-        /// Seconds per second.
+        /// Seconds of the past per second of the viewer.
         speed: f64,
     },
 }
@@ -71,7 +71,7 @@ impl Playback {
         }
     }
 
-    /// At another speed.
+    /// The same at another speed; only what plays has one.
     #[must_use]
     pub fn paced(self, clock: f64, live_millis: Millis, speed: f64) -> Self {
         match (self, self.moment(clock, live_millis)) {

@@ -23,7 +23,7 @@ const PODS_MISSING_MILLIS: Millis = 10_000;
 /// One reason why the rollout does not get on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// What it is.
+    /// What kind of reason it is.
     pub kind: CauseKind,
     /// Waiting alone will not mend it; `false` for what is normal on the way.
     pub is_fault: bool,
@@ -51,11 +51,11 @@ pub struct Evidence {
 /// What the API server refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// The ReplicaSet of a new template.
+    /// Creating the ReplicaSet of a new template.
     ReplicaSet,
-    /// New pods.
+    /// Creating pods.
     Pods,
-    /// That pods are deleted.
+    /// Deleting pods.
     Deletion,
 }
 
@@ -112,7 +112,7 @@ pub enum CauseKind {
     PodsMissing {
         /// `spec.replicas` of the ReplicaSet.
         desired: u32,
-        /// There.
+        /// Pods of it that exist.
         there: u32,
     },
     /// Ready, and `minReadySeconds` runs.
@@ -121,7 +121,7 @@ pub enum CauseKind {
         left_millis: Millis,
         /// `spec.minReadySeconds` of their ReplicaSet.
         seconds: u32,
-        /// Others count later.
+        /// One pod counts a second or more before the last one: the time left is that of the first.
         is_first: bool,
     },
     /// Pods of an older revision have troubles of their own.

@@ -41,7 +41,7 @@ impl<V> Table<V> {
         self.index.len()
     }
 
-    /// There are none.
+    /// Whether the table holds no object.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()

@@ -20,13 +20,13 @@ pub enum KubectlVerdict {
     OldPending,
     /// Updated replicas are not available yet.
     AvailabilityPending,
-    /// Done.
+    /// Every replica is updated and available, and no old one is left.
     Complete,
     /// The Deployment was deleted.
     Gone,
 }
 
-/// Computes the verdict.
+/// What `kubectl rollout status` makes of a Deployment.
 #[must_use]
 pub fn kubectl(now: &DeploymentNow) -> KubectlVerdict {
     let status = &now.status;

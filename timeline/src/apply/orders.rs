@@ -114,6 +114,8 @@ mod tests {
         let late = orders(&[(10, 3), (20, 2), (15, 9)]);
         assert_eq!(late.desired_at(SET, Some(25)), Some(2));
         assert_eq!(late.desired_at(SET, Some(20)), Some(3));
+        let twice = orders(&[(10, 3), (10, 9)]);
+        assert_eq!(twice.desired_at(SET, Some(11)), Some(3), "a version says one thing");
         let again: Vec<(Version, u32)> = (10..60).map(|version| (version, 3)).collect();
         assert_eq!(orders(&again).desired_at(SET, Some(11)), Some(3), "since the first time");
     }

@@ -46,9 +46,9 @@ pub const LAYERS: usize = 5;
 /// Counts of pods over the last minute or so: a time, and what was there from so many milliseconds later on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lately {
-    /// The time.
+    /// The time at which the counts begin.
     pub from_millis: Millis,
-    /// Milliseconds after it, and the counts from then on.
+    /// Milliseconds after that, and the counts from then on.
     pub steps: Vec<(u32, [u32; LAYERS])>,
 }
 

@@ -33,7 +33,7 @@ pub enum ViewerFrame {
 /// What a viewer follows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
-    /// Nothing now.
+    /// Follows nothing for now.
     Nothing,
     /// Some lines of a list of Deployments.
     List {

@@ -2,6 +2,7 @@
 
 use timeline::change::Pruned;
 use timeline::fact::{Kind, Seen};
+use timeline::workload::WorkloadKind;
 use timeline::{Change, Fact, Millis, Uid};
 
 use crate::made::{SECOND, WEB, Web, deployment, meta, next_revision};
@@ -94,4 +95,22 @@ fn kinds_have_the_names_that_kubernetes_gives_them() {
     let expected =
         [("Deployment", "deployments.apps"), ("ReplicaSet", "replicasets.apps"), ("Pod", "pods"), ("Event", "events")];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn a_workload_is_found_by_kind_namespace_and_name() {
+    assert_eq!(WorkloadKind::of_resource("deployments"), Some(WorkloadKind::Deployment));
+    assert_eq!(WorkloadKind::of_resource("pods"), None);
+    let mut web = Web::live(1);
+    for (number, namespace, name) in [(9, "cafe", "web"), (10, "shop", "api")] {
+        let mut other = deployment();
+        other.meta = meta(number, name, None);
+        other.meta.namespace = namespace.into();
+        web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
+    }
+    let found = |namespace: &str, name: &str| web.timeline.model().find(namespace, name).map(|found| found.uid);
+    assert_eq!(found("shop", "web"), Some(WEB));
+    assert_eq!(found("cafe", "web"), Some(Uid::from_bits(9)));
+    assert_eq!(found("shop", "api"), Some(Uid::from_bits(10)));
+    assert_eq!(found("cafe", "api"), None);
 }

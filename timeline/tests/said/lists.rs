@@ -4,7 +4,7 @@ use crate::made::{WEB, Web, unready};
 use timeline::list::{ClusterState, Common, Group, Head, ListCopy, ListDelta, Overall, Row, RowDelta, Sent, Window};
 use timeline::view::{Now, Summary, Tone, summary};
 use timeline::wire::{Connection, ConnectionState};
-use timeline::{Millis, Uid};
+use timeline::{Millis, Uid, Workload};
 
 fn line(number: u128) -> Summary {
     let web = Web::live(1);
@@ -193,4 +193,10 @@ fn a_connection_is_live_or_stale_or_on_its_way() {
     let states = [ConnectionState::Connecting, ConnectionState::Live, stale, replay, ConnectionState::Unknown];
     assert_eq!(states.each_ref().map(ConnectionState::is_live), [false, true, false, true, false]);
     assert_eq!(states.each_ref().map(ConnectionState::is_stale), [false, false, true, false, true]);
+}
+
+#[test]
+fn a_line_leads_to_this_deployment_and_not_to_another_one_of_its_name() {
+    let expected = Workload::deployment("prod", "shop", "web").with_uid(Some(Uid::from_bits(7)));
+    assert_eq!(line(7).workload("prod"), expected);
 }

@@ -27,6 +27,7 @@ mod revisions;
 mod rollouts;
 mod scaling;
 mod shown;
+mod steps;
 mod stuck;
 mod told;
 mod unseen;

@@ -266,6 +266,16 @@ fn more_than_the_ceiling_is_said_with_its_reason() {
         "{}",
         web.view().budget
     );
+    // What was raised in that very moment was raised by what was allowed before.
+    let mut at_once = rolling(2, 0);
+    at_once.now = 30_000;
+    budget(&mut at_once, 1, 0);
+    at_once.set(SECOND, |set| (set.counts.desired, set.max_replicas) = (3, Some(4)));
+    assert!(
+        at_once.view().budget.starts_with("6 pods desired, above the ceiling of 4 since it was lowered"),
+        "{}",
+        at_once.view().budget
+    );
     // Somebody raises a ReplicaSet since then: that is why.
     web.now = 31_000;
     for number in [2, SECOND] {

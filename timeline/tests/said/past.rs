@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
-use timeline::fact::{ConditionStatus, Phase};
+use crate::made::{SECOND, WEB, Web, condition, deployment, meta, next_revision, ready, set, unready};
+use timeline::fact::{ConditionStatus, IntOrPercent, Kind, Phase, Seen, Strategy};
 use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
 use timeline::phase::PodState;
 use timeline::view::{self, Now, View};
 use timeline::wire::Said;
-use timeline::{Change, Millis, Retention, Uid, story};
+use timeline::{Change, Fact, Millis, Retention, Uid, story};
 
 fn at(model: &Model, at_millis: Millis) -> Option<View> {
     view::view(model, WEB, Now { millis: at_millis, skew_millis: 0 })
@@ -338,4 +338,62 @@ fn releases_are_pruned_but_the_last_one_before_the_cut() {
     assert_eq!(pod(&web, 50_000).releases.len(), 1);
     // At the cut it was released, and adopted afterwards.
     assert_eq!([pod(&web, 36_000).owner, pod(&web, 41_000).owner], [None, owner]);
+}
+
+#[test]
+fn releases_alone_are_reason_enough_for_a_cut() {
+    let mut web = Web::live(1);
+    let mut other = deployment();
+    other.meta = meta(9, "other", None);
+    web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
+    // Another Deployment has the ReplicaSet by now, and the story of its pods with it.
+    web.now = 6_000;
+    web.set(2, |set| set.meta.controller = Some(Uid::from_bits(9)));
+    for (now, controller) in [(10_000, None), (20_000, Some(2)), (30_000, None), (40_000, Some(2))] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+    }
+    for (before, kept_since) in [(20_000, 20_000), (30_000, 20_000), (30_001, 30_001)] {
+        let retention = Retention { age_millis: 100_000 - before, ..ALL };
+        assert_eq!(pruned(&mut web, 100_000, retention), Some(kept_since), "before {before}");
+    }
+}
+
+#[test]
+fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
+    let changes: [fn(&mut Web); 5] = [
+        |web| web.listed(Kind::Pod, Some(web.now - 500)), // a gap that is too short for the story
+        |web| {
+            for unavailable in [1, 2] {
+                web.now += i64::from(unavailable) - 1;
+                web.deployment(|deployment| deployment.spec.strategy = rolling_update(unavailable));
+            }
+            web.now -= 1;
+        },
+        |web| web.deployment(|deployment| deployment.spec.paused = true),
+        |web| web.delete_pod(100),
+        |web| web.set(2, |set| set.counts.desired = 5),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut web = Web::live(3);
+        let cut = |web: &mut Web, before| pruned(web, before, Retention { age_millis: 0, ..ALL });
+        assert_eq!(cut(&mut web, 20_000), Some(20_000));
+        web.now = 30_000;
+        change(&mut web);
+        assert_eq!(cut(&mut web, 30_000), Some(20_000), "{number}: nothing is older");
+        assert_eq!(cut(&mut web, 30_002), Some(30_002), "{number}");
+        assert_eq!(cut(&mut web, 40_000), Some(30_002), "{number}: it was cut already");
+        assert_eq!(web.timeline.prune(40_000, &Retention { age_millis: 0, ..ALL }, &BTreeSet::new()), []);
+    }
+}
+
+fn rolling_update(unavailable: u32) -> Strategy {
+    let (max_surge, max_unavailable) = (IntOrPercent::Int(1), IntOrPercent::Int(unavailable));
+    Strategy::RollingUpdate { max_surge, max_unavailable }
+}
+
+#[test]
+fn what_is_kept_by_default_is_a_day_and_what_pages_may_show() {
+    let kept = Retention::default();
+    assert_eq!((kept.age_millis, kept.screen_millis), (24 * 3_600_000, 900_000));
 }

@@ -209,3 +209,23 @@ fn of_two_replica_sets_with_one_revision_the_first_seen_is_current() {
     web.set(SECOND, |set| set.meta.controller = None);
     assert_eq!(current(&web), None, "one that nobody owns is none");
 }
+
+#[test]
+fn a_restart_changes_nothing_but_its_annotation() {
+    let at = |text: &str| Some(text.to_owned());
+    let trigger_of = |restarted_at: Option<String>, version: &str| {
+        let mut web = Web::live(1);
+        web.now = 20_000;
+        let mut second = set(3, 2, 1, 0);
+        (second.images, second.restarted_at) = (image(version), restarted_at.clone());
+        web.add_set(3, second);
+        web.deployment(|deployment| {
+            (deployment.revision, deployment.restarted_at) = (Some(2), restarted_at);
+            deployment.spec.images = image(version);
+        });
+        triggers(&web.timeline)[1]
+    };
+    assert_eq!(trigger_of(at("2026-11-22T00:00:00Z"), "v1"), Trigger::Restart);
+    assert_eq!(trigger_of(at("2026-11-22T00:00:00Z"), "v2"), Trigger::Template, "another image as well");
+    assert_eq!(trigger_of(None, "v1"), Trigger::Template, "something else of the template");
+}

@@ -1,6 +1,6 @@
 //! Rollouts that overlap with other things: scaling, rollbacks, pauses, Recreate, deleted ReplicaSets.
 
-use crate::made::{SECOND, Web, condition, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, ready, unready};
 use timeline::fact::{ConditionStatus, Strategy};
 use timeline::story::LineKind;
 
@@ -157,4 +157,27 @@ fn what_is_lost_once_all_pods_were_there_is_no_part_of_the_rollout() {
     web.now = 21_000;
     web.pod(200, unready);
     assert_eq!(web.verdict(), "[Rolling out] Revision 2: 1 of 3 available.");
+}
+
+#[test]
+fn the_first_revision_starts_and_the_next_ones_are_rolled_out() {
+    let mut web = Web::made(3);
+    web.report();
+    assert_eq!(web.verdict(), "[Starting] Revision 1: 0 of 3 available.");
+    // The template is edited before the first revision is complete.
+    web.edit("v2");
+    assert!(!web.verdict().starts_with("[Starting]"), "{}", web.verdict());
+}
+
+#[test]
+fn all_pods_of_none_were_never_available() {
+    let mut web = Web::made(0);
+    let available = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().rollouts[0].available_millis;
+    web.now = 10_000;
+    web.deployment(|deployment| deployment.meta.generation += 1);
+    assert_eq!(available(&web), None);
+    web.now = 20_000;
+    web.scale(2, 1);
+    web.add_ready_pod(100, 2);
+    assert_eq!(available(&web), Some(20_000));
 }

@@ -327,6 +327,13 @@ fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
     // It ran well in between: since then it has not failed.
     web.pod(200, unready);
     assert_eq!(causes(&web), Vec::<String>::new());
+    web.pod(200, crashing(3));
+    web.pod(200, |pod| {
+        ready(pod);
+        pod.containers[0].state = Some(ContainerState::Running);
+    });
+    web.pod(200, unready);
+    assert_eq!(causes(&web), Vec::<String>::new(), "from failing to ready at once");
 }
 
 #[test]
@@ -373,6 +380,28 @@ fn pods_that_wait_for_a_gate_or_a_node_are_counted() {
     let since: Vec<_> =
         web.view().reasons.iter().map(|reason| (reason.is_fault, reason.evidence.since_millis)).collect();
     assert_eq!(since[..3], [(true, Some(21_000)); 3]);
+}
+
+#[test]
+fn pods_that_are_ready_become_available_together_or_one_after_the_other() {
+    let ready_at = |times: &[i64]| {
+        let mut web = Web::replacing();
+        web.set(SECOND, |set| (set.min_ready_seconds, set.counts.desired) = (10, 3));
+        for (number, at) in (200..).zip(times) {
+            web.now = *at;
+            web.add_pod(number, SECOND, |pod| {
+                ready(pod);
+                pod.ready.as_mut().unwrap().last_transition_millis = Some(*at);
+            });
+        }
+        web.now = 22_000;
+        causes(&web).swap_remove(0)
+    };
+    assert_eq!(ready_at(&[20_000]), "1 pod is ready and becomes available in 9 s (minReadySeconds 10).");
+    let together = "2 pods are ready and become available in 9 s (minReadySeconds 10).";
+    assert_eq!(ready_at(&[20_000, 20_999]), together);
+    let in_turn = "2 pods are ready and the first one becomes available in 9 s (minReadySeconds 10).";
+    assert_eq!(ready_at(&[20_000, 21_000]), in_turn);
 }
 
 #[test]

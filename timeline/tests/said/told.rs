@@ -8,95 +8,9 @@ use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline, Uid};
 
 /// "seconds text" of everything that is told after that time.
-fn since(web: &Web, from: Millis) -> Vec<String> {
+pub fn since(web: &Web, from: Millis) -> Vec<String> {
     let lines = story::story(web.timeline.model(), WEB).into_iter().filter(|line| line.at_millis >= from);
     lines.map(|line| format!("{} {}", line.at_millis, line.text)).collect()
-}
-
-#[test]
-fn steps_of_one_instant_are_one_and_later_ones_are_not() {
-    let steps = |after: Millis| {
-        let mut web = Web::replacing();
-        web.now = 30_000;
-        web.set(SECOND, |set| set.counts.desired = 2);
-        web.now += after;
-        web.set(2, |set| set.counts.desired = 2);
-        since(&web, 30_000).len()
-    };
-    assert_eq!([steps(0), steps(60), steps(61)], [1, 1, 2]);
-    // Up and down again is not one step, nor is one that begins elsewhere.
-    let mut web = Web::replacing();
-    web.now = 30_000;
-    web.set(SECOND, |set| set.counts.desired = 2);
-    web.set(SECOND, |set| set.counts.desired = 3);
-    web.set(SECOND, |set| set.counts.desired = 1);
-    assert_eq!(
-        since(&web, 30_000),
-        [
-            "30000 Revision 2 up 1 → 3: 6 in total, above the ceiling of 4: a ReplicaSet was scaled manually.",
-            "30000 Revision 2 down 3 → 1: at least 3 must stay available."
-        ]
-    );
-}
-
-#[test]
-fn a_long_staircase_is_folded_after_two_steps() {
-    let mut web = Web::live(6);
-    web.now = 20_000;
-    next_revision(&mut web, 2, [1, 6]);
-    let mut told = Vec::new();
-    for step in 1..6 {
-        web.now += 1_000;
-        web.set(2, |set| set.counts.desired = 6 - step);
-        web.set(SECOND, |set| set.counts.desired = 1 + step);
-        told.push(since(&web, 20_500).len());
-    }
-    assert_eq!(told, [1, 2, 3, 4, 4], "the last one may go on");
-    web.now += 1_000;
-    web.deployment(|deployment| deployment.spec.paused = true);
-    assert_eq!(
-        since(&web, 20_500),
-        [
-            "21000 Revision 1 down 6 → 5, revision 2 up 1 → 2: 7 of at most 8, at least 5 available.",
-            "22000 Revision 1 down 5 → 4, revision 2 up 2 → 3: 7 of at most 8, at least 5 available.",
-            "25000 … and so on: revision 2 to 6 and revision 1 to 1, in 3 more steps.",
-            "26000 Paused: changes of the template wait until the rollout is resumed."
-        ]
-    );
-    // What differs is told on its own.
-    web.now += 1_000;
-    web.set(2, |set| set.counts.desired = 0);
-    assert_eq!(since(&web, 27_000), ["27000 Revision 1 down 1 → 0: at least 5 must stay available."]);
-}
-
-#[test]
-fn a_scaling_is_told_with_the_replicas_that_it_is_of_whichever_comes_first() {
-    let scaled = |replicas_at: Millis, step_at: Millis| {
-        let mut web = Web::live(3);
-        let mut facts = [(replicas_at, true), (step_at, false)];
-        facts.sort_unstable();
-        for (at, is_replicas) in facts {
-            web.now = 60_000 + at;
-            if is_replicas {
-                web.deployment(|deployment| deployment.spec.replicas = 5);
-            } else {
-                web.set(2, |set| (set.counts.desired, set.desired_replicas, set.max_replicas) = (5, Some(5), Some(7)));
-            }
-        }
-        since(&web, 60_000)
-    };
-    let together = |at: Millis| vec![format!("{} Scaled 3 → 5 (not a rollout).", 60_000 + at)];
-    assert_eq!(scaled(0, 0), together(0));
-    assert_eq!(scaled(0, 2_000), together(0));
-    assert_eq!(scaled(2_000, 0), together(0));
-    assert_eq!(
-        scaled(0, 2_001),
-        ["60000 Replicas changed 3 → 5 (not a rollout).", "62001 Scaled, not a rollout: revision 1 3 → 5."]
-    );
-    assert_eq!(
-        scaled(2_001, 0),
-        ["60000 Scaled, not a rollout: revision 1 3 → 5.", "62001 Replicas changed 3 → 5 (not a rollout)."]
-    );
 }
 
 #[test]
@@ -160,6 +74,47 @@ fn a_replacement_is_one_that_is_made_within_five_seconds() {
 }
 
 #[test]
+fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
+    let followed = |gone: Millis, made: Millis, available: Millis| {
+        let mut web = Web::live(2);
+        web.now = 60_000;
+        web.kill_pod(100);
+        web.now = 60_000 + gone;
+        web.delete_pod(100);
+        web.now = 60_000 + made;
+        web.add_pod(102, 2, |_| {});
+        web.now = 60_000 + available;
+        web.pod(102, ready);
+        since(&web, 60_000).swap_remove(0)
+    };
+    // It may be made up to 5 s after, when the old one is long gone, and be available within an hour.
+    assert!(followed(1_000, 5_000, 6_000).contains("Replacement: p0102, available after 6.0 s"));
+    assert!(!followed(1_000, 5_001, 6_000).contains("Replacement"));
+    assert!(followed(1_000, 2_000, 3_600_000).contains("available after 1 h"), "{}", followed(1_000, 2_000, 3_600_000));
+    assert!(!followed(1_000, 2_000, 3_600_001).contains("available after"));
+    // That the new one went is not that the old one did.
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.kill_pod(100);
+    web.add_pod(102, 2, ready);
+    web.now = 61_000;
+    web.delete_pod(102);
+    assert!(!since(&web, 60_000)[0].contains("drained"), "{:?}", since(&web, 60_000));
+    // Those that nothing replaces are given up, and are not in the way of one that is awaited.
+    let mut web = Web::live(40);
+    web.now = 60_000;
+    web.kill_pod(100);
+    web.add_pod(300, 2, |_| {});
+    for pod in 101..135 {
+        web.now += 6_000;
+        web.kill_pod(pod);
+        web.delete_pod(pod);
+    }
+    web.pod(300, ready);
+    assert!(since(&web, 60_000)[0].contains("Replacement: p0300, available after"), "{:?}", since(&web, 60_000));
+}
+
+#[test]
 fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
     let mut web = Web::live(2);
     web.now = 60_000;
@@ -210,11 +165,32 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
         deleted(3_000, 5_000),
         "60000 ReplicaSet 1 deleted manually, created again after 3.0 s; 2.0 s with nothing available."
     );
+    assert!(deleted(999, 5_000).contains("created again at once"), "{}", deleted(999, 5_000));
+    assert!(deleted(1_000, 5_000).contains("created again after 1.0 s"), "{}", deleted(1_000, 5_000));
     // It goes on while it lasts, however long.
     assert_eq!(
         deleted(100, 90_100),
         "60000 ReplicaSet 1 deleted manually, created again at once; 1 min 30 s with nothing available."
     );
+    let at_once = |after: Millis| {
+        let mut web = Web::live(1);
+        web.now = 60_000;
+        web.delete_set(2);
+        web.now += after;
+        web.kill_pod(100);
+        web.now += 1_000;
+        let again = ReplicaSetFact { meta: crate::made::meta(12, "web-1", Some(1)), ..set(2, 1, 1, 0) };
+        web.add_set(12, again);
+        web.now += 1_000;
+        web.add_ready_pod(102, 12);
+        since(&web, 60_000).into_iter().find(|line| line.contains("deleted manually")).unwrap()
+    };
+    // Nothing else happens in between.
+    assert_eq!(
+        at_once(30_000),
+        "60000 ReplicaSet 1 deleted manually, created again after 31 s; 2.0 s with nothing available."
+    );
+    assert_eq!(at_once(30_001), "60000 ReplicaSet 1 deleted manually.");
     // What goes down half a minute later has another cause.
     assert_eq!(deleted(30_001, 40_000), "60000 ReplicaSet 1 deleted manually, created again after 30 s.");
     assert_eq!(

@@ -1,9 +1,9 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{Web, crashing, image, next_revision, set, unready};
-use timeline::Fact;
-use timeline::fact::Kind;
+use crate::made::{Web, condition, crashing, image, next_revision, set, unready};
+use timeline::fact::{ConditionStatus, Kind};
 use timeline::story::LineKind;
+use timeline::{Fact, Millis};
 
 #[test]
 fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
@@ -115,4 +115,28 @@ fn steps_that_nobody_saw_are_told_as_such() {
     // It is complete later, in somebody's sight; since when it was under way is known.
     let took = web.lines(LineKind::Done);
     assert_eq!(took.len(), 1, "{took:?}");
+}
+
+#[test]
+fn a_deadline_that_passed_before_we_came_is_of_the_rollout_that_is_there() {
+    let mut web = Web::replacing();
+    web.now = 630_000;
+    let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    passed.last_update_millis = Some(629_000);
+    web.deployment(|deployment| deployment.status.progressing = Some(passed));
+    assert!(web.first_listed().verdict().starts_with("[Deadline exceeded]"), "{}", web.first_listed().verdict());
+}
+
+#[test]
+fn a_replica_set_that_went_unseen_went_with_its_deployment_when_that_is_told_within_a_minute() {
+    let told = |after: Millis| {
+        let mut web = Web::live(1);
+        web.now = 60_000;
+        web.lose_set(2);
+        web.listed(Kind::ReplicaSet, Some(30_000));
+        web.now += after;
+        web.delete_deployment();
+        web.told().iter().any(|line| line.contains("disappeared while not observed"))
+    };
+    assert_eq!([told(60_000), told(60_001)], [false, true]);
 }
