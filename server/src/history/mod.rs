@@ -36,7 +36,7 @@ use timeline::Millis;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use self::journal::{Answer, Journal, Message};
-use self::options::Options;
+use self::options::{Options, WHATEVER_ITS_AGE};
 use self::resume::Resumed;
 use self::sql::Reader;
 use self::store::{Store, StoreError};
@@ -82,8 +82,11 @@ pub fn check(options: &Options) -> Result<String, StoreError> {
 }
 
 fn said(Options { location, limits }: &Options) -> String {
-    let age = timeline::words::duration(limits.age_millis);
-    format!("in {location} for {age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
+    let age = match limits.age_millis {
+        WHATEVER_ITS_AGE.. => "whatever its age".to_owned(),
+        age => format!("for {}", timeline::words::duration(age)),
+    };
+    format!("in {location} {age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
 /// What the writer counts; shown under `/metrics`.

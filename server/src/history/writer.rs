@@ -203,6 +203,7 @@ impl Writer {
             Told::Missed(missed) => {
                 self.counters.missed.fetch_add(1, Ordering::Relaxed);
                 waiting.missed(missed);
+            Told::Line(at_millis, line) => waiting.line(at_millis, &line),
             }
             Told::Rollouts(rollouts) => {
                 let key = |rollout: &PastRollout| (rollout.uid, rollout.revision, rollout.started_millis);
