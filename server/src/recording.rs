@@ -82,17 +82,32 @@ pub struct Recording {
     pub observed: Vec<Observed>,
     /// Lines that could not be used.
     pub bad_lines: Vec<BadLine>,
+    /// Where it was read to be kept: the line of each observation, with the fields that are decoded and no others.
+    pub lines: Vec<String>,
 }
 
 impl Recording {
     /// Reads a recording. Bad lines are kept aside.
     #[must_use]
     pub fn read(text: &str) -> Self {
+        Self::read_lines(text, false)
+    }
+
+    /// Reads a recording that is to be kept as well.
+    #[must_use]
+    pub fn read_to_keep(text: &str) -> Self {
+        Self::read_lines(text, true)
+    }
+
+    fn read_lines(text: &str, is_kept: bool) -> Self {
         let mut recording = Self::default();
         let mut listing = Listing::default();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            match read_line(line, &mut listing) {
-                Ok(observed) => recording.observed.push(observed),
+            match read_line(line, &mut listing, is_kept) {
+                Ok((observed, object)) => {
+                    recording.lines.extend(is_kept.then(|| kept_line(&observed, object)));
+                    recording.observed.push(observed);
+                }
                 Err(why) => recording.bad_lines.push(BadLine { number: index + 1, why }),
             }
         }
@@ -217,15 +232,20 @@ impl Listing {
     }
 }
 
-fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
+/// What a line tells, and the line of its object as it is kept, where it is.
+fn read_line(line: &str, listing: &mut Listing, is_kept: bool) -> Result<(Observed, Option<String>), Unusable> {
     let line: RecordedLine<'_, &RawValue> = serde_json::from_str(line)?;
     let at_millis = line.observed_at_millis;
     let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind) else {
-        return Ok(Observed { at_millis, fact: None });
+        let kept = is_kept.then(|| time_line(at_millis, &line.kind)).flatten();
+        return Ok((Observed { at_millis, fact: None }, kept));
     };
     listing.hear(kind, line.r#type, at_millis);
     let seen = match line.r#type {
-        LineType::Bookmark => return Ok(Observed { at_millis, fact: None }),
+        LineType::Bookmark => {
+            let kept = is_kept.then(|| time_line(at_millis, &line.kind)).flatten();
+            return Ok((Observed { at_millis, fact: None }, kept));
+        }
         LineType::ListDone => {
             let listed = listing.present.remove(&kind).unwrap_or_default();
             let gap_since = listing.gap_since.remove(&kind);
@@ -233,7 +253,7 @@ fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
             let gap_since_millis = line.gap_since_millis.or(gap_since.filter(|_| line.namespace.is_none()));
             let namespace = line.namespace.map(std::borrow::Cow::into_owned);
             let fact = Fact::Listed { kind, namespace, present: line.present.unwrap_or(listed), gap_since_millis };
-            return Ok(Observed { at_millis, fact: Some(fact) });
+            return Ok((Observed { at_millis, fact: Some(fact) }, None));
         }
         LineType::Listed => Seen::InList,
         LineType::Added => Seen::Added,
@@ -244,5 +264,36 @@ fn read_line(line: &str, listing: &mut Listing) -> Result<Observed, Unusable> {
     if seen == Seen::InList {
         listing.present.entry(kind).or_default().push(object.uid()?);
     }
-    Ok(Observed { at_millis, fact: object.fact(seen)? })
+    let kept = is_kept.then(|| object_line(at_millis, line.r#type, &object)).flatten();
+    Ok((Observed { at_millis, fact: object.fact(seen)? }, kept))
+}
+
+/// An observation as it is kept. Lists name what they held and the gap before them, so that their lines may come apart.
+fn kept_line(observed: &Observed, object: Option<String>) -> String {
+    let Observed { at_millis, fact } = observed;
+    let list = || match fact {
+        Some(Fact::Listed { kind, namespace, present, gap_since_millis }) => list_done(ListDone {
+            kind: *kind,
+            namespace: namespace.as_deref(),
+            at_millis: *at_millis,
+            gap_since_millis: *gap_since_millis,
+            present: Some(present.clone()),
+        }),
+        _ => None,
+    };
+    object.or_else(list).unwrap_or_default() // an empty line is passed over
+}
+
+/// The line of what only tells the time.
+fn time_line(at_millis: Millis, kind: &str) -> Option<String> {
+    let line = RecordedLine {
+        observed_at_millis: at_millis,
+        kind: kind.into(),
+        r#type: LineType::Bookmark,
+        gap_since_millis: None,
+        namespace: None,
+        present: None,
+        object: serde_json::Map::new(),
+    };
+    serde_json::to_string(&line).ok()
 }

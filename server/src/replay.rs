@@ -1,5 +1,6 @@
 //! Plays a recording into a hub, as fast as it happened or faster, once or in a loop.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,8 +52,20 @@ pub enum ReplayError {
 /// # Errors
 /// When the file cannot be read or no line of it can be used.
 pub fn read(path: &Path) -> Result<Recording, ReplayError> {
+    read_as(path, Recording::read)
+}
+
+/// The same of one that is to be kept as well.
+///
+/// # Errors
+/// When the file cannot be read or no line of it can be used.
+pub fn read_to_keep(path: &Path) -> Result<Recording, ReplayError> {
+    read_as(path, Recording::read_to_keep)
+}
+
+fn read_as(path: &Path, read: impl FnOnce(&str) -> Recording) -> Result<Recording, ReplayError> {
     let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
-    let recording = Recording::read(&String::from_utf8_lossy(&text));
+    let recording = read(&String::from_utf8_lossy(&text));
     for bad in &recording.bad_lines {
         tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
     }
@@ -61,6 +74,13 @@ pub fn read(path: &Path) -> Result<Recording, ReplayError> {
         return Err(ReplayError::Empty { path: path.into(), first });
     }
     Ok(recording)
+}
+
+/// A name that is not taken: the name itself, or with the first number for which that is so. What is kept under a name stays what it was.
+#[must_use]
+pub fn another(name: &str, taken: &BTreeSet<String>) -> String {
+    let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 /// Plays a recording into a hub. Where viewers are given it stands at its first instant until there is one. Returns when it is over, or
@@ -77,7 +97,7 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
         if hub.restart(clock, ConnectionState::Replay { name: name.clone() }).await.is_err() {
             return;
         }
-        for observed in &recording.observed {
+        for (index, observed) in recording.observed.iter().enumerate() {
             if let Some(until) = held {
                 if observed.at_millis > until {
                     break;
@@ -95,7 +115,8 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
                 let after = (observed.at_millis - from) as f64 / 1000.0 / style.speed;
                 tokio::time::sleep_until(clock.started + Duration::from_secs_f64(after)).await;
             }
-            if hub.observe(observed.at_millis, observed.fact.clone()).await.is_err() {
+            let line = recording.lines.get(index).cloned();
+            if hub.observe_line(observed.at_millis, observed.fact.clone(), line).await.is_err() {
                 return;
             }
         }
@@ -108,5 +129,16 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
             let _ = hub.set_clock(end).await;
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_gets_the_first_number_that_is_free() {
+        let taken: BTreeSet<String> = ["web", "web-2", "shop-2"].map(String::from).into();
+        assert_eq!(["web", "shop", "web-2"].map(|name| another(name, &taken)), ["web-3", "shop", "web-2-2"]);
     }
 }

@@ -1,5 +1,6 @@
 //! The wiring: from the command line to running tasks. Errors here end the program with exit code 2 and one sentence.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -18,9 +19,9 @@ use crate::cli::{
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::connections::serve as accept;
-use crate::history::Archive;
 use crate::history::options::{Limits, Location, Options};
-use crate::hub::Handle;
+use crate::history::{Archive, Keeping};
+use crate::hub::{Handle, Kept};
 use crate::playground::Playground;
 use crate::source::kubeconfig::Target;
 use crate::source::{self, Counters, Health, Pace, SourceEvent, Texts};
@@ -138,10 +139,11 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
 }
 
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
+    let read = if arguments.data_dir.is_some() { replay::read_to_keep } else { replay::read };
     let mut recordings = Vec::new();
     for file in &arguments.files {
         let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        recordings.push((name, replay::read(file)?));
+        recordings.push((name, read(file)?));
     }
     let served = arguments.listen.with(&Config::default())?;
     let listener = listen(&served, false).await?;
@@ -150,16 +152,37 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         repeat: arguments.r#loop,
         hold_at_millis: arguments.hold_at.map(|seconds| (seconds * 1000.0) as i64),
     };
+    let location = arguments.data_dir.map(Location::Folder);
+    let archive = location.map(|location| Archive::start(Options { location, limits: Limits::of_recordings() }));
+    let mut taken = match &archive {
+        Some(archive) => kept_clusters(archive).await?,
+        None => BTreeSet::new(),
+    };
     let viewers = Viewers::default();
     let mut hubs = Vec::new();
     for (name, recording) in recordings {
-        let (hub, _) = Handle::start(&name, Arc::default(), Retention::default());
+        let name = replay::another(&name, &taken);
+        taken.insert(name.clone());
+        let kept = archive.clone().map(|archive| Kept { archive, namespaces: Vec::new() });
+        let (hub, _) = Handle::start_kept(&name, Arc::default(), Retention::default(), kept);
         let first = arguments.when_watched.then(|| viewers.clone());
         tokio::spawn(replay::play(hub.clone(), name, recording, style, first));
         hubs.push(hub);
     }
     let tls = served.tls.clone();
-    publish(hubs, viewers, listener, tls, Site::from(served)).await
+    let site = Site { archive: archive.clone(), ..Site::from(served) };
+    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
+    put_away(&hubs, archive).await;
+    ended
+}
+
+/// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
+async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
+    let clusters = archive.read(|reader| reader.clusters()).await;
+    if let Keeping::Failing { why, .. } = &*archive.keeping().borrow() {
+        anyhow::bail!("what is played cannot be kept: {why}");
+    }
+    clusters.context("what is played cannot be kept")
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {

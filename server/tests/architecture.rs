@@ -173,3 +173,32 @@ fn the_browser_is_asked_in_one_place() {
     assert_eq!(asks_the_browser("web_sys::window()"), ["window", "window()"]);
     assert!(sources.iter().any(|(path, code)| path.starts_with("browser/") && !asks_the_browser(code).is_empty()));
 }
+
+/// What docs/history.md promises is held by tests that are there.
+#[test]
+fn tests_that_are_named_beside_a_promise_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(root.join("../docs/history.md")).unwrap();
+    let rows = document.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let (mut sources, mut folders) = (String::new(), vec![root.join("tests")]);
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut named = 0;
+    for row in rows {
+        let tests = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        let tests: Vec<&str> = tests.split('`').skip(1).step_by(2).filter(|name| name.contains('_')).collect();
+        assert!(!tests.is_empty(), "no test holds this: {row}");
+        for test in tests {
+            assert!(sources.contains(&format!("fn {test}(")), "{test} is named in docs/history.md and is not there");
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
+}

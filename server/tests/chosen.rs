@@ -18,7 +18,7 @@ mod simulated;
 use std::collections::BTreeMap;
 
 use server::recording::Observed;
-use timeline::chosen::{self, Pair};
+use timeline::chosen::{Choices, Pair};
 
 /// What was told of the pods that went.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,9 +35,14 @@ fn told(played: impl Iterator<Item = (String, Vec<Observed>)>) -> Told {
     let mut told = Told::default();
     for (name, observed) in played {
         let timeline = played::play(observed);
+        let mut choices = Choices::new(timeline.model(), timeline.skew_millis());
         for pod in timeline.model().pods.values() {
-            told.pods += u32::from(chosen::criteria(timeline.model(), pod, timeline.skew_millis()).is_some());
-            for pair in chosen::pairs(timeline.model(), pod, timeline.skew_millis()) {
+            let criteria = choices.criteria(pod);
+            let pairs: Vec<Pair> = choices.pairs(pod).collect();
+            let alone = Choices::new(timeline.model(), timeline.skew_millis()).pairs(pod).collect::<Vec<_>>();
+            assert_eq!(pairs, alone, "{name}: what was asked before changes nothing");
+            told.pods += u32::from(criteria.is_some());
+            for pair in pairs {
                 match pair {
                     Pair::Before(criterion) => *told.by.entry(format!("{criterion:?}")).or_default() += 1,
                     Pair::Unclear => told.unclear += 1,

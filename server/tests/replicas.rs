@@ -40,6 +40,9 @@ use crate::until::until;
 
 /// Left out as one where there is no PostgreSQL.
 mod in_postgres {
+    mod faults;
+    mod two_clusters;
+
     use super::*;
 
     fn open(server: &Server) -> Box<dyn Store> {
@@ -87,8 +90,12 @@ mod in_postgres {
     }
 
     fn kept(store: &mut dyn Store) -> Model {
-        let stored = store.resume("c", None, 0).unwrap().unwrap();
-        resume::resume("c", stored).unwrap().timeline.model().clone()
+        kept_of(store, "c")
+    }
+
+    fn kept_of(store: &mut dyn Store, cluster: &str) -> Model {
+        let stored = store.resume(cluster, None, 0).unwrap().unwrap();
+        resume::resume(cluster, stored).unwrap().timeline.model().clone()
     }
 
     /// Names of what exists, and how pods are.

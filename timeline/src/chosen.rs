@@ -55,42 +55,99 @@ pub enum Pair {
 /// ReplicaSet shrank, if all pods went, or if it cannot be told. `skew_millis` is how much later our clock is than the cluster's.
 #[must_use]
 pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Criterion>> {
-    let mut found = Vec::new();
-    for pair in pairs(model, pod, skew_millis) {
-        let Pair::Before(criterion) = pair else { return None };
-        if !found.contains(&criterion) {
-            found.push(criterion);
-        }
-    }
-    found.sort_unstable();
-    Some(found).filter(|found| !found.is_empty())
+    Choices::new(model, skew_millis).criteria(pod)
 }
 
 /// A pod that went, held against every pod of its ReplicaSet that stayed.
 #[must_use]
 pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Pair> {
-    let Some(set) = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown)) else { return Vec::new() };
-    let Some(round) = Round::of(model, set, pod) else { return Vec::new() };
-    let moment = ControllerView::new(model, set, (round.from, pod.ended_millis().unwrap_or(round.from)), skew_millis);
-    let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !round.has(other));
-    let stayed = stayed.filter(|other| other.is_active_at(moment.at));
-    stayed.map(|other| moment.compare(pod, other)).collect()
+    Choices::new(model, skew_millis).pairs(pod).collect()
+}
+
+/// Why pods went, for whoever asks about many of them: what is the same for those that went together is looked at once.
+pub struct Choices<'m> {
+    model: &'m Model,
+    skew_millis: Millis,
+    /// What each ReplicaSet let go of, and when.
+    rounds: BTreeMap<Uid, Vec<Round<'m>>>,
+    /// The cluster as it was seen when pods of a ReplicaSet went.
+    views: BTreeMap<(Uid, Millis), ControllerView<'m>>,
+}
+
+impl<'m> Choices<'m> {
+    /// Of a moment: the model as it was then.
+    #[must_use]
+    pub const fn new(model: &'m Model, skew_millis: Millis) -> Self {
+        Self { model, skew_millis, rounds: BTreeMap::new(), views: BTreeMap::new() }
+    }
+
+    /// See [`criteria`].
+    pub fn criteria(&mut self, pod: &Pod) -> Option<Vec<Criterion>> {
+        let mut found = Vec::new();
+        for pair in self.pairs(pod) {
+            let Pair::Before(criterion) = pair else { return None };
+            if !found.contains(&criterion) {
+                found.push(criterion);
+            }
+        }
+        found.sort_unstable();
+        Some(found).filter(|found| !found.is_empty())
+    }
+
+    /// See [`pairs`].
+    pub fn pairs<'c>(&'c mut self, pod: &'c Pod) -> impl Iterator<Item = Pair> + use<'c, 'm> {
+        self.looked(pod).into_iter().flat_map(move |(view, round)| {
+            let gone = view.states(pod);
+            round.stayed.iter().map(move |other| view.compare((pod, &gone), other))
+        })
+    }
+
+    /// How often all pods of a Deployment were gone through for the answers until now.
+    #[must_use]
+    pub fn looks(&self) -> usize {
+        self.views.len()
+    }
+
+    /// What the controller saw when it let go of a pod, and the round in which that was.
+    fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &Round<'m>)> {
+        let set = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown))?;
+        let at = pod.ended_millis()?;
+        let (model, skew_millis) = (self.model, self.skew_millis);
+        let rounds = self.rounds.entry(set).or_insert_with(|| Round::all(model, set));
+        let round = rounds.iter_mut().find(|round| (round.from..=round.to).contains(&at))?;
+        if !round.is_looked_at {
+            round.look(model, set);
+        }
+        let seen = || ControllerView::new(model, set, (round.from, at), skew_millis);
+        let view = self.views.entry((set, at)).or_insert_with(seen);
+        Some((&*view, &*round))
+    }
 }
 
 /// When the controller let go of some pods of a ReplicaSet, by arrival.
-struct Round {
+struct Round<'m> {
     from: Millis,
     to: Millis,
+    /// Those that stayed, once that was looked at.
+    stayed: Vec<&'m Pod>,
+    is_looked_at: bool,
 }
 
-impl Round {
-    fn of(model: &Model, set: Uid, pod: &Pod) -> Option<Self> {
-        let at = pod.ended_millis()?;
+impl<'m> Round<'m> {
+    fn all(model: &Model, set: Uid) -> Vec<Self> {
         let mut all: Vec<Millis> = model.pods_of(set).filter_map(went).collect();
         all.sort_unstable();
-        let mut rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
-        let mine = rounds.find(|round| round.contains(&at))?;
-        Some(Self { from: *mine.first()?, to: *mine.last()? })
+        let rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
+        let round = |round: &[Millis]| Some((*round.first()?, *round.last()?));
+        let begun = |(from, to)| Self { from, to, stayed: Vec::new(), is_looked_at: false };
+        rounds.filter_map(round).map(begun).collect()
+    }
+
+    fn look(&mut self, model: &'m Model, set: Uid) {
+        let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !self.has(other));
+        let before = self.from - 1;
+        self.stayed = stayed.filter(|other| other.is_active_at(before)).collect();
+        self.is_looked_at = true;
     }
 
     fn has(&self, pod: &Pod) -> bool {
@@ -131,15 +188,20 @@ impl<'m> ControllerView<'m> {
         Self { at: from - 1, perhaps, skew_millis, on_node }
     }
 
+    /// The states in which the controller may have seen a pod, each once.
+    fn states(&self, pod: &Pod) -> Vec<PodState> {
+        let mut states = Vec::with_capacity(self.perhaps.len());
+        for at in self.perhaps.into_iter().filter(|at| pod.is_active_at(*at)) {
+            states.extend(state_at(pod, at).filter(|state| !states.contains(state)));
+        }
+        states
+    }
+
     /// What changed just before may have been seen or not: only what is the same either way is told.
-    fn compare<'p>(&self, gone: &'p Pod, other: &'p Pod) -> Pair {
-        let states = |pod: &'p Pod| {
-            let then = self.perhaps.into_iter().filter(|at| pod.is_active_at(*at));
-            then.filter_map(|at| state_at(pod, at))
-        };
-        let mut found = states(gone)
-            .flat_map(|a| states(other).map(move |b| (a, b)))
-            .map(|(a, b)| self.compare_in((gone, a), (other, b)));
+    fn compare(&self, (gone, states): (&Pod, &[PodState]), other: &Pod) -> Pair {
+        let others = self.states(other);
+        let both = states.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
+        let mut found = both.map(|(a, b)| self.compare_in((gone, a), (other, b)));
         let first = found.next().unwrap_or(Pair::Unclear);
         if found.all(|pair| pair == first) { first } else { Pair::Unclear }
     }

@@ -1,14 +1,14 @@
 //! What is told of one pod.
 
 use serde::{Deserialize, Serialize};
-use timeline::Workload;
+use timeline::chosen::Choices;
 use timeline::fact::{self, ConditionStatus, ContainerState, Role};
 use timeline::model::{Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::say::choice;
 use timeline::view::{Command, Now};
 use timeline::words::{safe, shell_word as word};
-use timeline::{Change, Millis, Model, Uid, chosen};
+use timeline::{Change, Millis, Model, Uid, Workload};
 
 use super::history::{self, Span};
 use super::lines::{Facts, joined};
@@ -83,15 +83,15 @@ pub struct Condition {
 }
 
 impl PodDetail {
-    /// What is told of a pod of a Deployment. `past` is what happened to it, in order, as far as it is kept.
+    /// What is told of a pod of a Deployment. `past` is what happened to it, in order, as far as it is kept; `choices` are of this model.
     #[must_use]
     pub fn of(
-        workload: &Workload,
-        deployment: Uid,
+        (workload, deployment): (&Workload, Uid),
         model: &Model,
         pod: &Pod,
         past: &[(Millis, Change)],
         now: Now,
+        choices: &mut Choices<'_>,
     ) -> Self {
         Self {
             uid: pod.uid,
@@ -101,7 +101,7 @@ impl PodDetail {
             since_millis: pod.since_millis(),
             now_millis: now.millis,
             why: joined(&[&pod.now.reason, &pod.now.message]),
-            facts: facts(model, pod, now),
+            facts: facts(model, pod, choices),
             start: start(pod),
             containers: pod.now.containers.iter().map(container).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
@@ -126,9 +126,9 @@ impl PodDetail {
     }
 }
 
-fn facts(model: &Model, pod: &Pod, now: Now) -> Vec<Fact> {
+fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<Fact> {
     let set = pod.replica_set().and_then(|uid| model.replica_sets.get(&uid));
-    let chosen = chosen::criteria(model, pod, now.skew_millis);
+    let chosen = choices.criteria(pod);
     let out = if pod.is_out_of_rotation() { "labels no longer match; no ReplicaSet controls it" } else { "" };
     let grace_ends = pod.now.deletion_at_millis.filter(|_| pod.state() == PodState::Terminating);
     Facts::default()

@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
-use super::{Demo, Follow, Wait};
+use super::{Demo, Follow, Replay, Wait};
 
 /// What does not fit together, and a sentence about it.
 type Wrong = (ErrorKind, String);
@@ -47,6 +47,18 @@ pub(super) fn demo(demo: &mut Demo, given: &ArgMatches) {
     }
 }
 
+/// The same; and what is kept is played once, from its begin on.
+pub(super) fn replay(replay: &mut Replay, given: &ArgMatches) -> Result<(), Wrong> {
+    if !is_written(given, "data_dir") {
+        replay.data_dir = None;
+    }
+    let other = if replay.r#loop { Some("loop") } else { replay.hold_at.map(|_| "hold-at") };
+    match other.filter(|_| replay.data_dir.is_some()) {
+        Some(other) => Err((ErrorKind::ArgumentConflict, format!("--data-dir and --{other} cannot be used together"))),
+        None => Ok(()),
+    }
+}
+
 /// Names are taken out of a file only.
 pub(super) fn wait(wait: &Wait, given: &ArgMatches) -> Result<(), Wrong> {
     needs(given, "redact", "export", wait.export.is_some())
@@ -70,6 +82,11 @@ mod tests {
             (
                 &["wait", "web", "--server", "http://a", "--context", "c"],
                 "--server and --context cannot be used together",
+            ),
+            (&["replay", "r.jsonl", "--data-dir", "/d", "--loop"], "--data-dir and --loop cannot be used together"),
+            (
+                &["replay", "r.jsonl", "--data-dir", "/d", "--hold-at", "3"],
+                "--data-dir and --hold-at cannot be used together",
             ),
         ] {
             let refused = read(arguments).unwrap_err();

@@ -45,6 +45,7 @@ impl Cli {
                     given::demo(demo, given);
                     Ok(())
                 }
+                Command::Replay(replay) => given::replay(replay, given),
                 Command::Wait(wait) => given::follow(&mut wait.from, given).and_then(|()| given::wait(wait, given)),
                 _ => Ok(()),
             };
@@ -152,6 +153,10 @@ pub struct Replay {
     /// Play this many seconds at once and stop there
     #[arg(long, env = "ROLLCAST_HOLD_AT", conflicts_with_all = ["loop", "speed", "when_watched"], value_name = "SECONDS")]
     pub hold_at: Option<f64>,
+    /// Keep what is played in this folder beyond the life of the program; without it, nothing is kept. Each start is another cluster: where
+    /// the name of the file is taken, it gets a number. Only where it is written here: the environment names the folder of `rollcast serve`
+    #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
     /// The address at which it serves, and under which names.
     #[command(flatten)]
     pub listen: Listen,

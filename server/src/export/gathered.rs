@@ -7,6 +7,7 @@ use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail};
 use app::exported::{Export, Record, WHOLE_EVERY};
 use app::payload::DeploymentPayload;
 use timeline::change::Subject;
+use timeline::chosen::Choices;
 use timeline::history::History;
 use timeline::model::Deployment;
 use timeline::view::Now;
@@ -181,9 +182,11 @@ impl Gathered {
                 changed.clone_from(pods);
             }
             let Some(deployment) = then.deployments.get(&self.deployment) else { continue };
+            let mut choices = Choices::new(then, self.skew_millis);
             for pod in changed.intersection(pods).filter_map(|uid| then.pods.get(uid)) {
                 let past = pasts.get(&pod.uid).map(Vec::as_slice).unwrap_or_default();
-                let detail = PodDetail::of(&self.workload, self.deployment, then, pod, past, now);
+                let of = (&self.workload, self.deployment);
+                let detail = PodDetail::of(of, then, pod, past, now, &mut choices);
                 details.tell(address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
             }
             if is_changed || is_end {

@@ -1,7 +1,7 @@
 //! What a hub tells the writer. It never waits: while there is no room, the last state of each object is kept instead of every one, and
 //! told together as soon as there is room again, with the time in which steps are missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -62,6 +62,8 @@ pub enum Answer {
 pub enum Told {
     /// It said something.
     Event(SourceEvent),
+    /// A recording of it has this line.
+    Line(Millis, String),
     /// It was there at that time.
     Heard(Millis),
     /// Steps are missing; this is what came of them.
@@ -98,11 +100,13 @@ pub struct Journal {
     scope: Arc<str>,
     to_writer: SyncSender<Message>,
     held: Option<Held>,
+    /// Lines of a recording for which there was no room.
+    late: VecDeque<(Millis, String)>,
 }
 
 impl Journal {
-    pub(super) const fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: SyncSender<Message>) -> Self {
-        Self { cluster, scope, to_writer, held: None }
+    pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: SyncSender<Message>) -> Self {
+        Self { cluster, scope, to_writer, held: None, late: VecDeque::new() }
     }
 
     /// Takes what a source said. `model` is what was known before.
@@ -131,6 +135,22 @@ impl Journal {
         }
     }
 
+    /// Takes a line of a recording. That is in memory anyway: lines for which there is no room wait, and no step is left out.
+    pub fn line(&mut self, at_millis: Millis, line: String) {
+        self.late.push_back((at_millis, line));
+        self.tell_late();
+    }
+
+    /// Tells the lines that wait, as far as there is room.
+    pub fn tell_late(&mut self) {
+        while let Some((at_millis, line)) = self.late.pop_front() {
+            if let Err(Told::Line(at_millis, line)) = self.tell(Told::Line(at_millis, line)) {
+                self.late.push_front((at_millis, line));
+                return;
+            }
+        }
+    }
+
     /// Takes note that the cluster is there.
     pub fn heard(&mut self, at_millis: Millis, model: &Model) {
         if let Some(mut held) = self.held.take()
@@ -144,18 +164,18 @@ impl Journal {
 
     /// Takes note of rollouts. `false` when there is no room: they are to be told again.
     pub fn rollouts(&mut self, rollouts: Vec<PastRollout>) -> bool {
-        self.tell(Told::Rollouts(rollouts)).is_ok()
+        self.late.is_empty() && self.tell(Told::Rollouts(rollouts)).is_ok()
     }
 
     /// Everything that was noted was told.
     #[must_use]
-    pub const fn is_even(&self) -> bool {
-        self.held.is_none()
+    pub fn is_even(&self) -> bool {
+        self.held.is_none() && self.late.is_empty()
     }
 
     /// Hands over the timeline as it stands. It is left out while steps are missing.
     pub fn checkpoint(&mut self, at_millis: Millis, checkpoint: Checkpoint) {
-        if self.held.is_none() {
+        if self.is_even() {
             let _ = self.tell(Told::Checkpoint(at_millis, checkpoint)); // there is another one later
         }
     }

@@ -36,7 +36,7 @@ use timeline::Millis;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use self::journal::{Answer, Journal, Message};
-use self::options::Options;
+use self::options::{Options, WHATEVER_ITS_AGE};
 use self::resume::Resumed;
 use self::sql::Reader;
 use self::store::{Store, StoreError};
@@ -46,7 +46,8 @@ use crate::clock;
 pub const QUEUE: usize = 8_192;
 /// Readers at once; more wait.
 const READERS: usize = 4;
-/// A reader waits this long for the store to be opened, which may make what stands there what this version reads.
+/// Whoever reads waits this long for the store to be opened, which may make what stands there what this version reads; so does a hub that
+/// begins.
 const OPENING: Duration = Duration::from_secs(5);
 /// What is not written this long after the program was told to end is lost.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -82,8 +83,11 @@ pub fn check(options: &Options) -> Result<String, StoreError> {
 }
 
 fn said(Options { location, limits }: &Options) -> String {
-    let age = timeline::words::duration(limits.age_millis);
-    format!("in {location} for {age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
+    let age = match limits.age_millis {
+        WHATEVER_ITS_AGE.. => "whatever its age".to_owned(),
+        age => format!("for {}", timeline::words::duration(age)),
+    };
+    format!("in {location} {age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
 /// What the writer counts; shown under `/metrics`.
@@ -222,8 +226,16 @@ impl Archive {
         // A checkpoint that is damaged, or of another version, is made anew from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
             // The queue is empty when hubs start.
-            let Some(answer) = self.ask(cluster, made_by, age_millis, false) else { return Before::Unread };
-            match known_before(answer, cluster.into(), namespaces.join(",")).await {
+            let Some(mut answer) = self.ask(cluster, made_by, age_millis, false) else { return Before::Unread };
+            let told = match tokio::time::timeout(OPENING, &mut answer).await {
+                Ok(told) => told.ok(),
+                // What is shown does not wait for it any longer. The writer hears that, unless it has answered just now.
+                Err(_) => {
+                    answer.close();
+                    answer.try_recv().ok()
+                }
+            };
+            match known_before(told, cluster.into(), namespaces.join(",")).await {
                 Before::Unusable => {}
                 before => return before,
             }
@@ -243,9 +255,10 @@ impl Archive {
     ) -> Option<oneshot::Receiver<Before>> {
         let answer = self.ask(cluster, has_checkpoint.then_some(resume::FINGERPRINT), age_millis, true)?;
         let (reply, before) = oneshot::channel();
-        let known = known_before(answer, cluster.into(), namespaces.join(","));
+        let (cluster, scope) = (cluster.into(), namespaces.join(","));
         tokio::spawn(async move {
-            let _ = reply.send(known.await); // the hub may have ended
+            let known = known_before(answer.await.ok(), cluster, scope).await;
+            let _ = reply.send(known); // the hub may have ended
         });
         Some(before)
     }
@@ -278,12 +291,12 @@ impl Archive {
     }
 }
 
-/// What an answer of the writer means for a cluster of which these namespaces are watched.
-async fn known_before(answer: oneshot::Receiver<Answer>, cluster: Arc<str>, scope: String) -> Before {
-    let stored = match answer.await {
-        Ok(Answer::Stored(Some(stored))) => stored,
-        Ok(Answer::Stored(None)) => return Before::Nothing,
-        Ok(Answer::Unread) | Err(_) => return Before::Unread,
+/// What an answer of the writer means for a cluster of which these namespaces are watched; `None` when there was none in time.
+async fn known_before(answer: Option<Answer>, cluster: Arc<str>, scope: String) -> Before {
+    let stored = match answer {
+        Some(Answer::Stored(Some(stored))) => stored,
+        Some(Answer::Stored(None)) => return Before::Nothing,
+        Some(Answer::Unread) | None => return Before::Unread,
     };
     if stored.scope != scope {
         tracing::info!("{cluster} was watched with other namespaces before; it is watched anew");

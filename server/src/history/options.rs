@@ -16,6 +16,9 @@ pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Takes at most this much by default, in bytes.
 pub const BYTES: u64 = 2_000_000_000;
 
+/// Kept as long as there is room for it.
+pub const WHATEVER_ITS_AGE: Millis = Millis::MAX / 4;
+
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -44,6 +47,12 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Of recordings: what they tell of is as old as they are, and goes for its size alone.
+    #[must_use]
+    pub fn of_recordings() -> Self {
+        Self { age_millis: WHATEVER_ITS_AGE, ..Self::default() }
+    }
+
     /// What is said, and what is usual where nothing is.
     #[must_use]
     pub fn of(age: Option<Duration>, size: Option<ByteSize>) -> Self {

@@ -164,7 +164,11 @@ impl Writer {
             match message {
                 Ok(Message::Of { cluster, scope, told }) => self.take(cluster, scope, told),
                 Ok(Message::Resume { cluster, made_by, since_millis, is_late, reply }) => {
-                    let _ = reply.send(self.resume(&cluster, made_by, since_millis, is_late)); // the asker may have left
+                    let answer = self.resume(&cluster, made_by, since_millis, is_late);
+                    // Who did not wait for it began without, and asks again later.
+                    if reply.send(answer).is_err() && !is_late {
+                        self.unread.entry(cluster).or_default();
+                    }
                 }
                 Ok(Message::Close { reply }) => return self.close(reply),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -199,6 +203,7 @@ impl Writer {
         }
         match told {
             Told::Event(event) => waiting.event(&event),
+            Told::Line(at_millis, line) => waiting.line(at_millis, &line),
             Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
             Told::Missed(missed) => {
                 self.counters.missed.fetch_add(1, Ordering::Relaxed);
@@ -254,7 +259,8 @@ impl Writer {
     fn begin(&mut self) {
         let deadline = Instant::now() + HANDOVER;
         loop {
-            match (self.open)() {
+            let (now_millis, open) = (clock::now_millis(), &mut self.open);
+            match self.pulse.asking(now_millis, open) {
                 Ok(store) => self.store = Some(store),
                 Err(StoreError::Taken(_)) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(50));
@@ -268,7 +274,8 @@ impl Writer {
 
     fn open_store(&mut self) -> bool {
         if self.store.is_none() {
-            match (self.open)() {
+            let since_millis = self.unwritten_since_millis();
+            match self.pulse.asking(since_millis, &mut self.open) {
                 Ok(store) => {
                     self.store = Some(store);
                     self.is_reopened = true;

@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use timeline::change::Subject;
+use timeline::chosen::Choices;
 use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 
@@ -32,7 +33,9 @@ pub(super) async fn pod(
         let pod = then.model.pods_of_deployment(then.deployment).into_iter().find(|pod| pod.uid == uid)?;
         let past = then.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= then.now.millis);
         let past: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
-        Some(Detail::Pod(Box::new(PodDetail::of(workload, then.deployment, then.model, pod, &past, then.now))))
+        let choices = &mut Choices::new(then.model, then.now.skew_millis);
+        let detail = PodDetail::of((workload, then.deployment), then.model, pod, &past, then.now, choices);
+        Some(Detail::Pod(Box::new(detail)))
     };
     answer(view, workload, parameters, When::Asked, look, why, request).await
 }

@@ -177,7 +177,7 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
         }
     };
     let Some(archive) = view.archive() else {
-        let why = "No history is kept here: this is a recording, the playground, or a Rollcast that was started with --no-history.";
+        let why = "No history is kept here: this is a recording or the playground without --data-dir, or a Rollcast that was started with --no-history.";
         return pages::missing(view, why.to_owned(), request).await;
     };
     let (asked, sight, days) = (search.clone(), view.sight().clone(), days(now_millis, &zone));

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use timeline::fact::Kind;
+use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Unwritten};
-use timeline::{Millis, Uid};
+use timeline::{Fact, Millis, Uid};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -55,6 +56,8 @@ pub(super) struct Keeper {
     checkpoint_seq: u64,
     /// Deployments of which the index may tell too little.
     pub(super) unindexed: BTreeSet<Uid>,
+    /// The time of a recording at which the index was told last.
+    indexed_millis: Millis,
 }
 
 /// What was asked of the writer while events stream in.
@@ -100,6 +103,7 @@ impl Hub {
             listed: BTreeSet::new(),
             checkpoint_seq: 0,
             unindexed: BTreeSet::new(),
+            indexed_millis: Millis::MIN,
         };
         match archive.before(&self.name, namespaces, self.retention.age_millis).await {
             Before::Known(resumed) => keeper.heard_millis = Some(self.go_on_from(*resumed)),
@@ -177,11 +181,33 @@ impl Hub {
         event
     }
 
+    /// Takes an observation of a recording, and tells the journal its line.
+    pub(super) fn replayed(&mut self, at_millis: Millis, fact: Option<Box<Fact>>, line: Option<String>) {
+        if let (Some(keeper), Some(line)) = (&mut self.keeper, line) {
+            keeper.journal.line(at_millis, line);
+        }
+        match fact {
+            Some(fact) => self.observe(at_millis, *fact),
+            None => {
+                self.note_time(at_millis);
+                let changes = self.timeline.tick(at_millis);
+                self.take(at_millis, changes);
+            }
+        }
+        // Played fast, many rollouts may be over before anybody looks at the clock.
+        let is_due =
+            |keeper: &Keeper| at_millis.saturating_sub(keeper.indexed_millis) >= KEEP_EVERY.as_millis() as Millis;
+        if self.keeper.as_ref().is_some_and(is_due) {
+            self.index();
+        }
+    }
+
     /// Writes down that the cluster is there, and hears how writing gets on.
     pub(super) fn keep(&mut self) {
         let now_millis = self.clock.now_millis();
         let is_live = self.signals.connection.borrow().state == ConnectionState::Live;
         let Some(keeper) = &mut self.keeper else { return };
+        keeper.journal.tell_late();
         if is_live {
             keeper.journal.heard(now_millis, self.timeline.model());
         }
@@ -210,8 +236,11 @@ impl Hub {
 
     /// Tells the index how rollouts stand that something was heard of.
     fn index(&mut self) {
-        let now = self.now();
+        let (now, last) = (self.now(), self.observed.map(|(_, last)| last));
+        // What plays fast is ahead of what was played of it.
+        let now = Now { millis: last.filter(|_| self.replay.is_some()).unwrap_or(now.millis), ..now };
         let Some(keeper) = self.keeper.as_mut().filter(|keeper| !keeper.unindexed.is_empty()) else { return };
+        keeper.indexed_millis = now.millis;
         if keeper.is_past_unread {
             return; // its rollouts would be told as others than those that are kept
         }

@@ -106,7 +106,7 @@ enum Command {
     Subscribe { workload: Workload, since: Option<Position>, reply: oneshot::Sender<Subscription> },
     Page { workload: Workload, reply: oneshot::Sender<Snapshot> },
     Read(Job),
-    Observe { at_millis: Millis, fact: Option<Box<Fact>> },
+    Observe { at_millis: Millis, fact: Option<Box<Fact>>, line: Option<String> },
     Restart { clock: OwnClock, state: ConnectionState },
     SetClock { clock: OwnClock },
     Checkpoint { reply: oneshot::Sender<()> },
@@ -391,7 +391,20 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn observe(&self, at_millis: Millis, fact: Option<Fact>) -> Result<(), HubEnded> {
-        self.tell(Command::Observe { at_millis, fact: fact.map(Box::new) }).await
+        self.observe_line(at_millis, fact, None).await
+    }
+
+    /// The same with its line, which is kept where anything is.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn observe_line(
+        &self,
+        at_millis: Millis,
+        fact: Option<Fact>,
+        line: Option<String>,
+    ) -> Result<(), HubEnded> {
+        self.tell(Command::Observe { at_millis, fact: fact.map(Box::new), line }).await
     }
 
     /// Forgets everything and starts over with a replay's clock.

@@ -55,7 +55,7 @@ pub(super) struct Hub {
     /// What was kept ends there: nothing is told to have come before.
     pub(super) not_before_millis: Millis,
     watches: Watches,
-    replay: Option<ConnectionState>,
+    pub(super) replay: Option<ConnectionState>,
     topics: BTreeMap<Workload, Topic>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
@@ -212,7 +212,7 @@ impl Hub {
         }
     }
 
-    fn observe(&mut self, at_millis: Millis, fact: Fact) {
+    pub(super) fn observe(&mut self, at_millis: Millis, fact: Fact) {
         self.counters.facts.fetch_add(1, Ordering::Relaxed);
         // Clocks may be set back between two runs of which the second goes on from the first.
         let at_millis = at_millis.max(self.not_before_millis);
@@ -221,13 +221,13 @@ impl Hub {
         self.take(at_millis, changes);
     }
 
-    fn note_time(&mut self, at_millis: Millis) {
+    pub(super) fn note_time(&mut self, at_millis: Millis) {
         let (from, _) = self.observed.unwrap_or((at_millis, at_millis));
         self.observed = Some((from, at_millis));
     }
 
     /// Hands changes to the topics that want them.
-    fn take(&mut self, at_millis: Millis, changes: Vec<Change>) {
+    pub(super) fn take(&mut self, at_millis: Millis, changes: Vec<Change>) {
         self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
         self.history.note(at_millis, &changes);
         for change in changes {
@@ -389,12 +389,7 @@ impl Hub {
                     epoch: self.epoch,
                 });
             }
-            Command::Observe { at_millis, fact: Some(fact) } => self.observe(at_millis, *fact),
-            Command::Observe { at_millis, fact: None } => {
-                self.note_time(at_millis);
-                let changes = self.timeline.tick(at_millis);
-                self.take(at_millis, changes);
-            }
+            Command::Observe { at_millis, fact, line } => self.replayed(at_millis, fact, line),
             Command::Restart { clock, state } => {
                 self.timeline = Timeline::new();
                 self.history = History::default();

@@ -272,6 +272,30 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
     }
 }
 
+#[test]
+fn a_recording_that_is_kept_tells_what_it_told_with_lists_that_may_come_apart() {
+    let told = |recording: &Recording| recording.observed.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>();
+    for (name, text) in common::recordings() {
+        let recording = Recording::read_to_keep(&text);
+        let again = Recording::read(&recording.lines.join("\n"));
+        assert!(again.bad_lines.is_empty(), "{name}: {:?}", again.bad_lines);
+        for (again, once) in told(&again).iter().zip(told(&recording)) {
+            assert_eq!(*again, once, "{name}");
+        }
+        assert_eq!(again.observed.len(), recording.observed.len(), "{name}");
+        assert!(Recording::read(&text).lines.is_empty(), "{name}: only what is to be kept has lines");
+        // Each list by itself tells what it held, whatever was told of its objects elsewhere.
+        let lists = recording.lines.iter().zip(told(&recording)).filter(|(line, _)| line.contains("LIST_DONE"));
+        for (line, told_then) in lists {
+            assert_eq!(told(&Recording::read(line)), [told_then], "{name}");
+        }
+        let object = text.replace("\"spec\":{", "\"spec\":{\"secret\":\"confidential\",");
+        assert!(object.contains("confidential"), "{name}");
+        let kept = Recording::read_to_keep(&object).lines.join("\n");
+        assert!(!kept.contains("confidential"), "{name}: fields that are not decoded are not kept");
+    }
+}
+
 fn one() -> Commit {
     commit(Some((1, 2, "{\"observedAtMillis\":1,\"kind\":\"Pod\",\"type\":\"LIST_DONE\",\"object\":{}}\n")), None)
 }

@@ -12,7 +12,7 @@ use server::history::store::{Commit, Store, StoreError, Stored, Written};
 use server::history::{Archive, Before, Keeping};
 use timeline::model::EndReason;
 use timeline::story::Entry;
-use timeline::wire::ConnectionState;
+use timeline::wire::{Connection, ConnectionState};
 use timeline::{Millis, Model};
 
 use crate::program::{Serving, get, kubeconfig};
@@ -88,10 +88,11 @@ pub async fn after_a_restart(archive: impl Fn() -> Archive) {
     assert_eq!(words, Some(EndReason::Unknown), "nobody looked when it went");
 }
 
-/// Ends a run, and starts again where what is kept cannot be read at first. Returns once it was read.
+/// Ends a run, and starts again where what is kept cannot be read at first, for a reason with these words. Returns once it was read.
 pub async fn what_cannot_be_read_at_the_start_is_read_later(
     archive: impl Fn() -> Archive,
     take_away: impl FnOnce(),
+    words: &str,
     give_back: impl FnOnce(),
 ) {
     let api = shop().await;
@@ -102,7 +103,8 @@ pub async fn what_cannot_be_read_at_the_start_is_read_later(
     let second = archive();
     let watched = Watched::kept(&api, &second);
     watched.until_pods(&["web-c"]).await;
-    until_connection(&watched.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
+    let is_said = |connection: &Connection| connection.unwritten.as_ref().is_some_and(|of| of.why.contains(words));
+    until_connection(&watched.hub, words, is_said).await;
     watched.hub.checkpoint().await.unwrap(); // must not take the place of the one that was not read
     give_back();
     until("its past", async || model(&watched).await.pods.values().any(|pod| pod.name == "web-b")).await;
@@ -131,6 +133,7 @@ async fn a_file_that_another_one_has_at_the_start_is_read_once_it_is_free() {
     what_cannot_be_read_at_the_start_is_read_later(
         || archive(folder.path()),
         || *other.borrow_mut() = Some(Sqlite::open(folder.path(), Limits::default()).unwrap()),
+        "another Rollcast keeps its history in",
         || drop(other.borrow_mut().take()),
     )
     .await;

@@ -20,6 +20,7 @@ mod outages;
 mod postgres;
 mod program;
 mod recorded;
+mod refused;
 mod replicas;
 mod requests;
 mod secrets;

@@ -169,6 +169,13 @@ impl Serving {
         Self::begin(command.args(["demo", "--listen", "127.0.0.1:0"]).args(options))
     }
 
+    /// Recordings, with these options; the environment names a folder of servers of real clusters.
+    pub fn replay(options: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.env("ROLLCAST_DATA_DIR", "/dev/null/nowhere");
+        Self::begin(command.args(["replay", "--listen", "127.0.0.1:0"]).args(options))
+    }
+
     /// Ends it as people do, and waits until it has.
     pub fn end(mut self) {
         assert!(Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap().success());

@@ -4,10 +4,11 @@
 mod in_postgres {
     use server::history::options::{Limits, Location, Options};
     use server::history::{Archive, Keeping};
+    use timeline::wire::Connection;
 
     use crate::kept::{after_a_restart, live, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
     use crate::postgres::{Postgres, shared};
-    use crate::support::{Watched, pod, shop};
+    use crate::support::{Watched, pod, shop, until_connection};
     use crate::until::until;
 
     fn archives() -> impl Fn() -> Archive {
@@ -26,7 +27,51 @@ mod in_postgres {
         let location = Location::Postgres(postgres.borrow().server());
         let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
         let (stop, start) = (|| postgres.borrow_mut().stop(), || postgres.borrow_mut().start_again());
-        what_cannot_be_read_at_the_start_is_read_later(archive, stop, start).await;
+        what_cannot_be_read_at_the_start_is_read_later(archive, stop, "PostgreSQL at ", start).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn tables_of_a_later_version_are_left_alone_and_read_once_they_are_of_this_one() {
+        let database = shared().database();
+        let location = Location::Postgres(shared().address(&database, "postgres").parse().unwrap());
+        let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
+        let format = || shared().sql(&database, "SELECT format FROM rollcast.format");
+        let set =
+            |format: &str| drop(shared().sql(&database, &format!("UPDATE rollcast.format SET format = {format}")));
+        let known = std::cell::OnceCell::new();
+        let newer = || {
+            known.set(format()).unwrap();
+            set("99");
+        };
+        let older = || {
+            assert_eq!(format(), "99", "it was left alone");
+            set(known.get().unwrap());
+        };
+        let words = "was written by a later version of Rollcast (format 99";
+        what_cannot_be_read_at_the_start_is_read_later(archive, newer, words, older).await;
+    }
+
+    /// The number of the lock that whoever makes the tables holds: "Roll" and nothing.
+    const MAKING: i64 = 0x526f_6c6c << 32;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn while_another_one_makes_the_tables_the_cluster_is_shown_and_that_is_said() {
+        let (api, database) = (shop().await, shared().database());
+        let (address, at) = (shared().address(&database, "postgres"), shared().address(&database, "postgres"));
+        let (client, connection) = tokio_postgres::connect(&at, tokio_postgres::NoTls).await.unwrap();
+        let connected = tokio::spawn(connection);
+        client.batch_execute(&format!("SELECT pg_advisory_lock({MAKING})")).await.unwrap();
+        let location = Location::Postgres(address.parse().unwrap());
+        let archive = Archive::start(Options { location, limits: Limits::default() });
+        let watched = Watched::kept(&api, &archive);
+        watched.until_pods(&["web-a", "web-b"]).await;
+        let words = "another Rollcast is bringing its tables up to date";
+        let is_said = |connection: &Connection| connection.unwritten.as_ref().is_some_and(|of| of.why.contains(words));
+        until_connection(&watched.hub, words, is_said).await;
+        drop(client);
+        connected.await.unwrap().unwrap();
+        until_connection(&watched.hub, "written", |connection| connection.unwritten.is_none()).await;
+        archive.close().await;
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -301,3 +301,32 @@ fn ages_are_by_the_clock_of_the_cluster() {
     assert_eq!(chosen::pairs(model, pod, -30_000), [Pair::Before(Criterion::Chance)]);
     assert_eq!(chosen::pairs(model, pod, 9_000), [Pair::Before(Criterion::ReadyLater)]);
 }
+
+/// However many pods go: those of a Deployment are gone through once for each moment at which some went, and not once for each of these.
+#[test]
+fn what_is_the_same_for_pods_that_went_together_is_looked_at_once() {
+    let looks = |pods: u128| {
+        let mut web = Web::live(0);
+        web.now = 0;
+        web.set(2, |set| set.counts.desired = pods as u32 + 4);
+        (100..100 + pods + 4).for_each(|number| web.add_pod(number, 2, ready_since(0)));
+        // One half goes, and the other half a minute later.
+        for (begin, end) in [(0, pods / 2), (pods / 2, pods)] {
+            web.now += 60_000;
+            web.set(2, |set| set.counts.desired -= (end - begin) as u32);
+            (begin..end).for_each(|number| web.kill_pod(100 + number));
+        }
+        let model = web.timeline.model();
+        let mut choices = chosen::Choices::new(model, 0);
+        let told = (100..100 + pods).map(|number| {
+            let pod = model.pods.get(&Uid::from_bits(number)).unwrap();
+            let criteria = choices.criteria(pod);
+            assert_eq!(criteria, chosen::criteria(model, pod, 0), "{number}");
+            criteria.is_some()
+        });
+        let told = told.filter(|is_told| *is_told).count();
+        (told, choices.looks())
+    };
+    assert_eq!(looks(8), (8, 2));
+    assert_eq!(looks(80), (80, 2));
+}

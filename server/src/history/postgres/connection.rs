@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use tokio::runtime::Runtime;
@@ -20,6 +20,9 @@ use crate::history::store::StoreError;
 const ANSWER: Duration = Duration::from_secs(10);
 /// Tables of another format are made anew within this time, however large they are.
 const MIGRATION: Duration = Duration::from_secs(3_600);
+/// Another one that makes them is waited for so long, and looked after so often; then it is said, and tried again later.
+const TURN: Duration = Duration::from_secs(4);
+const BETWEEN: Duration = Duration::from_millis(50);
 /// Our tables are in a schema of their own.
 const SCHEMA: &str = "rollcast";
 /// What makes the tables of each format from those of the format before.
@@ -124,10 +127,17 @@ impl Connection {
         Ok(self.number("SELECT max(format) FROM format", &[])?.unwrap_or_default())
     }
 
-    /// Brings the tables to the format of this version. Two that do so at once do it one after the other.
+    /// Brings the tables to the format of this version. Two that do so at once do it one after the other, unless the first one takes long.
     fn migrate(&mut self) -> Result<(), StoreError> {
         self.say("BEGIN")?;
-        // Large tables take their time, and another one that migrates is waited for.
+        let deadline = Instant::now() + TURN;
+        while self.number("SELECT pg_try_advisory_xact_lock($1)", &[super::LOCKS.into()])? != Some(1) {
+            if Instant::now() > deadline {
+                return Err(failed(&self.server, "another Rollcast is bringing its tables up to date"));
+            }
+            std::thread::sleep(BETWEEN); // whatever calls this may wait
+        }
+        // Large tables take their time.
         self.say("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")?;
         self.patience = MIGRATION;
         let migrated = self.migrated();
@@ -136,7 +146,6 @@ impl Connection {
     }
 
     fn migrated(&mut self) -> Result<(), StoreError> {
-        self.rows("SELECT pg_advisory_xact_lock($1)", &[super::LOCKS.into()])?;
         let is_there = self.number("SELECT count(*) FROM pg_namespace WHERE nspname = $1", &[SCHEMA.into()])?;
         if is_there != Some(1) {
             self.say("CREATE SCHEMA rollcast")?;

@@ -111,6 +111,15 @@ impl Reader {
         })
     }
 
+    /// Names of the clusters of which anything is kept.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn clusters(&self) -> Result<BTreeSet<String>, StoreError> {
+        let rows = self.read(|database| database.rows("SELECT name FROM clusters", &[]))?;
+        rows.into_iter().map(|mut row| row.text(0)).collect()
+    }
+
     /// The namespaces of all rollouts, by cluster.
     ///
     /// # Errors

@@ -1,0 +1,48 @@
+//! What it costs to make the file of a rollout: `cargo run --release --example exported [PODS]…`, of as many pods each.
+//!
+//! The cluster is simulated, all pods are replaced, and none of it is new to the program when it is measured.
+
+#![allow(clippy::unwrap_used, reason = "a tool of our own on data of its own")]
+
+#[path = "../tests/common/simulated.rs"]
+mod simulated;
+
+use std::time::Instant;
+
+use server::export::{ExportRequest, html};
+use server::history::past;
+use server::recording::Recording;
+use simcluster::action::Action;
+use timeline::Workload;
+
+use self::simulated::Recorder;
+
+/// A rollout of so many pods, a quarter of them at a time.
+fn rollout_of(pods: i32) -> Recording {
+    let mut recorder = Recorder::begin(7, pods);
+    recorder.pass(60_000);
+    recorder.act(|world, of| Action::Image("web:v2".into()).perform(world, of).unwrap());
+    recorder.pass(600_000);
+    Recording::read(&recorder.lines.join("\n"))
+}
+
+async fn print(pods: i32) {
+    let recording = rollout_of(pods);
+    let (_, end_millis) = recording.span().unwrap();
+    let hub = past::play("simulated", "simulated".into(), recording, end_millis).await.unwrap();
+    let workload = Workload::deployment("simulated", "default", "web");
+    let request = ExportRequest { workload, revision: None, is_redacted: false };
+    let began = Instant::now();
+    let made = html(&hub, request).await.unwrap();
+    let (took, megabytes) = (began.elapsed().as_secs_f64() * 1e3, made.html.len() as f64 / 1e6);
+    println!("a file of {pods:>5} pods that replace as many: {took:>8.0} ms, {megabytes:.2} MB");
+}
+
+#[tokio::main]
+async fn main() {
+    let asked: Vec<i32> = std::env::args().skip(1).filter_map(|pods| pods.parse().ok()).collect();
+    // The program is packed once, for the first file.
+    for pods in [&[10], if asked.is_empty() { &[100, 400, 1_000][..] } else { &asked }].concat() {
+        print(pods).await;
+    }
+}
