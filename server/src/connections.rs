@@ -1,4 +1,11 @@
 //! Connections: how many there may be, and how long one may take to say what it wants.
+//!
+//! ```text
+//!   accept ──► (TLS) ──► head of the first request, little is held ──► hyper: answers it, and those that follow
+//!     └──────────── within 10 s and 16 KB ─────────────┘                  (their heads: the same, by hyper)
+//! ```
+
+mod head;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -12,14 +19,17 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
+use bytes::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_io_timeout::TimeoutStream;
 use tower::{ServiceExt, service_fn};
 
+use self::head::Head;
 use crate::limits::{Limit, Limits};
 use crate::tls::Acceptor;
 
@@ -37,6 +47,9 @@ const ONES_NETWORK: u128 = u128::MAX << 64;
 /// What those hear who are one too many.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+/// What those hear who send what is no head of a request, or none that ends.
+const STRANGE: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+const LONG: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 /// Who takes nothing of an answer for this long is gone.
 const TAKE: Duration = Duration::from_secs(60);
 /// How long telling them so may take, and how long nothing is accepted after accepting failed.
@@ -112,7 +125,7 @@ impl Connections {
 }
 
 /// Who is counted for an address.
-fn whose(address: IpAddr) -> IpAddr {
+pub(crate) fn whose(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() & ONES_NETWORK).into()),
         address => address,
@@ -165,21 +178,26 @@ pub async fn serve(
         let address = peer.ip().to_canonical();
         let Some(open) = connections.enter(address, address.is_loopback() || is_trusted(address)) else {
             if tls.is_none() {
-                tokio::spawn(tokio::time::timeout(PATIENCE, refuse(stream)));
+                tokio::spawn(timeout(PATIENCE, refuse(stream, FULL)));
             }
             continue;
         };
         let _ = stream.set_nodelay(true); // only makes it faster
-        let (router, limits) = (router.clone(), connections.limits.clone());
+        let caller = Caller { peer, router: router.clone(), open, limits: connections.limits.clone() };
+        let until = Instant::now() + HEADERS;
         match tls.as_ref().map(|tls| tls.borrow().clone()) {
-            None => drop(tokio::spawn(talk(stream, peer, router, open, limits))),
+            None => drop(tokio::spawn(wait(stream, caller, until))),
             Some(tls) => drop(tokio::spawn(async move {
-                // As long as headers may take; who does not come that far is not heard.
-                match tokio::time::timeout(HEADERS, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => talk(stream, peer, router, open, limits).await,
+                // Who does not come that far in time is not heard; who says nothing at all needs no session.
+                let session = async {
+                    stream.readable().await?;
+                    tls.accept(stream).await
+                };
+                match timeout_at(until, session).await {
+                    Ok(Ok(stream)) => wait(Box::new(stream), caller, until).await,
                     Ok(Err(why)) => tracing::debug!("no TLS with {address}: {why}"),
                     Err(_) => {
-                        limits.met(Limit::Headers);
+                        caller.limits.met(Limit::Headers);
                         tracing::debug!("no TLS with {address} in time");
                     }
                 }
@@ -188,13 +206,36 @@ pub async fn serve(
     }
 }
 
-async fn refuse(mut stream: TcpStream) {
-    let _ = stream.write_all(FULL).await; // who does not listen needs no answer
+async fn refuse(mut stream: impl AsyncWrite + Unpin, answer: &[u8]) {
+    let _ = stream.write_all(answer).await; // who does not listen needs no answer
     let _ = stream.shutdown().await;
+}
+
+/// Whom a connection is from, and what answers it.
+struct Caller {
+    peer: SocketAddr,
+    router: Router,
+    open: Open,
+    limits: Arc<Limits>,
+}
+
+/// Waits for what is asked first, until then. There may be thousands who wait here: talking is a task of its own, so that they hold
+/// nothing of what it needs.
+async fn wait(mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, caller: Caller, until: Instant) {
+    match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
+        Ok(Ok(Head::Come(head))) => drop(tokio::spawn(talk(stream, head.into(), caller))),
+        Ok(Ok(Head::Strange)) => drop(timeout(PATIENCE, refuse(stream, STRANGE)).await),
+        Ok(Ok(Head::TooLong)) => drop(timeout(PATIENCE, refuse(stream, LONG)).await),
+        Ok(Ok(Head::None)) => {}
+        Ok(Err(why)) => tracing::debug!("a connection broke: {why}"),
+        Err(_) => caller.limits.met(Limit::Headers),
+    }
 }
 
 /// A connection that counts for as long as it is open, whatever is spoken on it: websockets outlive the requests that they began as.
 struct Counted<S> {
+    /// What was read of it before, and is read again first.
+    head: Bytes,
     stream: Pin<Box<TimeoutStream<S>>>,
     _open: Open,
     /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
@@ -203,10 +244,10 @@ struct Counted<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite> Counted<S> {
-    fn new(stream: S, open: Open, is_awaited: Arc<AtomicBool>) -> Self {
+    fn new(head: Bytes, stream: S, open: Open, is_awaited: Arc<AtomicBool>) -> Self {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(TAKE));
-        Self { stream: Box::pin(stream), _open: open, is_awaited }
+        Self { head, stream: Box::pin(stream), _open: open, is_awaited }
     }
 }
 
@@ -220,6 +261,11 @@ impl<S> Counted<S> {
 
 impl<S: AsyncRead + AsyncWrite> AsyncRead for Counted<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if !self.head.is_empty() {
+            let some = self.head.len().min(buf.remaining());
+            buf.put_slice(&self.head.split_to(some));
+            return Poll::Ready(Ok(()));
+        }
         let before = buf.filled().len();
         let read = self.stream.as_mut().poll_read(cx, buf);
         if buf.filled().len() > before {
@@ -259,13 +305,9 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for Counted<S> {
     }
 }
 
-async fn talk(
-    stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    peer: SocketAddr,
-    router: Router,
-    open: Open,
-    limits: Arc<Limits>,
-) {
+/// Answers what is asked, of which the head has come.
+async fn talk(stream: impl AsyncRead + AsyncWrite + Send + 'static, head: Bytes, caller: Caller) {
+    let Caller { peer, router, open, limits } = caller;
     let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         let router = router.clone();
@@ -278,7 +320,7 @@ async fn talk(
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
     let is_awaited = Arc::new(AtomicBool::new(true));
-    let io = TokioIo::new(Counted::new(stream, open, is_awaited.clone()));
+    let io = TokioIo::new(Counted::new(head, stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
         // Connections that nobody uses any more end in the same way.
         let is_awaited = is_awaited.load(Ordering::Relaxed);
@@ -291,7 +333,20 @@ async fn talk(
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpStream;
+
     use super::*;
+
+    #[tokio::test]
+    async fn who_has_not_asked_yet_holds_little() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (connections, peer) = (Connections::default(), stream.peer_addr().unwrap());
+        let open = connections.enter(peer.ip(), false).unwrap();
+        let caller = Caller { peer, router: Router::new(), open, limits: Arc::default() };
+        let held = size_of_val(&wait(stream, caller, Instant::now()));
+        assert!(held < 1 << 10, "{held} bytes for each of them");
+    }
 
     #[test]
     fn one_address_does_not_take_all_connections() {

@@ -4,20 +4,22 @@
 //! ```text
 //!   the cluster's hub, or what is kept ──► the past of one Deployment ──► History::excerpt ──► Handle::standing
 //! ```
-//! A rollout whose revision is the current one is cut out anew every two seconds while somebody looks; once another one has begun, it
+//! Each is made by itself, so that one which takes long holds up no other one, and once for all who want it at the same time. A rollout whose revision is the current one is cut out anew every two seconds while somebody looks; once another one has begun, it
 //! stands still just before that.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use app::detail::rollouts::BEFORE_MILLIS;
+use timeline::history::MOST_CHANGES;
 use timeline::model::Deployment;
 use timeline::wire::ConnectionState;
 use timeline::words::clock;
 use timeline::{History, Millis, Timeline, Uid, Workload};
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::flight::{Flights, Turn};
 use crate::history::Archive;
 use crate::history::past::Past;
 use crate::history::slice::LEAD_MILLIS;
@@ -25,22 +27,67 @@ use crate::history::store::Sought;
 use crate::hub::{Handle, Reader, Standing};
 use crate::scope::Scope;
 
-/// Excerpts that are held, those looked at last; whoever looks at another one has it made again.
+/// Excerpts that are held, those looked at last, and changes and objects in all of them together; whoever looks at another one has it
+/// made again.
 const HELD: usize = 64;
+const MOST_HELD: usize = 4 * MOST_CHANGES;
+/// Excerpts that are made at once.
+const MADE_AT_ONCE: usize = 4;
 /// One that stands still is made anew for who comes after this: it may not be kept any more, or be known better.
 const HELD_FOR: Duration = Duration::from_secs(30);
 /// One that goes on is made anew this often.
 pub const ANEW_EVERY: Duration = Duration::from_secs(2);
 
-/// The excerpts that were looked at lately. One is made at a time.
+/// The excerpts that were looked at lately, and those that are made.
+pub struct Excerpts {
+    held: Arc<Mutex<Shelf>>,
+    made: Flights<Scope, Option<Handle>>,
+}
+
+impl Default for Excerpts {
+    fn default() -> Self {
+        Self { held: Arc::default(), made: Flights::at_most(MADE_AT_ONCE) }
+    }
+}
+
+/// What is held, the one first that was looked at last.
 #[derive(Default)]
-pub struct Excerpts(Mutex<VecDeque<Held>>);
+struct Shelf(VecDeque<Held>);
 
 struct Held {
     scope: Scope,
     hub: Handle,
+    /// Changes and objects.
+    size: usize,
     /// When it is made anew.
     until: Instant,
+}
+
+impl Shelf {
+    fn find(&mut self, scope: &Scope) -> Option<Handle> {
+        self.0.retain(|known| known.until > Instant::now());
+        let at = self.0.iter().position(|known| known.scope == *scope)?;
+        let known = self.0.remove(at)?;
+        let hub = known.hub.clone();
+        self.0.push_front(known);
+        Some(hub)
+    }
+
+    /// Holds one more, whatever its size; those go that were not looked at for the longest.
+    fn hold(&mut self, held: Held) {
+        self.0.retain(|known| known.scope != held.scope);
+        self.0.push_front(held);
+        self.0.truncate(HELD);
+        while self.0.len() > 1 && self.0.iter().map(|known| known.size).sum::<usize>() > MOST_HELD {
+            self.0.pop_back();
+        }
+    }
+}
+
+/// Where something is cut out: the hub of a cluster, and what is kept of it.
+struct Whole {
+    live: Handle,
+    kept: Option<(Archive, Past)>,
 }
 
 /// What is copied out of a hub to make one.
@@ -59,42 +106,68 @@ struct Copied {
 impl Excerpts {
     /// The excerpt that a link opens, out of the hub of its cluster or of what is kept of it.
     pub async fn open(&self, live: &Handle, kept: Option<(&Archive, &Past)>, scope: &Scope) -> Option<Handle> {
-        let mut held = self.0.lock().await;
-        held.retain(|known| known.until > Instant::now());
-        if let Some(at) = held.iter().position(|known| known.scope == *scope) {
-            let known = held.remove(at)?;
-            let hub = known.hub.clone();
-            held.push_front(known);
-            return Some(hub);
+        if let Some(known) = shelf(&self.held).find(scope) {
+            return Some(known);
         }
-        let copied = match copy(live, scope).await {
-            Some(copied) => copied,
-            None => copy(&past(kept, scope).await?, scope).await.map(|copied| Copied { is_live: false, ..copied })?,
+        let kept = kept.map(|(archive, past)| (archive.clone(), past.clone()));
+        let (whole, held, what) = (Whole { live: live.clone(), kept }, self.held.clone(), scope.clone());
+        let make = |turn| async move {
+            // The one before may have been made just now.
+            let known = shelf(&held).find(&what);
+            if known.is_some() {
+                return known;
+            }
+            let made = whole.cut(what, turn).await?;
+            let hub = made.hub.clone();
+            shelf(&held).hold(made);
+            Some(hub)
         };
-        let is_live = copied.is_live;
-        let is_moment = matches!(scope, Scope::Moment { .. });
-        let standing = tokio::task::spawn_blocking(move || copied.stand(is_moment)).await.ok()??;
-        let hub = Handle::standing(live.name(), standing).with_accent(live.accent());
-        let (hub, lasts) = if is_live { (hub.beside(live), ANEW_EVERY) } else { (hub.over(), HELD_FOR) };
-        let until = Instant::now() + lasts;
-        held.push_front(Held { scope: scope.clone(), hub: hub.clone(), until });
-        held.truncate(HELD);
-        Some(hub)
+        self.made.join(scope, make).await
     }
 }
 
-/// The rollout as it is kept, standing at its end or at the moment.
-async fn past(kept: Option<(&Archive, &Past)>, scope: &Scope) -> Option<Handle> {
-    let ((archive, past), (of, uid)) = (kept?, scope.part()?);
-    let (sought, until_millis) = match scope {
-        Scope::Moment { at_millis, .. } => (Sought::At(*at_millis), Some(*at_millis)),
-        Scope::Rollout { revision, .. } => (Sought::Revision(*revision), None),
-        Scope::Workload(_) | Scope::Wall { .. } => return None,
-    };
-    let cluster = of.cluster.clone();
-    let number = archive.read(move |reader| reader.find(&cluster, uid, sought)).await.ok()??;
-    let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
-    past.open(archive, &workload, until_millis).await.ok()
+fn shelf(held: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Whole {
+    async fn cut(&self, scope: Scope, turn: Turn) -> Option<Held> {
+        let copied = match copy(&self.live, &scope).await {
+            Some(copied) => copied,
+            None => {
+                let past = self.past(&scope).await?;
+                copy(&past, &scope).await.map(|copied| Copied { is_live: false, ..copied })?
+            }
+        };
+        let is_live = copied.is_live;
+        let is_moment = matches!(scope, Scope::Moment { .. });
+        let standing = tokio::task::spawn_blocking(move || {
+            let standing = copied.stand(is_moment);
+            drop(turn); // until here, though nobody may wait any more
+            standing
+        });
+        let standing = standing.await.ok()??;
+        let model = standing.timeline.model();
+        let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
+        let size = standing.history.changes().count() + 2 * objects;
+        let hub = Handle::standing(self.live.name(), standing).with_accent(self.live.accent());
+        let (hub, lasts) = if is_live { (hub.beside(&self.live), ANEW_EVERY) } else { (hub.over(), HELD_FOR) };
+        Some(Held { scope, hub, size, until: Instant::now() + lasts })
+    }
+
+    /// The rollout as it is kept, standing at its end or at the moment.
+    async fn past(&self, scope: &Scope) -> Option<Handle> {
+        let ((archive, past), (of, uid)) = (self.kept.as_ref()?, scope.part()?);
+        let (sought, until_millis) = match scope {
+            Scope::Moment { at_millis, .. } => (Sought::At(*at_millis), Some(*at_millis)),
+            Scope::Rollout { revision, .. } => (Sought::Revision(*revision), None),
+            Scope::Workload(_) | Scope::Wall { .. } => return None,
+        };
+        let cluster = of.cluster.clone();
+        let number = archive.read(move |reader| reader.find(&cluster, uid, sought)).await.ok()??;
+        let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
+        past.open(archive, &workload, until_millis).await.ok()
+    }
 }
 
 async fn copy(hub: &Handle, scope: &Scope) -> Option<Copied> {
@@ -165,5 +238,67 @@ impl Copied {
             at_millis: to_millis,
             state: ConnectionState::Replay { name: title },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::WorkloadKind;
+
+    use super::*;
+    use crate::scope::Named;
+
+    fn hub(name: &str) -> Handle {
+        Handle::start(name, Arc::default(), timeline::Retention::default()).0
+    }
+
+    fn moment(cluster: &str, at_millis: Millis) -> Scope {
+        let (namespace, name) = ("shop".to_owned(), "web".to_owned());
+        let of = Named { cluster: cluster.to_owned(), kind: WorkloadKind::Deployment, namespace, name };
+        Scope::Moment { of, uid: "00000000-0000-0000-0000-000000000001".parse().unwrap(), at_millis }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn one_that_takes_long_holds_up_no_other_and_ends_when_nobody_waits() {
+        let (excerpts, slow, quick) = (Arc::new(Excerpts::default()), hub("slow"), hub("quick"));
+        // The hub of one cluster is busy for as long as we want.
+        let (let_go, is_over) = std::sync::mpsc::channel::<()>();
+        let busy = slow.clone();
+        tokio::spawn(async move { busy.read(move |_| is_over.recv()).await.is_ok() });
+        let waiting: Vec<_> = (0..MADE_AT_ONCE - 1)
+            .map(|at| {
+                let (excerpts, slow) = (excerpts.clone(), slow.clone());
+                tokio::spawn(async move { excerpts.open(&slow, None, &moment("slow", at as Millis)).await.is_some() })
+            })
+            .collect();
+        let began = Instant::now();
+        while excerpts.made.count() < waiting.len() {
+            tokio::task::yield_now().await;
+            assert!(began.elapsed() < Duration::from_secs(10), "they are being made");
+        }
+        let scope = moment("quick", 0);
+        let other = tokio::time::timeout(Duration::from_secs(10), excerpts.open(&quick, None, &scope)).await;
+        assert!(other.expect("it is not waited for the slow ones").is_none(), "nothing is known there");
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
+        while excerpts.made.count() > 0 {
+            tokio::task::yield_now().await;
+            assert!(began.elapsed() < Duration::from_secs(20), "nobody waits for them");
+        }
+        drop(let_go);
+    }
+
+    #[tokio::test]
+    async fn what_is_held_is_bounded_in_number_and_in_size() {
+        let (mut shelf, hub) = (Shelf::default(), hub("prod"));
+        let until = Instant::now() + HELD_FOR;
+        let held = |at, size| Held { scope: moment("prod", at), hub: hub.clone(), size, until };
+        (0..100).for_each(|at| shelf.hold(held(at, 1)));
+        assert_eq!(shelf.0.len(), HELD);
+        assert!(shelf.find(&moment("prod", 40)).is_some(), "it is the last one now that was looked at");
+        shelf.hold(held(200, MOST_HELD - 3));
+        let left: Vec<_> = shelf.0.iter().map(|held| held.scope.clone()).collect();
+        assert_eq!(left, [200, 40, 99, 98].map(|at| moment("prod", at)));
+        shelf.hold(held(201, 2 * MOST_HELD));
+        assert_eq!(shelf.0.len(), 1, "who looks at the largest need not have it made again each time");
     }
 }

@@ -21,6 +21,7 @@ mod earlier;
 mod excerpt;
 pub mod export;
 mod fetch;
+mod flight;
 pub mod forwarded;
 pub mod history;
 pub mod http;

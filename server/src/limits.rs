@@ -21,6 +21,8 @@ pub enum Limit {
     Search,
     /// Different lists that are followed.
     Lists,
+    /// Different lists that one client follows.
+    ClientLists,
     /// Previews that wait to be drawn.
     Previews,
     /// Files of rollouts that are made.
@@ -29,7 +31,7 @@ pub enum Limit {
 
 impl Limit {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Headers,
         Self::Connections,
         Self::Clients,
@@ -37,6 +39,7 @@ impl Limit {
         Self::Questions,
         Self::Search,
         Self::Lists,
+        Self::ClientLists,
         Self::Previews,
         Self::Exports,
     ];
@@ -52,6 +55,7 @@ impl Limit {
             Self::Questions => "questions",
             Self::Search => "search",
             Self::Lists => "lists",
+            Self::ClientLists => "client_lists",
             Self::Previews => "previews",
             Self::Exports => "exports",
         }
@@ -87,6 +91,6 @@ mod tests {
         for (times, limit) in (1..).zip(Limit::ALL) {
             (0..times).for_each(|_| limits.met(limit));
         }
-        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     }
 }

@@ -117,6 +117,7 @@ enum Following {
     Deployment(Box<Followed>),
 }
 
+/// What is seldom done is done in futures of their own: thousands of sessions wait here, and each would hold room for all of it.
 async fn talk(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
@@ -124,7 +125,7 @@ async fn talk(
     shown: &Shown,
 ) -> Result<(), End> {
     let rollcast = view.rollcast().clone();
-    let mut sight = view.changes().await.map_err(|_| End::Broken)?;
+    let mut sight = Box::pin(view.changes()).await.map_err(|_| End::Broken)?;
     view = view.with(sight.borrow_and_update().clone());
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
@@ -147,18 +148,17 @@ async fn talk(
                 changed.map_err(|_| End::Broken)?; // nothing tells any more what may be seen
                 let before = view.clone();
                 view = view.with(sight.borrow_and_update().clone());
-                following = look_again(out, &before, &view, following).await?;
+                following = Box::pin(look_again(out, &before, &view, following, shown.from)).await?;
             }
-            _ = known.tick() => match rollcast.viewer(&shown.headers, shown.peer).await {
+            _ = known.tick() => match Box::pin(rollcast.viewer(&shown.headers, shown.peer)).await {
                 Ok(viewer) if viewer.is_still(view.viewer()) => {
-                    if !is_still_seen(&view, &sight, &following, &mut said).await {
+                    if !Box::pin(is_still_seen(&view, &sight, &following, &mut said)).await {
                         let before = view.clone();
                         view = view.with(sight.borrow().clone());
-                        following = look_again(out, &before, &view, following).await?;
+                        following = Box::pin(look_again(out, &before, &view, following, shown.from)).await?;
                     }
                     if let Following::List(listed) = &mut following && listed.is_turned_away() {
-                        listed.chosen = view.follow(&listed.query);
-                        listed.chosen.mark_changed();
+                        listed.follow_anew(&view, shown.from);
                     }
                 }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
@@ -183,19 +183,19 @@ async fn talk(
                         view = view.with(sight.borrow().clone());
                         said = Instant::now();
                         if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
-                            view = view.naming(cluster, namespace).await;
+                            view = Box::pin(view.naming(cluster, namespace)).await;
                         }
-                        following = follow(out, &view, following, scope, since).await?;
+                        following = Box::pin(follow(out, &view, following, (scope, since), shown.from)).await?;
                     }
                     Some(Request::Moment(at_millis)) => {
                         if let Following::Deployment(followed) = &following {
                             note(&view, &Scope::Workload(followed.workload().clone()), shown.from, "looked at a moment");
                         }
-                        moment(out, &following, at_millis, &sight).await?;
+                        Box::pin(moment(out, &following, at_millis, &sight)).await?;
                     }
                 }
             }
-            _ = anew.tick(), if view.part().is_some() => following = cut_anew(out, &view, following).await?,
+            _ = anew.tick(), if view.part().is_some() => following = Box::pin(cut_anew(out, &view, following)).await?,
             told = next(&mut following) => match (told?, &mut following) {
                 (Update::Frame(bytes), _) => send(out, bytes).await?,
                 (Update::Connection(_), Following::Deployment(followed)) => {
@@ -275,11 +275,11 @@ async fn moment(
     sight: &signal::Receiver<Arc<Sight>>,
 ) -> Result<(), End> {
     if let Following::Deployment(followed) = following {
-        let moment = followed.hub().moment(followed.workload(), at_millis).await.map_err(|_| End::Broken)?;
+        let moment = followed.hub().moment_frame(followed.workload(), at_millis).await.map_err(|_| End::Broken)?;
         if sight.has_changed().unwrap_or(true) {
             return Ok(()); // what may be seen is looked at first; the page asks again
         }
-        send_frame(out, &ServerFrame::Moment(Box::new(moment))).await?;
+        send(out, moment.ok_or(End::Broken)?).await?;
     }
     Ok(())
 }
@@ -290,11 +290,11 @@ async fn look_again(
     before: &View,
     view: &View,
     following: Following,
+    from: Option<IpAddr>,
 ) -> Result<Following, End> {
     match following {
         Following::List(mut listed) => {
-            listed.chosen = view.follow(&listed.query);
-            listed.chosen.mark_changed();
+            listed.follow_anew(view, from);
             Ok(Following::List(listed))
         }
         Following::Deployment(followed) => {
@@ -303,10 +303,10 @@ async fn look_again(
             if has(before) == has(view) {
                 return Ok(Following::Deployment(followed));
             }
-            follow(out, view, Following::Nothing, Scope::Workload(workload), None).await
+            follow(out, view, Following::Nothing, (Scope::Workload(workload), None), from).await
         }
         Following::Unknown(workload) if view.has_cluster(&workload.cluster) => {
-            follow(out, view, Following::Nothing, Scope::Workload(workload), None).await
+            follow(out, view, Following::Nothing, (Scope::Workload(workload), None), from).await
         }
         following => Ok(following),
     }
@@ -343,8 +343,8 @@ async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
     view: &View,
     before: Following,
-    scope: Scope,
-    since: Option<Position>,
+    (scope, since): (Scope, Option<Position>),
+    from: Option<IpAddr>,
 ) -> Result<Following, End> {
     match scope {
         Scope::Nothing => Ok(Following::Nothing),
@@ -356,9 +356,10 @@ async fn follow(
                     listed.window = window;
                     listed
                 }
-                _ => {
-                    let chosen = view.follow(&query);
-                    Box::new(FollowedList::new(query, window, chosen))
+                before => {
+                    drop(before); // its place is free
+                    let choice = view.follow(&query, from);
+                    Box::new(FollowedList::new(query, window, choice))
                 }
             };
             if let Some(bytes) = listed.delta() {
@@ -392,9 +393,7 @@ async fn next(following: &mut Following) -> Result<Update, End> {
         Following::Nothing | Following::Unknown(_) => std::future::pending().await,
         Following::List(listed) => loop {
             tokio::time::sleep_until(listed.not_before).await;
-            if listed.chosen.changed().await.is_err() {
-                return std::future::pending().await; // the program ends
-            }
+            listed.changed().await;
             if let Some(bytes) = listed.delta() {
                 return Ok(Update::Frame(bytes));
             }

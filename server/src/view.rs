@@ -1,6 +1,7 @@
 //! This Rollcast as one viewer may see it. Handlers get nothing else: whoever has a [`View`] has asked for no more than the rights of
 //! its viewer give.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -17,7 +18,7 @@ use crate::history::Archive;
 use crate::history::sql::Reader;
 use crate::history::store::StoreError;
 use crate::hub::{Handle, ListedDeployment};
-use crate::listing::Chosen;
+use crate::listing::{Choice, Chosen, Follower};
 use crate::scope::Scope;
 use crate::sight::{Seen, Sight};
 use crate::state::Rollcast;
@@ -184,10 +185,16 @@ impl View {
         self.rollcast.listings().now(query, &self.sight_of_lists())
     }
 
-    /// Follows a list.
+    /// Follows a list; `from` is the address from which they do.
     #[must_use]
-    pub fn follow(&self, query: &Query) -> signal::Receiver<Arc<Chosen>> {
-        self.rollcast.listings().follow(query, &self.sight_of_lists())
+    pub fn follow(&self, query: &Query, from: Option<IpAddr>) -> Choice {
+        let link = self.viewer.link.as_ref().map(|link| link.id.clone());
+        let follower = match (&self.viewer.subjects, from) {
+            (Some(subjects), _) => Follower::Known(subjects.clone(), link),
+            (None, Some(from)) if !from.is_loopback() && !self.rollcast.is_proxy(from) => Follower::at(from),
+            (None, _) => Follower::Many,
+        };
+        self.rollcast.listings().follow(query, &self.sight_of_lists(), &follower)
     }
 
     /// Something is kept beyond the life of the program.

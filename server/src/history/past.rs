@@ -2,7 +2,7 @@
 //! details are made as those of a cluster are.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Retention, Workload};
@@ -11,17 +11,35 @@ use tokio::time::Instant;
 use super::Archive;
 use super::store::StoreError;
 use crate::clock::OwnClock;
+use crate::flight::{Flights, Turn};
 use crate::hub::Handle;
 use crate::recording::Recording;
 
-/// Rollouts that are held; whoever looks at another one makes it again.
+/// Rollouts that are held, and observations in all of them together; whoever looks at another one makes it again.
 const HELD: usize = 12;
+const MOST_HELD: usize = 400_000;
+/// Rollouts that are made at once.
+const MADE_AT_ONCE: usize = 4;
 
-/// The rollouts that were looked at lately.
-#[derive(Default)]
+/// The rollouts that were looked at lately, and those that are made: each by itself, and once for all who want it at the same time.
+#[derive(Clone)]
 pub struct Past {
-    held: Mutex<VecDeque<Held>>,
+    held: Arc<Mutex<Shelf>>,
+    made: Arc<Flights<Asked, Result<Handle, Arc<Lost>>>>,
 }
+
+impl Default for Past {
+    fn default() -> Self {
+        Self { held: Arc::default(), made: Arc::new(Flights::at_most(MADE_AT_ONCE)) }
+    }
+}
+
+/// A rollout, and until when it is to be told.
+type Asked = (Workload, Option<Millis>);
+
+/// What is held, the one first that was made last.
+#[derive(Default)]
+struct Shelf(VecDeque<Held>);
 
 /// A rollout that was made again.
 struct Held {
@@ -30,6 +48,8 @@ struct Held {
     to_millis: Millis,
     /// It could be told until then.
     most_millis: Millis,
+    /// What was observed.
+    size: usize,
     hub: Handle,
 }
 
@@ -54,44 +74,61 @@ impl Past {
         archive: &Archive,
         workload: &Workload,
         until_millis: Option<Millis>,
-    ) -> Result<Handle, Lost> {
-        let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
-        if let Some(known) = self.held(workload, until_millis) {
+    ) -> Result<Handle, Arc<Lost>> {
+        let asked = (workload.clone(), until_millis);
+        if let Some(known) = shelf(&self.held).find(&asked) {
             return Ok(known);
         }
-        let cluster = workload.cluster.clone();
-        let mut cut =
-            archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
-        let recording = {
-            let text = std::mem::take(&mut cut.text);
-            tokio::task::spawn_blocking(move || Recording::read(&text)).await
-        }
-        .map_err(|_| Lost::Unknown)?;
-        let end_millis = recording.span().map(|(_, last)| last.max(cut.to_millis)).ok_or(Lost::Unknown)?;
-        let name = format!("{} revision {}", workload.name, cut.revision);
-        let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
-        let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
-        // What is not over yet is told for longer the next time.
-        if cut.is_settled {
-            self.hold(Held { workload: workload.clone(), to_millis, most_millis, hub: hub.clone() });
-        }
-        Ok(hub)
+        let (held, archive, this) = (self.held.clone(), archive.clone(), asked.clone());
+        let make = |turn| async move { make(&held, &archive, this, turn).await.map_err(Arc::new) };
+        self.made.join(&asked, make).await
     }
+}
 
-    fn held(&self, workload: &Workload, until_millis: Option<Millis>) -> Option<Handle> {
-        let held = self.held.lock().ok()?;
+fn shelf(held: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shelf {
+    fn find(&self, (workload, until_millis): &Asked) -> Option<Handle> {
         let reaches = |held: &&Held| until_millis.is_none_or(|until| until.min(held.most_millis) <= held.to_millis);
-        held.iter().filter(|held| held.workload == *workload).find(reaches).map(|held| held.hub.clone())
+        self.0.iter().filter(|held| held.workload == *workload).find(reaches).map(|held| held.hub.clone())
     }
 
-    fn hold(&self, made: Held) {
-        if let Ok(mut held) = self.held.lock() {
-            // One that is told for longer takes the place of the one before.
-            held.retain(|known| known.workload != made.workload);
-            held.push_front(made);
-            held.truncate(HELD);
+    /// Holds one more, whatever its size. One that is told for longer takes the place of the one before.
+    fn hold(&mut self, made: Held) {
+        self.0.retain(|known| known.workload != made.workload);
+        self.0.push_front(made);
+        self.0.truncate(HELD);
+        while self.0.len() > 1 && self.0.iter().map(|known| known.size).sum::<usize>() > MOST_HELD {
+            self.0.pop_back();
         }
     }
+}
+
+/// Makes a rollout again from what is kept of it.
+async fn make(held: &Mutex<Shelf>, archive: &Archive, asked: Asked, turn: Turn) -> Result<Handle, Lost> {
+    // The one before may have been made just now.
+    if let Some(known) = shelf(held).find(&asked) {
+        return Ok(known);
+    }
+    let (workload, until_millis) = asked;
+    let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
+    let cluster = workload.cluster.clone();
+    let mut cut =
+        archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
+    let text = std::mem::take(&mut cut.text);
+    let read = tokio::task::spawn_blocking(move || (Recording::read(&text), turn));
+    let (recording, _turn) = read.await.map_err(|_| Lost::Unknown)?;
+    let end_millis = recording.span().map(|(_, last)| last.max(cut.to_millis)).ok_or(Lost::Unknown)?;
+    let (name, size) = (format!("{} revision {}", workload.name, cut.revision), recording.observed.len());
+    let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
+    // What is not over yet is told for longer the next time.
+    if cut.is_settled {
+        let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
+        shelf(held).hold(Held { workload, to_millis, most_millis, size, hub: hub.clone() });
+    }
+    Ok(hub)
 }
 
 /// Plays a recording into a hub that stands still at its end. `None` when the hub has ended.

@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use timeline::wire::MAX_VIEWER_FRAME;
 
@@ -17,7 +17,20 @@ pub(super) const ADDRESS: &str = "/api/v1/stream";
 const MAX_WRITE_BUFFER: usize = 64 << 20;
 
 /// Bytes that are read from a viewer at once: what they send is small, and there are many of them.
-const READ_BUFFER: usize = 4 << 10;
+const READ_BUFFER: usize = 1 << 10;
+
+/// The same by themselves. Those of a request are parts of what was read of its connection, all of which would be held with them for as
+/// long as a stream is open.
+fn by_themselves(headers: &HeaderMap) -> HeaderMap {
+    let mut own = HeaderMap::with_capacity(headers.keys_len());
+    for (name, value) in headers {
+        if let Ok(mut alone) = HeaderValue::from_bytes(value.as_bytes()) {
+            alone.set_sensitive(value.is_sensitive());
+            own.append(name, alone);
+        }
+    }
+    own
+}
 
 pub(super) async fn upgrade(
     view: Option<Extension<View>>,
@@ -26,6 +39,7 @@ pub(super) async fn upgrade(
     Extension(client): Extension<Client>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let headers = by_themselves(&headers);
     let shown = Shown { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
     let upgrade = upgrade
         .max_message_size(MAX_VIEWER_FRAME)

@@ -25,12 +25,12 @@ use bytes::Bytes;
 use timeline::document::{self, Document};
 use timeline::view::Summary;
 use timeline::wire::{Connection, ConnectionState, Position, Snapshot};
-use timeline::{Fact, History, Millis, Retention, Timeline, Workload};
+use timeline::{Fact, History, Millis, Retention, Timeline, Uid, Workload};
 use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
-use self::moments::Pasts;
 pub use self::moments::Then;
+use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
 use crate::clock::{Clock, OwnClock};
@@ -146,6 +146,18 @@ pub struct Reader<'h> {
     pub now_millis: Millis,
     /// Which life of the timeline it is.
     pub epoch: u64,
+    /// Number of the last change that touched a Deployment.
+    touched: &'h BTreeMap<Uid, u64>,
+}
+
+impl Reader<'_> {
+    /// Number of the last change that touched a Deployment, or another one of its name.
+    fn touched(&self, deployment: Uid) -> u64 {
+        let all = &self.timeline.model().deployments;
+        let name = all.get(&deployment).map(|known| (&known.namespace, &known.name));
+        let named = all.values().filter(|other| Some((&other.namespace, &other.name)) == name);
+        named.filter_map(|other| self.touched.get(&other.uid)).copied().max().unwrap_or_default()
+    }
 }
 
 /// The way to a hub.
@@ -162,6 +174,7 @@ pub struct Handle {
     sources: Arc<Counters>,
     reviewer: Reviewer,
     pasts: Pasts,
+    streams: Streams,
     /// It stands still for good.
     is_over: bool,
 }
@@ -229,6 +242,7 @@ impl Handle {
             sources,
             reviewer: Reviewer::new(signal::channel(None).1),
             pasts: Pasts::default(),
+            streams: Streams::default(),
             is_over: false,
         };
         (handle, events)

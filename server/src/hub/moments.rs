@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use timeline::view::Now;
-use timeline::wire::Moment;
+use timeline::wire::{Moment, ServerFrame};
 use timeline::{History, Millis, Model, Uid, Workload};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
 use tokio::time::Instant;
 
+use super::topic::encode;
 use super::{Handle, HubEnded, Reader, told};
 
 /// Pasts that are kept at once.
@@ -21,6 +23,9 @@ const KEPT_FOR: Duration = Duration::from_secs(30);
 /// What was handed out: one moment of a cluster is made at a time, and whatever else is asked of it comes between.
 pub(super) type Pasts = Arc<Mutex<VecDeque<(Instant, Arc<Past>)>>>;
 
+/// Whose turn it is of the streams that ask for moments.
+pub(super) type Streams = Arc<Mutex<()>>;
+
 /// The past of one Deployment.
 pub(super) struct Past {
     deployment: Uid,
@@ -29,6 +34,8 @@ pub(super) struct Past {
     epoch: u64,
     /// What happened before this is in it; something may still happen at this time or later.
     until_millis: Millis,
+    /// Everything is in it until something touches the Deployment, or another one of its name, once more than that.
+    touched: u64,
 }
 
 /// What the hub says of a moment.
@@ -66,14 +73,17 @@ fn find(reader: &Reader<'_>, workload: &Workload, at_millis: Millis, known: &[Ar
     let is_kept = reader.history.base_millis().is_none_or(|base| base <= at_millis);
     let deployment = workload.find(model).map(|found| found.uid).filter(|_| is_kept);
     let past = deployment.map(|deployment| {
+        let touched = reader.touched(deployment);
         let is_it = |past: &&Arc<Past>| {
-            past.deployment == deployment && past.epoch == reader.epoch && at_millis < past.until_millis
+            let reaches = at_millis < past.until_millis || past.touched == touched;
+            past.deployment == deployment && past.epoch == reader.epoch && reaches
         };
         let new = || Past {
             deployment,
             history: reader.history.only(model, deployment),
             epoch: reader.epoch,
             until_millis: reader.history.last_millis().unwrap_or(Millis::MIN),
+            touched,
         };
         known.iter().find(is_it).cloned().unwrap_or_else(|| Arc::new(new()))
     });
@@ -89,6 +99,19 @@ impl Handle {
         let said = |then: &Then<'_>| told(then.model, then.deployment, then.now);
         let (at_millis, said) = self.look_back(workload, at_millis, said).await?;
         Ok(Moment { at_millis, said })
+    }
+
+    /// The same for a stream, as a frame that is encoded where it is made; `None` when it cannot be. Streams stand in a line of their
+    /// own: however many ask, a page that is opened at a moment waits for two of them at most.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn moment_frame(&self, workload: &Workload, at_millis: Millis) -> Result<Option<Bytes>, HubEnded> {
+        let frame = |at_millis, said| encode(&ServerFrame::Moment(Box::new(Moment { at_millis, said })));
+        let said = move |then: &Then<'_>| frame(then.now.millis, Some(told(then.model, then.deployment, then.now)));
+        let _turn = self.streams.lock().await;
+        let (at_millis, made) = self.look_back(workload, at_millis, said).await?;
+        Ok(made.unwrap_or_else(|| frame(at_millis, None)))
     }
 
     /// Looks at a Deployment as it was at a time; as it is where no time is named, or a moment that is not over or not kept.
@@ -126,7 +149,7 @@ impl Handle {
         at_millis: Millis,
         look: impl FnOnce(&Then<'_>) -> T + Send + 'static,
     ) -> Result<(Millis, Option<T>), HubEnded> {
-        let mut pasts = self.pasts.lock().await;
+        let mut pasts = self.pasts.clone().lock_owned().await;
         let (workload, known) = (workload.clone(), pasts.iter().map(|(_, past)| past.clone()).collect::<Vec<_>>());
         let found = self.read(move |reader| find(reader, &workload, at_millis, &known)).await?;
         let Found { at_millis, skew_millis, past } = found;
@@ -137,9 +160,16 @@ impl Handle {
         pasts.retain(|(_, known)| known.deployment != past.deployment);
         pasts.truncate(MOST - 1);
         pasts.push_front((Instant::now(), past.clone()));
-        // Who waits for their turn waits for this, too; the hub does not.
         let now = Now { millis: at_millis, skew_millis };
-        let seen = tokio::task::spawn_blocking(move || past.look(now, look));
+        let (tell, seen) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            let began = std::time::Instant::now();
+            let _ = tell.send(past.look(now, look)); // the asker may have left
+            // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
+            // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
+            std::thread::sleep(began.elapsed());
+            drop(pasts);
+        });
         Ok((at_millis, Some(seen.await.map_err(|_| HubEnded)?)))
     }
 }
@@ -153,5 +183,120 @@ async fn let_go(pasts: Pasts) {
         if pasts.is_empty() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::join_all;
+
+    use super::*;
+    use crate::clock::OwnClock;
+    use crate::history::past::play;
+    use crate::recording::Recording;
+
+    /// A hub that stands still in the midst of a recording, its Deployment, and what came then.
+    async fn rollover() -> (Handle, Workload, Recording) {
+        let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
+        let text = std::fs::read_to_string(text).unwrap();
+        let (mut first, mut rest) = (Recording::read(&text), Recording::read(&text));
+        let half = first.observed.len() / 2;
+        first.observed.truncate(half);
+        rest.observed.drain(..half);
+        let (_, end_millis) = first.span().unwrap();
+        let hub = play("prod", "rollover".to_owned(), first, end_millis).await.unwrap();
+        (hub, Workload::deployment("prod", "rollover", "web"), rest)
+    }
+
+    #[tokio::test]
+    async fn a_past_is_copied_again_only_after_something_happened() {
+        let (hub, workload, rest) = rollover().await;
+        let asked = async |at_millis| {
+            let moment = hub.moment(&workload, at_millis).await.unwrap();
+            assert!(moment.said.is_some());
+            let past = hub.pasts.lock().await.front().map(|(_, past)| past.clone());
+            (moment.said, past.unwrap())
+        };
+        let (said, first) = asked(Millis::MAX).await;
+        assert_eq!(said, Some(hub.page(&workload).await.unwrap().said), "now");
+        let (_, second) = asked(hub.now_millis()).await;
+        let (_, third) = asked(hub.now_millis() - 10_000).await;
+        assert!(Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&first, &third), "nothing happened");
+        let (_, end_millis) = rest.span().unwrap();
+        for observed in rest.observed {
+            hub.observe(observed.at_millis, observed.fact).await.unwrap();
+        }
+        let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
+        hub.set_clock(clock).await.unwrap();
+        let (_, last) = asked(first.until_millis - 1).await;
+        assert!(Arc::ptr_eq(&first, &last), "that is in it");
+        let (said, last) = asked(Millis::MAX).await;
+        assert!(!Arc::ptr_eq(&first, &last), "something happened");
+        assert_eq!(said, Some(hub.page(&workload).await.unwrap().said));
+    }
+
+    #[tokio::test]
+    async fn a_moment_as_a_frame_is_the_same_moment() {
+        let (hub, workload, _) = rollover().await;
+        for (of, at_millis) in [
+            (&workload, hub.now_millis() - 5_000),
+            (&workload, Millis::MAX),
+            (&Workload::deployment("prod", "rollover", "other"), hub.now_millis()),
+        ] {
+            let moment = hub.moment(of, at_millis).await.unwrap();
+            let frame = hub.moment_frame(of, at_millis).await.unwrap();
+            assert_eq!(frame, encode(&ServerFrame::Moment(Box::new(moment))));
+        }
+    }
+
+    #[tokio::test]
+    async fn moments_are_looked_at_one_at_a_time_and_half_of_the_time_whoever_leaves() {
+        const TAKES: Duration = Duration::from_millis(20);
+        let (hub, workload, _) = rollover().await;
+        let (at_once, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let began = std::time::Instant::now();
+        let looks = (1..=10).map(|ago| {
+            let (hub, workload, at_once, most) = (hub.clone(), workload.clone(), at_once.clone(), most.clone());
+            let look = move |_: &Then<'_>| {
+                most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                std::thread::sleep(TAKES);
+                at_once.fetch_sub(1, Ordering::SeqCst);
+            };
+            // The first one is gone while their moment is looked at, others while they wait.
+            let patience = if ago % 2 == 0 { Duration::from_secs(60) } else { TAKES / 2 };
+            tokio::spawn(async move {
+                let look = hub.look(&workload, Some(hub.now_millis() - ago), look);
+                tokio::time::timeout(patience, look).await.is_ok_and(|seen| seen.is_ok_and(|seen| seen.is_some()))
+            })
+        });
+        let seen = join_all(looks).await.into_iter().filter(|seen| matches!(seen, Ok(true))).count();
+        assert!(seen >= 5, "{seen}");
+        assert_eq!(most.load(Ordering::SeqCst), 1);
+        assert!(began.elapsed() >= 2 * 4 * TAKES + TAKES, "{:?}", began.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_page_at_a_moment_does_not_wait_for_all_the_streams_that_ask() {
+        let (hub, workload, _) = rollover().await;
+        let at_millis = hub.now_millis() - 1;
+        let told = Arc::<AtomicUsize>::default();
+        let streams: Vec<_> = (0..20)
+            .map(|_| {
+                let (hub, workload, told) = (hub.clone(), workload.clone(), told.clone());
+                tokio::spawn(async move {
+                    let frame = hub.moment_frame(&workload, at_millis).await;
+                    told.fetch_add(1, Ordering::SeqCst);
+                    frame.is_ok_and(|frame| frame.is_some())
+                })
+            })
+            .collect();
+        while told.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(hub.look(&workload, Some(at_millis), |_| ()).await.ok(), Some(Some(())));
+        assert!(told.load(Ordering::SeqCst) < 6, "{told:?}");
+        assert!(join_all(streams).await.into_iter().all(|is_told| is_told.is_ok_and(|is_told| is_told)));
     }
 }

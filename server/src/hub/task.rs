@@ -387,6 +387,7 @@ impl Hub {
                     observed: self.observed,
                     now_millis: self.clock.now_millis(),
                     epoch: self.epoch,
+                    touched: &self.touched,
                 });
             }
             Command::Observe { at_millis, fact, line } => self.replayed(at_millis, fact, line),

@@ -6,9 +6,10 @@
 //! ```
 
 mod choose;
+mod followers;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::select_all;
@@ -18,6 +19,8 @@ use tokio::sync::watch as signal;
 
 use choose::bounded;
 pub use choose::{Chosen, Source, choose};
+pub use followers::{Choice, Follower};
+use followers::{Followers, Place};
 
 use crate::hub::{Handle, List, ListedDeployment};
 use crate::limits::{Limit, Limits};
@@ -97,6 +100,9 @@ impl Changes {
 /// Different lists that are followed at once, and what those are told who would follow one more.
 const MOST: usize = 1_000;
 const FULL: &str = "Too many different lists are looked at at present. This one is shown as soon as there is room.";
+/// What those are told who follow as many as one may.
+const FULL_OF_ONE: &str =
+    "You look at too many different lists at once. This one is shown as soon as you look at fewer.";
 
 /// What is asked, and what those who ask may see.
 type Question = (Query, Arc<Sight>);
@@ -105,7 +111,14 @@ type Question = (Query, Arc<Sight>);
 pub struct Listings {
     clusters: Clusters,
     limits: Arc<Limits>,
-    followed: Mutex<HashMap<Question, signal::Sender<Arc<Chosen>>>>,
+    followed: Mutex<Followed>,
+}
+
+/// What is followed, and by whom.
+#[derive(Default)]
+struct Followed {
+    lists: HashMap<Question, signal::Sender<Arc<Chosen>>>,
+    by: Followers,
 }
 
 impl Listings {
@@ -118,7 +131,11 @@ impl Listings {
     /// How many different ones are followed.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.followed().lists.len()
+    }
+
+    fn followed(&self) -> MutexGuard<'_, Followed> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A list as it is now.
@@ -144,31 +161,38 @@ impl Listings {
         chosen
     }
 
-    /// Follows a list; whoever asks the same question and may see the same shares the work. Where too many are followed it is an empty
-    /// one that says so and ends at once.
+    /// Follows a list; whoever asks the same question and may see the same shares the work. Where too many are followed, by all or by
+    /// this one, it is an empty one that says so and ends at once.
     #[must_use]
-    pub fn follow(self: &Arc<Self>, query: &Query, sight: &Arc<Sight>) -> signal::Receiver<Arc<Chosen>> {
+    pub fn follow(self: &Arc<Self>, query: &Query, sight: &Arc<Sight>, follower: &Follower) -> Choice {
         let question = (same(query), sight.clone());
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chosen) = followed.get(&question) {
-            return chosen.subscribe();
+        let full = |limit, why: &str| {
+            self.limits.met(limit);
+            Choice { chosen: signal::channel(Arc::new(self.full(sight, why))).1, place: None }
+        };
+        let mut followed = self.followed();
+        let known = followed.lists.get(&question).map(signal::Sender::subscribe);
+        if known.is_none() && followed.lists.len() >= MOST {
+            return full(Limit::Lists, FULL);
         }
-        if followed.len() >= MOST {
-            self.limits.met(Limit::Lists);
-            return signal::channel(Arc::new(self.full(sight))).1;
+        if !followed.by.enter(follower, &question) {
+            return full(Limit::ClientLists, FULL_OF_ONE);
         }
-        // Before the first choice, so that nothing in between is missed.
-        let changes = self.clusters.changes();
-        let (chosen, chosen_out) = signal::channel(Arc::new(self.first(&question.0, sight)));
-        followed.insert(question.clone(), chosen.clone());
-        tokio::spawn(self.clone().run(question, chosen, changes));
-        chosen_out
+        let chosen = known.unwrap_or_else(|| {
+            // Before the first choice, so that nothing in between is missed.
+            let changes = self.clusters.changes();
+            let (chosen, chosen_out) = signal::channel(Arc::new(self.first(&question.0, sight)));
+            followed.lists.insert(question.clone(), chosen.clone());
+            tokio::spawn(self.clone().run(question.clone(), chosen, changes));
+            chosen_out
+        });
+        Choice { chosen, place: Some(Place { listings: self.clone(), follower: follower.clone(), question }) }
     }
 
     /// What somebody sees for whom there is no room.
-    fn full(&self, sight: &Sight) -> Chosen {
+    fn full(&self, sight: &Sight, why: &str) -> Chosen {
         let clusters = self.clusters.sources(sight).into_iter().map(|source| source.state).collect();
-        let overall = Overall { clusters, trouble: FULL.to_owned(), ..Overall::default() };
+        let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
         Chosen { overall, lines: Vec::new() }
     }
 
@@ -181,10 +205,10 @@ impl Listings {
             };
             tokio::select! {
                 () = chosen.closed() => {
-                    let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut followed = self.followed();
                     // Somebody may have come since.
                     if chosen.is_closed() {
-                        followed.remove(&question);
+                        followed.lists.remove(&question);
                         return;
                     }
                 }
@@ -205,7 +229,10 @@ fn same(query: &Query) -> Query {
 
 #[cfg(test)]
 mod tests {
+    use super::followers::MOST_OF_ONE;
     use super::*;
+
+    const MANY: Follower = Follower::Many;
 
     fn of(text: &str) -> Query {
         Query { text: text.to_owned(), ..Query::default() }
@@ -215,10 +242,11 @@ mod tests {
     async fn a_list_that_nobody_follows_any_more_is_let_go_of_at_once() {
         let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
         let sight = Arc::new(Sight::All);
-        let (first, second) = (listings.follow(&of("web"), &sight), listings.follow(&of("  WEB "), &sight));
+        let (first, second) =
+            (listings.follow(&of("web"), &sight, &MANY), listings.follow(&of("  WEB "), &sight, &MANY));
         assert_eq!(listings.count(), 1, "the same question");
         drop(first);
-        let other = listings.follow(&of("api"), &sight);
+        let other = listings.follow(&of("api"), &sight, &MANY);
         assert_eq!(listings.count(), 2);
         drop((second, other));
         let began = tokio::time::Instant::now();
@@ -234,7 +262,7 @@ mod tests {
         let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
         let (roomy, sight) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Sight::All));
         assert_eq!(listings.now(&roomy, &sight).overall.trouble, "");
-        assert_eq!(listings.follow(&roomy, &sight).borrow().overall.trouble, "");
+        assert_eq!(listings.follow(&roomy, &sight, &MANY).chosen.borrow().overall.trouble, "");
         assert_eq!(limits.count(Limit::Search), 0);
     }
 
@@ -243,18 +271,57 @@ mod tests {
         let limits = Arc::<Limits>::default();
         let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
         let sight = Arc::new(Sight::All);
-        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &sight)).collect();
-        let full = listings.follow(&of("more"), &sight);
-        assert_eq!(full.borrow().overall.trouble, FULL);
-        assert!(full.has_changed().is_err(), "nobody chooses it");
-        assert!(listings.follow(&of("7"), &sight).has_changed().is_ok(), "what is followed already may be followed");
+        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &sight, &MANY)).collect();
+        let full = listings.follow(&of("more"), &sight, &MANY);
+        assert_eq!(full.chosen.borrow().overall.trouble, FULL);
+        assert!(full.chosen.has_changed().is_err(), "nobody chooses it");
+        assert!(
+            listings.follow(&of("7"), &sight, &MANY).chosen.has_changed().is_ok(),
+            "what is followed already may be followed"
+        );
         assert_eq!((limits.count(Limit::Lists), listings.count()), (1, MOST));
         all.pop();
         while listings.count() == MOST {
             tokio::task::yield_now().await;
         }
-        assert!(listings.follow(&of("more"), &sight).has_changed().is_ok());
+        assert!(listings.follow(&of("more"), &sight, &MANY).chosen.has_changed().is_ok());
         assert!(listings.now(&of(&"x ".repeat(500)), &sight).lines.is_empty());
         assert_eq!(limits.count(Limit::Search), 1);
+    }
+
+    #[tokio::test]
+    async fn one_client_does_not_take_the_lists_of_the_others() {
+        let limits = Arc::<Limits>::default();
+        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let (sight, at) = (Arc::new(Sight::All), |address: &str| Follower::at(address.parse().unwrap()));
+        let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
+        let is_followed = |choice: &Choice| choice.chosen.has_changed().is_ok();
+        let mut all: Vec<_> = (0..MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &sight, &greedy)).collect();
+        assert!(all.iter().all(is_followed));
+        let more = listings.follow(&of("more"), &sight, &at("2001:db8::2"));
+        assert!(!is_followed(&more), "an address of the same network");
+        assert_eq!(more.chosen.borrow().overall.trouble, FULL_OF_ONE);
+        assert_eq!((limits.count(Limit::ClientLists), limits.count(Limit::Lists)), (1, 0));
+        let shared = listings.follow(&of("more"), &sight, &other);
+        assert!(is_followed(&shared), "somebody else");
+        assert!(!is_followed(&listings.follow(&of("more"), &sight, &greedy)), "also where another one follows it");
+        // The same once more is no other list; as long as one of the two is looked at, it counts.
+        all.push(listings.follow(&of("7"), &sight, &greedy));
+        assert!(all.last().is_some_and(is_followed));
+        all.remove(7);
+        assert!(!is_followed(&listings.follow(&of("more"), &sight, &greedy)));
+        all.pop();
+        all.push(listings.follow(&of("more"), &sight, &greedy));
+        assert!(all.last().is_some_and(is_followed), "there is room");
+        // What is chosen anew needs no second place.
+        if let Some(last) = all.last_mut() {
+            last.leave();
+            *last = listings.follow(&of("other"), &sight, &greedy);
+            assert!(is_followed(last));
+        }
+        let local: Vec<_> = (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &sight, &MANY)).collect();
+        assert!(local.iter().all(is_followed), "many may be behind them");
+        drop((all, more, shared, local));
+        assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
     }
 }

@@ -77,7 +77,16 @@ async fn headers_without_end_are_refused() {
         let _ = stream.write_all(format!("X-{index}: {}\r\n", "x".repeat(400)).as_bytes()).await;
     }
     let text = answer(&mut stream).await;
-    assert!(text.is_empty() || text.starts_with("HTTP/1.1 431") || text.starts_with("HTTP/1.1 400"), "{text}");
+    assert!(text.is_empty() || text.starts_with("HTTP/1.1 431"), "{text}");
+    // As much as a head may have, and not its end.
+    let mut stream = begin(address, &format!("{:x<1$}", "GET / HTTP/1.1\r\nX-Long: ", 16 << 10)).await;
+    assert!(answer(&mut stream).await.starts_with("HTTP/1.1 431"));
+    // The same of the second request of a connection.
+    let mut stream = begin(address, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    stream.read_exact(&mut [0; 12]).await.unwrap();
+    let _ = stream.write_all(format!("{:x<1$}", "GET / HTTP/1.1\r\nX-Long: ", 16 << 10).as_bytes()).await;
+    let text = answer(&mut stream).await;
+    assert!(text.contains("HTTP/1.1 431"), "{text}");
     let mut after = begin(address, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").await;
     assert!(answer(&mut after).await.ends_with("ok\n"));
 }
@@ -135,4 +144,48 @@ async fn what_is_sent_has_to_come_and_is_not_long() {
     let ended = tokio::time::timeout(Duration::from_secs(40), answer(&mut slow)).await;
     assert!(ended.is_ok(), "it is not waited for");
     crate::until::until("all are gone", async || connections.count() == 0).await;
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused_at_once() {
+    let (address, connections) = site().await;
+    let began = Instant::now();
+    for strange in ["\u{16}\u{3}\u{1}\u{2}\u{0}", "GET / HTTP/1.1\r\nX: \u{0}"] {
+        let mut stream = begin(address, strange).await;
+        let text = answer(&mut stream).await;
+        assert!(text.starts_with("HTTP/1.1 400"), "{text}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    crate::until::until("all are gone", async || connections.count() == 0).await;
+    assert_eq!(connections.limits.count(Limit::Headers), 0);
+}
+
+#[tokio::test]
+async fn what_comes_with_the_first_head_or_in_pieces_is_heard() {
+    let (address, connections) = site().await;
+    // Two requests in one piece, of which the first brings something along.
+    let both = "POST /sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Length: 7\r\n\
+                Content-Type: application/x-www-form-urlencoded\r\n\r\ntoken=x\
+                GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let text = answer(&mut begin(address, both).await).await;
+    assert_eq!(text.matches("HTTP/1.1 ").count(), 2, "{text}");
+    assert!(text.ends_with("ok\n"), "{text}");
+    // One in many pieces.
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    for byte in b"\r\nGET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n" {
+        stream.write_all(&[*byte]).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    assert!(answer(&mut stream).await.ends_with("ok\n"));
+    // A stream, and its first frame, which is none of ours.
+    let upgrade = "GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(&[upgrade.as_bytes(), &[0x82, 0x81, 0, 0, 0, 0, 0xff]].concat()).await.unwrap();
+    let text = answer(&mut stream).await;
+    assert!(text.starts_with("HTTP/1.1 101") && text.contains("this is no frame"), "{text}");
+    drop(stream);
+    crate::until::until("all are gone", async || connections.count() == 0).await;
+    assert_eq!(connections.limits.count(Limit::Headers), 0);
 }

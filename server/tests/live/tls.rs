@@ -8,12 +8,14 @@ use rcgen::CertifiedKey;
 use server::addressed::Addressed;
 use server::connections::serve;
 use server::http::router;
+use server::limits::Limit;
 use server::state::{Rollcast, Site};
 use server::tls::{Files, TlsError};
 use server::viewers::Viewers;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -28,16 +30,26 @@ fn write(folder: &Path) -> (Files, CertificateDer<'static>) {
     (files, cert.der().clone())
 }
 
-/// The answer to a client that knows that certificate alone; `None` where it does not take the server for who it is.
-async fn asked(address: std::net::SocketAddr, known: &CertificateDer<'static>, host: &str) -> Option<String> {
+/// A connection of a client that knows that certificate alone; `None` where it does not take the server for who it is.
+async fn connect(
+    address: std::net::SocketAddr,
+    known: &CertificateDer<'static>,
+    mute: Duration,
+) -> Option<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(known.clone()).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
     let config = builder.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots);
     let connector = TlsConnector::from(Arc::new(config.with_no_client_auth()));
     let stream = TcpStream::connect(address).await.unwrap();
+    tokio::time::sleep(mute).await;
     let name = ServerName::try_from("rollouts.example.com").unwrap();
-    let mut stream = connector.connect(name, stream).await.ok()?;
+    connector.connect(name, stream).await.ok()
+}
+
+/// The answer to such a client.
+async fn asked(address: std::net::SocketAddr, known: &CertificateDer<'static>, host: &str) -> Option<String> {
+    let mut stream = connect(address, known, Duration::ZERO).await?;
     stream.write_all(format!("GET /healthz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await.unwrap();
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all).await; // closed without a word is an end as well
@@ -104,4 +116,25 @@ async fn who_speaks_no_tls_is_not_waited_for() {
     let gone = crate::until::until("they are let go of", async || connections.count() == 0);
     tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
     drop(mute);
+}
+
+#[tokio::test]
+async fn tls_gives_no_more_time_to_say_what_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (files, known) = write(folder.path());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
+    let connections = rollcast.connections.clone();
+    let acceptor = files.open().unwrap();
+    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, Some(acceptor)));
+    let began = std::time::Instant::now();
+    // The ten seconds begin with the connection, not when TLS is spoken.
+    let mut late = connect(address, &known, Duration::from_secs(5)).await.unwrap();
+    late.write_all(b"GET /healthz HTTP/1.1\r\nX-Slow: ").await.unwrap();
+    let _ = late.read_to_end(&mut Vec::new()).await; // closed without a word is an end as well
+    let took = began.elapsed();
+    assert!(took > Duration::from_secs(9) && took < Duration::from_secs(14), "{took:?}");
+    assert_eq!(connections.limits.count(Limit::Headers), 1);
+    crate::until::until("it is gone", async || connections.count() == 0).await;
 }

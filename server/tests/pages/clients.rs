@@ -3,10 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
+use futures::StreamExt;
+use futures::channel::mpsc;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::audit::Audit;
@@ -16,9 +19,11 @@ use server::auth::share::Shares;
 use server::auth::token::Tokens;
 use server::connections::Peer;
 use server::http::router;
+use server::limits::Limit;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
-use timeline::wire::{self, ViewerFrame};
+use timeline::list::{Query, Window};
+use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
 use tower::ServiceExt;
 
 use crate::rights::{PROD, cluster, proxy, rules, snapshot, stream};
@@ -179,4 +184,42 @@ async fn links_begin_with_the_scheme_that_a_trusted_proxy_says() {
         let is_plain = text.contains(&format!("\"http://localhost:7440{PAGE}"));
         assert_eq!((is_secure, is_plain), (scheme == "https", scheme == "http"), "{peer} {said:?}");
     }
+}
+
+/// What the next list that is told says of itself.
+async fn trouble(heard: &mut mpsc::UnboundedReceiver<Message>) -> String {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
+            && let ServerFrame::List(delta) = wire::decode(&bytes).unwrap()
+            && let Some(overall) = delta.overall
+        {
+            return overall.trouble;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there_is_room() {
+    let rollcast = behind(proxy(), None).await;
+    let follow = async |user, n: usize| {
+        let (said, mut heard) = stream(&rollcast, user, "rollover").await;
+        let query = Query { text: format!("word-{n}"), ..Query::default() };
+        let scope = Scope::List { query, window: Window { from: 0, to: 10 } };
+        let frame = wire::encode(&ViewerFrame::Subscribe { scope, since: None }).unwrap();
+        said.unbounded_send(Ok(Message::Binary(frame.into()))).unwrap();
+        let trouble = trouble(&mut heard).await;
+        (said, heard, trouble)
+    };
+    let mut all = Vec::new();
+    for n in 0..64 {
+        all.push(follow("fully", n).await);
+        assert_eq!(all[n].2, "", "list {n}");
+    }
+    let (_said, mut heard, told) = follow("fully", 64).await;
+    assert!(told.contains("too many different lists"), "{told}");
+    assert_eq!(rollcast.limits.count(Limit::ClientLists), 1);
+    assert_eq!(follow("partly", 64).await.2, "", "somebody else from the same proxy");
+    all.pop();
+    let told = tokio::time::timeout(Duration::from_secs(30), trouble(&mut heard)).await;
+    assert_eq!(told.unwrap(), "", "there is room");
 }

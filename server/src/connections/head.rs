@@ -1,0 +1,155 @@
+//! Waits for the head of a connection's first request. Whoever connects and says little holds next to nothing until then: what answers
+//! requests is large, and is made when there is one.
+
+use std::future::poll_fn;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// So much is read at once.
+const AT_ONCE: usize = 4 << 10;
+
+/// What came first on a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    /// The head of a request with what came after it, or all that there will ever be.
+    Come(Vec<u8>),
+    /// Nothing, and nothing will.
+    None,
+    /// What cannot be the head of a request, as it is when TLS is spoken where none is expected.
+    Strange,
+    /// More than a head may have.
+    TooLong,
+}
+
+/// How far into a head something goes. Empty lines before it do not count.
+#[derive(Debug, Default, Clone, Copy)]
+enum At {
+    #[default]
+    Before,
+    /// Within a line.
+    Line,
+    /// A line has ended.
+    Ended,
+    /// A carriage return came after that.
+    Return,
+}
+
+/// Where a head comes to.
+enum Goes {
+    On(At),
+    /// It is whole.
+    Whole,
+    /// It is none.
+    Strange,
+}
+
+impl At {
+    const fn after(self, byte: u8) -> Goes {
+        match (self, byte) {
+            (_, 0..=8 | 11 | 12 | 14..=31 | 127) => Goes::Strange,
+            (Self::Before, b'\r' | b'\n') => Goes::On(Self::Before),
+            (Self::Ended | Self::Return, b'\n') => Goes::Whole,
+            (Self::Ended, b'\r') => Goes::On(Self::Return),
+            (_, b'\n') => Goes::On(Self::Ended),
+            _ => Goes::On(Self::Line),
+        }
+    }
+}
+
+/// Reads until the head of a request is there. Nothing is lost when it is waited for no more: the connection ends then.
+pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Head> {
+    let (mut come, mut at) = (Vec::new(), At::default());
+    loop {
+        let known = come.len();
+        if read_some(stream, &mut come, most).await? == 0 {
+            return Ok(if come.is_empty() { Head::None } else { Head::Come(come) });
+        }
+        for byte in come.get(known..).unwrap_or_default() {
+            match at.after(*byte) {
+                Goes::On(further) => at = further,
+                Goes::Whole => return Ok(Head::Come(come)),
+                Goes::Strange => return Ok(Head::Strange),
+            }
+        }
+        if come.len() >= most {
+            return Ok(Head::TooLong);
+        }
+    }
+}
+
+/// Reads what is there, into room that is not held while nothing is.
+async fn read_some(stream: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    poll_fn(|cx| {
+        let mut room = [MaybeUninit::uninit(); AT_ONCE];
+        let free = most.saturating_sub(into.len()).min(AT_ONCE);
+        let mut read = ReadBuf::uninit(room.get_mut(..free).unwrap_or_default());
+        let polled = Pin::new(&mut *stream).poll_read(cx, &mut read);
+        into.extend_from_slice(read.filled());
+        polled.map_ok(|()| read.filled().len())
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    const MOST: usize = 16 << 10;
+
+    /// What is made of that, which comes in pieces of such a size.
+    async fn read_of(text: &[u8], piece: usize) -> Head {
+        let (mut near, mut far) = tokio::io::duplex(64 << 10);
+        let text = text.to_vec();
+        let writing = async move {
+            for piece in text.chunks(piece) {
+                near.write_all(piece).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::join!(read(&mut far, MOST), writing).0.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_head_is_whole_with_its_empty_line_however_it_comes() {
+        for piece in [1, 2, 3, 7, 8_192] {
+            for whole in [
+                "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                "GET / HTTP/1.1\nHost: localhost\n\n",
+                "GET / HTTP/1.0\r\n\n",
+                "\r\n\r\n\nGET / HTTP/1.1\r\nHost: \u{e4}\r\n\tfolded\r\n\r\n",
+            ] {
+                // What comes later is not waited for.
+                let (mut near, mut far) = tokio::io::duplex(64 << 10);
+                let reading = tokio::spawn(async move { read(&mut far, MOST).await.unwrap() });
+                for piece in whole.as_bytes().chunks(piece) {
+                    assert!(!reading.is_finished(), "{whole:?} is whole before its end");
+                    near.write_all(piece).await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+                assert_eq!(reading.await.unwrap(), Head::Come(whole.as_bytes().to_vec()));
+            }
+        }
+        let (head, body) = ("POST / HTTP/1.1\r\n\r\n", "a=b\r\n\r\n\u{0}");
+        let both = format!("{head}{body}").into_bytes();
+        assert_eq!(read_of(&both, 8_192).await, Head::Come(both), "with what came after it");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_head_is_not_waited_for() {
+        assert_eq!(read_of(b"", 1).await, Head::None);
+        assert_eq!(read_of(b"GET / HT", 3).await, Head::Come(b"GET / HT".to_vec()), "there will be no more");
+        assert_eq!(read_of(b"\x16\x03\x01\x02\x00\x01", 1).await, Head::Strange, "TLS");
+        assert_eq!(read_of(b"GET / HTTP/1.1\r\nX: \x00", 1_000).await, Head::Strange);
+        let mut long = b"GET / HTTP/1.1\r\nX: ".to_vec();
+        long.resize(MOST - 4, b'x');
+        let fits = [long.as_slice(), b"\r\n\r\n"].concat();
+        assert_eq!(read_of(&fits, 1_000).await, Head::Come(fits.clone()));
+        assert_eq!(read_of(&[long.as_slice(), b"x\r\n\r\n"].concat(), 1_000).await, Head::TooLong);
+        assert_eq!(read_of(&b"\r\n".repeat(MOST), 1_000).await, Head::TooLong, "lines that say nothing");
+    }
+}
