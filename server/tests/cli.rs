@@ -229,6 +229,54 @@ fn a_configuration_is_read_from_the_users_own_folder_and_never_from_the_current_
 }
 
 #[test]
+fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, ran) = (folder.path().join("home"), folder.path().join("ran"));
+    let run = format!("touch {}; exit 1", ran.display());
+    let exec = serde_json::json!({ "exec": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", run], "interactiveMode": "Never",
+    } });
+    let config = KUBECONFIG.replace("\"user\":{}", &format!("\"user\":{exec}"));
+    let put = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let ended = |arguments: &[&str], kubeconfig: Option<&str>| {
+        let _ = std::fs::remove_file(&ran); // of the last time
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.args(arguments).current_dir(folder.path().join("here")).env("HOME", &home).env("ROLLCAST_LOG", "off");
+        command
+            .env_remove("KUBECONFIG")
+            .env_remove("XDG_CONFIG_HOME")
+            .envs(kubeconfig.map(|path| ("KUBECONFIG", path)));
+        let output = command.output().unwrap();
+        (ran.exists(), String::from_utf8(output.stderr).unwrap())
+    };
+    // Whatever lies in the current folder is nobody's choice.
+    for planted in ["kubeconfig", "config", "kubeconfig.yaml", ".kube/config"] {
+        put(&format!("here/{planted}"), &config);
+    }
+    put("here/rollcast.toml", "kubeconfig = \"kubeconfig\"\n");
+    put("here/rollcast/rollcast.toml", "kubeconfig = \"kubeconfig\"\n");
+    let check = &["check", "--no-history"][..];
+    for arguments in [check, &["wait", "web", "--timeout", "1s"], &["trace", "deployment/web"], &["record"]] {
+        let (has_run, said) = ended(arguments, None);
+        assert!(!has_run && said.contains("no kubeconfig was found"), "{arguments:?}: {said}");
+    }
+    // The user's own, in each of the ways to say so.
+    let own = put("own", &config);
+    assert!(ended(&["check", "--no-history", "--kubeconfig", &own], None).0);
+    assert!(ended(check, Some(&own)).0);
+    put("home/.kube/config", &config);
+    assert!(ended(check, None).0);
+    // Who asks a server needs no credentials of a cluster.
+    let (has_run, said) = ended(&["wait", "web", "--server", "http://127.0.0.1:9", "--timeout", "1s"], Some(&own));
+    assert!(!has_run, "{said}");
+}
+
+#[test]
 fn a_configuration_that_cannot_be_used_is_told_with_its_line() {
     let text = refusal(&["serve", "--config", "/no/such/rollcast.toml"]);
     assert!(text.contains("cannot read /no/such/rollcast.toml"), "{text}");

@@ -10,6 +10,7 @@
 
 #[path = "../common/addresses.rs"]
 mod addresses;
+mod allowed;
 #[path = "../common/heard.rs"]
 mod heard;
 mod matrix;
