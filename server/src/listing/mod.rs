@@ -32,7 +32,7 @@ const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
 pub struct Clusters(Arc<[Handle]>);
 
 impl Clusters {
-    /// Brings them together.
+    /// The clusters of these hubs, in this order.
     #[must_use]
     pub fn new(hubs: Vec<Handle>) -> Self {
         Self(hubs.into())
@@ -109,7 +109,7 @@ pub struct Listings {
 }
 
 impl Listings {
-    /// Of these clusters.
+    /// Lists of these clusters, which nobody follows yet.
     #[must_use]
     pub fn new(clusters: Clusters, limits: Arc<Limits>) -> Arc<Self> {
         Arc::new(Self { clusters, limits, followed: Mutex::default() })

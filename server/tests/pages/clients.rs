@@ -21,7 +21,7 @@ use server::viewers::Viewers;
 use timeline::wire::{self, ViewerFrame};
 use tower::ServiceExt;
 
-use crate::rights::{PROD, cluster, proxy, rules, snapshot, stream};
+use crate::people::{PROD, cluster, proxy, rules, snapshot, stream};
 use crate::until::until;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";

@@ -24,6 +24,7 @@ mod guarded;
 #[path = "../common/heard.rs"]
 mod heard;
 mod history;
+mod kept;
 mod keys;
 mod links;
 mod lists;
@@ -31,7 +32,9 @@ mod losing;
 mod metrics;
 mod parsers;
 mod parts;
+mod people;
 mod playground;
+mod remade;
 mod replay;
 mod rights;
 mod shared;
