@@ -12,20 +12,19 @@
 //! The delays are those of the KWOK stages in `end2end/cluster/stages.yaml`, so that both clusters can be compared; but what fails again
 //! and again is tried again after 10, 20, 40, … seconds, as a kubelet does it.
 
-use k8s_openapi::api::core::v1::{
-    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
-    PodCondition, PodIP, PodStatus,
-};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+mod events;
+mod status;
 
+use k8s_openapi::api::core::v1::{ContainerState, Pod};
+
+pub use self::events::killing;
+use self::events::say;
+use self::status::{set, take};
 use crate::agenda::Task;
 use crate::controller::node;
-use crate::events::NewEvent;
 use crate::object::{Key, Resource};
 use crate::world::Write;
 use crate::{World, meta, time};
-
-const COMPONENT: &str = "kubelet";
 
 /// How a pod lives, from its first image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,230 +259,10 @@ pub fn run_at_once(world: &mut World, key: &Key, node: &str) {
     });
 }
 
-fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str) {
-    match step {
-        Step::Create => {
-            status.start_time = Some(now.clone());
-            status.host_ip = Some("10.0.0.1".to_owned());
-            status.pod_ip = Some(address.to_owned());
-            status.pod_ips = Some(vec![PodIP { ip: address.to_owned() }]);
-            set(status, "Initialized", true, None, now);
-            set(status, "Ready", false, Some(NOT_READY), now);
-            set(status, "ContainersReady", false, Some(NOT_READY), now);
-            status.container_statuses = Some(containers(pod, |container| {
-                container.state = Some(waiting_for("ContainerCreating", None));
-            }));
-        }
-        Step::Run => {
-            let is_ready = matches!(fate(pod), Fate::Healthy | Fate::Slow | Fate::Flap | Fate::Linger);
-            status.phase = Some("Running".to_owned());
-            let running = ContainerState {
-                running: Some(ContainerStateRunning { started_at: Some(now.clone()) }),
-                ..ContainerState::default()
-            };
-            let before = status.container_statuses.take().unwrap_or_default();
-            status.container_statuses = Some(containers(pod, |container| {
-                let known = before.iter().find(|known| known.name == container.name);
-                let has_run = known.is_some_and(|known| !known.image_id.is_empty());
-                container.restart_count = known.map_or(0, |known| known.restart_count) + i32::from(has_run);
-                container.last_state = known.and_then(ended);
-                container.image_id.clone_from(&container.image);
-                container.ready = is_ready;
-                container.started = Some(true);
-                container.state = Some(running.clone());
-            }));
-            if is_ready {
-                become_ready(pod, status, now);
-            }
-        }
-        Step::Gate => set(status, "Ready", true, None, now),
-        Step::Flap => {
-            let is_ready = meta::find(status, "Ready").is_some_and(|ready| ready.status == "True");
-            for container in status.container_statuses.iter_mut().flatten() {
-                container.ready = !is_ready;
-            }
-            if is_ready {
-                set(status, "Ready", false, Some(NOT_READY), now);
-                set(status, "ContainersReady", false, Some(NOT_READY), now);
-            } else {
-                become_ready(pod, status, now);
-            }
-        }
-        Step::FailPull => {
-            let image = image(pod);
-            let why = format!("failed to pull {image}: not found");
-            wait_for(status, "ErrImagePull", &why);
-        }
-        Step::BackOffPull => {
-            let why = format!("Back-off pulling image {}", image(pod));
-            wait_for(status, "ImagePullBackOff", &why);
-        }
-        Step::RefuseConfig => wait_for(status, "CreateContainerConfigError", "configmap \"settings\" not found"),
-        Step::End => {
-            let (exit_code, reason) = if fate(pod) == Fate::OutOfMemory { (137, "OOMKilled") } else { (1, "Error") };
-            for container in status.container_statuses.iter_mut().flatten() {
-                let started_at = container.state.as_ref().and_then(|state| state.running.as_ref()?.started_at.clone());
-                let ended = ContainerStateTerminated {
-                    exit_code,
-                    reason: Some(reason.to_owned()),
-                    started_at,
-                    finished_at: Some(now.clone()),
-                    ..ContainerStateTerminated::default()
-                };
-                let ended = Some(ContainerState { terminated: Some(ended), ..ContainerState::default() });
-                // The first time it is started again at once, and what happened is its state until then.
-                if container.restart_count == 0 {
-                    container.state = ended;
-                } else {
-                    container.last_state = ended;
-                    container.state = Some(waiting_for("CrashLoopBackOff", Some(&crash_loop(pod, container))));
-                }
-                container.ready = false;
-                container.started = Some(false);
-            }
-        }
-        Step::Remove => {}
-    }
-}
-
-const NOT_READY: (&str, &str) = ("ContainersNotReady", "containers with unready status");
-
-fn image(pod: &Pod) -> &str {
-    pod.spec.as_ref().and_then(|spec| spec.containers.first()?.image.as_deref()).unwrap_or_default()
-}
-
-fn become_ready(pod: &Pod, status: &mut PodStatus, now: &Time) {
-    set(status, "ContainersReady", true, None, now);
-    match closed_gate(pod) {
-        None => set(status, "Ready", true, None, now),
-        Some(gate) => {
-            let why = format!("corresponding condition of pod readiness gate {gate} does not exist.");
-            set(status, "Ready", false, Some(("ReadinessGatesNotReady", &why)), now);
-        }
-    }
-}
-
-fn set(status: &mut PodStatus, r#type: &str, is_true: bool, why: Option<(&str, &str)>, now: &Time) {
-    let condition = PodCondition {
-        type_: r#type.to_owned(),
-        status: if is_true { "True" } else { "False" }.to_owned(),
-        reason: why.map(|(reason, _)| reason.to_owned()),
-        message: why.map(|(_, message)| message.to_owned()),
-        last_transition_time: Some(now.clone()),
-        ..PodCondition::default()
-    };
-    meta::set_condition(status, condition);
-}
-
-fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState {
-    let waiting = ContainerStateWaiting { reason: Some(reason.to_owned()), message: message.map(str::to_owned) };
-    ContainerState { waiting: Some(waiting), ..ContainerState::default() }
-}
-
-/// A kubelet's words about a container that it will start again.
-fn crash_loop(pod: &Pod, container: &ContainerStatus) -> String {
-    let wait = duration(crash_back_off(container.restart_count));
-    format!("back-off {wait} restarting failed container={} pod={}", container.name, long_name(pod))
-}
-
 /// A pod as kubelets name it.
 fn long_name(pod: &Pod) -> String {
     let key = Key::of(&pod.metadata);
     format!("{}_{}({})", key.name, key.namespace, pod.metadata.uid.as_deref().unwrap_or_default())
-}
-
-fn wait_for(status: &mut PodStatus, reason: &str, message: &str) {
-    for container in status.container_statuses.iter_mut().flatten() {
-        container.state = Some(waiting_for(reason, Some(message)));
-        container.ready = false;
-    }
-}
-
-/// How a container ended the last time.
-fn ended(container: &ContainerStatus) -> Option<ContainerState> {
-    let now = container.state.as_ref().filter(|state| state.terminated.is_some());
-    now.or(container.last_state.as_ref()).cloned()
-}
-
-fn containers(pod: &Pod, change: impl Fn(&mut ContainerStatus)) -> Vec<ContainerStatus> {
-    let all = pod.spec.iter().flat_map(|spec| &spec.containers);
-    all.map(|container| {
-        let mut status = ContainerStatus {
-            name: container.name.clone(),
-            image: container.image.clone().unwrap_or_default(),
-            started: Some(false),
-            ..ContainerStatus::default()
-        };
-        change(&mut status);
-        status
-    })
-    .collect()
-}
-
-/// The Events that a kubelet writes about a step.
-fn say(world: &mut World, pod: &Pod, step: Step) {
-    if !world.settings.has_container_events {
-        return;
-    }
-    let (name, image) = match pod.spec.as_ref().and_then(|spec| spec.containers.first()) {
-        Some(container) => (container.name.clone(), container.image.clone().unwrap_or_default()),
-        None => return,
-    };
-    let about =
-        |reason, message: String| NewEvent::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
-    match step {
-        Step::Create => world.record_event(about("Pulling", format!("Pulling image \"{image}\""))),
-        Step::Run if waiting(pod) == "ContainerCreating" => {
-            let message = format!(
-                "Successfully pulled image \"{image}\" in 812ms (812ms including waiting). Image size: 27194366 bytes."
-            );
-            world.record_event(about("Pulled", message));
-            world.record_event(about("Created", "Container created".to_owned()));
-            world.record_event(about("Started", "Container started".to_owned()));
-        }
-        Step::Run => {
-            world.record_event(about(
-                "Pulled",
-                format!("Container image \"{image}\" already present on machine and can be accessed by the pod"),
-            ));
-            world.record_event(about("Started", "Container started".to_owned()));
-        }
-        Step::FailPull => {
-            world.record_event(about("Failed", format!("Failed to pull image \"{image}\": not found")).warning());
-            world.record_event(about("Failed", "Error: ErrImagePull".to_owned()).warning());
-        }
-        Step::BackOffPull => {
-            world.record_event(about("BackOff", format!("Back-off pulling image \"{image}\"")));
-            world.record_event(about("Failed", "Error: ImagePullBackOff".to_owned()).warning());
-        }
-        Step::RefuseConfig => {
-            world.record_event(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
-        }
-        Step::End if meta::restarts(pod) > 0 => {
-            let message = format!("Back-off restarting failed container {name} in pod {}", long_name(pod));
-            world.record_event(about("BackOff", message).warning());
-        }
-        Step::Flap if meta::is_ready(pod) => {
-            world.record_event(
-                about("Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned())
-                    .warning(),
-            );
-        }
-        Step::End | Step::Flap | Step::Gate | Step::Remove => {}
-    }
-}
-
-/// A pod begins to go.
-pub fn killing(world: &mut World, pod: &Pod) {
-    if world.settings.has_container_events && is_running(pod) {
-        let names: Vec<String> =
-            pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
-        for name in names {
-            let event =
-                NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
-            world.record_event(event.of_container(&name));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -21,16 +21,16 @@ use crate::translate::Object;
 pub enum Message {
     /// Something of a cluster.
     Of {
-        /// Its name.
+        /// Name of the cluster.
         cluster: Arc<str>,
         /// The namespaces that are watched.
         scope: Arc<str>,
-        /// What.
+        /// What is told of it.
         told: Told,
     },
     /// What is kept of a cluster is asked for.
     Resume {
-        /// Its name.
+        /// Name of the cluster.
         cluster: Arc<str>,
         /// Which version of the timeline reads checkpoints; `None` to do without.
         made_by: Option<&'static str>,
@@ -38,12 +38,12 @@ pub enum Message {
         since_millis: Millis,
         /// It could not be read at the start: what was observed since then is to be part of it.
         is_late: bool,
-        /// The answer.
+        /// Takes the answer.
         reply: oneshot::Sender<Answer>,
     },
     /// The program ends: everything is to be written now.
     Close {
-        /// Told when it is.
+        /// Hears when everything is written.
         reply: oneshot::Sender<()>,
     },
 }
@@ -51,20 +51,20 @@ pub enum Message {
 /// What is kept of a cluster.
 #[derive(Debug)]
 pub enum Answer {
-    /// This; `None` when that is nothing.
+    /// What is kept; `None` when nothing is.
     Stored(Option<Stored>),
-    /// That cannot be told now.
+    /// The store cannot be read now.
     Unread,
 }
 
 /// What is told of a cluster.
 #[derive(Debug)]
 pub enum Told {
-    /// It said something.
+    /// Its source told of something that was observed.
     Event(SourceEvent),
     /// A recording of it has this line.
     Line(Millis, String),
-    /// It was there at that time.
+    /// It answered at that time.
     Heard(Millis),
     /// Steps are missing; this is what came of them.
     Missed(Missed),
@@ -77,13 +77,13 @@ pub enum Told {
 /// What came of steps that are missing.
 #[derive(Debug)]
 pub struct Missed {
-    /// Since when.
+    /// Time of the first step that is missing.
     pub since_millis: Millis,
-    /// Until when.
+    /// Time of the last one.
     pub at_millis: Millis,
     /// The last state of each object that changed.
     pub objects: Vec<(Object, Seen, Millis)>,
-    /// What exists.
+    /// The objects that exist afterwards, by kind.
     pub present: Vec<(Kind, Vec<Uid>)>,
 }
 

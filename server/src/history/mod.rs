@@ -58,7 +58,7 @@ pub enum Keeping {
     /// What is observed is written.
     #[default]
     Written,
-    /// It is not.
+    /// What is observed cannot be written.
     Failing {
         /// What arrived since then is not written yet.
         since_millis: Millis,
@@ -106,11 +106,11 @@ pub struct Counters {
 /// What was known of a cluster before.
 #[derive(Debug)]
 pub enum Before {
-    /// This.
+    /// The timeline that was kept.
     Known(Box<Resumed>),
-    /// Nothing.
+    /// Nothing is kept of it.
     Nothing,
-    /// That cannot be told now.
+    /// The store cannot be read now.
     Unread,
     /// Something that this version cannot use: it is to be asked for without the checkpoint.
     Unusable,

@@ -17,7 +17,7 @@ const WHY: &str = "the place where it is kept does not answer";
 enum Beat {
     /// The store was asked for something; what arrived since then is not written until it answers.
     Asked(Millis),
-    /// It answered.
+    /// The store answered.
     Answered,
 }
 

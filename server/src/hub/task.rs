@@ -1,5 +1,7 @@
 //! The hub's task: the only code that holds a cluster's timeline.
 
+mod publish;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,16 +9,17 @@ use std::time::Duration;
 
 use timeline::change::Subject;
 use timeline::fact::Seen;
-use timeline::view::{self, Now, Tone};
-use timeline::wire::{Connection, ConnectionState, Objects, Position, Said, Snapshot};
-use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload, story};
+use timeline::view::Now;
+use timeline::wire::{Connection, ConnectionState};
+use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
 
+pub use self::publish::told;
 use super::connection::Watches;
 use super::keep::{CHECKPOINT_EVERY, KEEP_EVERY, Keeper};
-use super::topic::{Haste, Publication, Topic};
-use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Standing, Subscription};
+use super::topic::{Haste, Topic};
+use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Standing};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
 use crate::source::SourceEvent;
@@ -274,29 +277,6 @@ impl Hub {
         self.is_list_old |= self.listed.remove(&uid).is_some();
     }
 
-    fn publish(&mut self, haste: Haste) {
-        self.is_dirty = false;
-        self.published = Instant::now();
-        let mut topics = std::mem::take(&mut self.topics);
-        topics.retain(|_, topic| !topic.is_deserted());
-        for (workload, topic) in &mut topics {
-            self.publish_topic(topic, workload, haste);
-        }
-        self.topics = topics;
-    }
-
-    fn publish_topic(&self, topic: &mut Topic, workload: &Workload, haste: Haste) {
-        let encoded = topic.publish(Publication {
-            seq: self.timeline.seq(),
-            haste,
-            now_millis: self.clock.now_millis(),
-            is_ticking: !self.is_stale(),
-            snapshot: || self.snapshot(workload),
-            said: || self.said(workload.find(self.timeline.model()).map(|d| d.uid)),
-        });
-        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
-    }
-
     /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
     pub(super) fn now(&self) -> Now {
         let heard = match &self.signals.connection.borrow().state {
@@ -311,46 +291,6 @@ impl Hub {
 
     fn is_stale(&self) -> bool {
         self.signals.connection.borrow().state.is_stale()
-    }
-
-    fn said(&self, deployment: Option<Uid>) -> Said {
-        deployment.map(|uid| told(self.timeline.model(), uid, self.now())).unwrap_or_default()
-    }
-
-    fn publish_list(&mut self) {
-        self.list_sent = Instant::now();
-        let now = self.now();
-        let model = self.timeline.model();
-        for uid in std::mem::take(&mut self.outdated) {
-            let deployment = model.deployments.get(&uid).filter(|d| d.deleted_millis.is_none());
-            let summary = deployment.and_then(|deployment| Some((deployment, view::summary(model, uid, now)?)));
-            let known = self.listed.get(&uid);
-            match summary {
-                Some((deployment, summary))
-                    if known.is_none_or(|k| k.summary != summary || k.labels != deployment.now.labels) =>
-                {
-                    self.listed.insert(uid, Arc::new(ListedDeployment::new(summary, deployment.now.labels.clone())));
-                    self.is_list_old = true;
-                }
-                None if known.is_some() => {
-                    self.listed.remove(&uid);
-                    self.is_list_old = true;
-                }
-                _ => {}
-            }
-        }
-        if std::mem::take(&mut self.is_list_old) {
-            let mut list: Vec<Arc<ListedDeployment>> = self.listed.values().cloned().collect();
-            list.sort_by(|a, b| a.summary.place().cmp(&b.summary.place()));
-            self.signals.list.send_replace(Arc::new(list));
-        }
-    }
-
-    /// Sentences such as "not ready since 20 s" change by time alone.
-    fn look_again(&mut self) {
-        let busy = self.listed.values().map(|listed| &listed.summary);
-        let busy = busy.filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
-        self.outdated.extend(busy.map(|summary| summary.uid));
     }
 
     /// Tells how the server gets on with the cluster, after everything that was known by then: who hears that it is live
@@ -436,52 +376,6 @@ impl Hub {
         self.is_dirty = true; // viewers' clocks follow what frames say
         self.tell_connection();
     }
-
-    fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> Subscription {
-        self.publish(Haste::None); // so that what the topic sent and what the snapshot holds is the same
-        let deployment = workload.find(self.timeline.model()).map(|d| d.uid);
-        let seq = self.timeline.seq();
-        let mut topic = match self.topics.remove(&workload) {
-            Some(mut topic) => {
-                // Who comes now is not told what was said a moment ago.
-                self.publish_topic(&mut topic, &workload, Haste::Now);
-                topic
-            }
-            None => Topic::new(deployment, seq),
-        };
-        let touched = deployment.and_then(|uid| self.touched.get(&uid)).copied().unwrap_or(0);
-        let fits = since
-            .is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
-        let now_millis = self.clock.now_millis();
-        let (first, encoded) = match since.filter(|_| fits) {
-            Some(at) => (topic.resume(at.seq, now_millis, || self.said(deployment)).unwrap_or_default(), 1),
-            None => topic.snapshot(|| self.snapshot(&workload)),
-        };
-        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
-        let frames = topic.listen();
-        self.topics.insert(workload, topic);
-        Subscription { first, frames, now_millis }
-    }
-
-    fn snapshot(&self, workload: &Workload) -> Snapshot {
-        let model = self.timeline.model();
-        let deployment = workload.find(model).map(|d| d.uid);
-        Snapshot {
-            epoch: self.epoch,
-            seq: self.timeline.seq(),
-            now_millis: self.clock.now_millis(),
-            deployment,
-            looking_since_millis: self.looking_since_millis,
-            objects: deployment.map(|uid| Objects::of(model, uid)).unwrap_or_default(),
-            said: self.said(deployment),
-        }
-    }
-}
-
-/// What is said of a Deployment, whenever that is.
-#[must_use]
-pub fn told(model: &Model, uid: Uid, now: Now) -> Said {
-    Said { view: view::view(model, uid, now), story: story::story(model, uid) }
 }
 
 fn has_pods(model: &Model, change: &Change) -> bool {

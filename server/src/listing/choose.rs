@@ -18,7 +18,7 @@ const MOST_TERMS: usize = 16;
 
 /// A cluster as lists read it.
 pub struct Source {
-    /// How it is.
+    /// Its name, its accent, and how the server gets on with it.
     pub state: ClusterState,
     /// Its Deployments by namespace and name.
     pub list: List,

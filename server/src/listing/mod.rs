@@ -35,7 +35,7 @@ const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
 pub struct Clusters(Arc<[Handle]>);
 
 impl Clusters {
-    /// Brings them together.
+    /// The clusters of these hubs, in this order.
     #[must_use]
     pub fn new(hubs: Vec<Handle>) -> Self {
         Self(hubs.into())
@@ -122,7 +122,7 @@ struct Followed {
 }
 
 impl Listings {
-    /// Of these clusters.
+    /// Lists of these clusters, which nobody follows yet.
     #[must_use]
     pub fn new(clusters: Clusters, limits: Arc<Limits>) -> Arc<Self> {
         Arc::new(Self { clusters, limits, followed: Mutex::default() })

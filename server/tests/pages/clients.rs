@@ -26,7 +26,7 @@ use timeline::list::{Query, Window};
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
 use tower::ServiceExt;
 
-use crate::rights::{PROD, cluster, proxy, rules, snapshot, stream};
+use crate::people::{PROD, cluster, proxy, rules, snapshot, stream};
 use crate::until::until;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";

@@ -17,7 +17,7 @@ use simcluster::action::Action;
 use timeline::{Millis, Uid, Workload, wire};
 
 use crate::common;
-use crate::history::kept;
+use crate::kept::kept;
 use crate::simulated::Recorder;
 use crate::site::fetch;
 

@@ -20,7 +20,7 @@ use timeline::{Retention, Workload};
 
 use crate::common;
 use crate::heard::{SORTS, sort};
-use crate::rights::{PROD, proxy, reviewer, rules};
+use crate::people::{PROD, proxy, reviewer, rules};
 
 /// The sort of a frame that viewers send, with what they may follow. A new one does not compile before it stands here, and is sent below.
 const fn sent(frame: &ViewerFrame) -> &'static str {

@@ -17,7 +17,7 @@ use tower::ServiceExt;
 
 use crate::addresses::named;
 use crate::common;
-use crate::rights::{PROD, cluster, proxy, rules};
+use crate::people::{PROD, cluster, proxy, rules};
 use crate::site::held;
 use crate::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
 

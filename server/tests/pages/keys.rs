@@ -20,7 +20,7 @@ use timeline::Workload;
 use tower::ServiceExt;
 
 use crate::damaged::reviewer;
-use crate::rights::{PROD, cluster, proxy, rules};
+use crate::people::{PROD, cluster, proxy, rules};
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";

@@ -9,7 +9,7 @@ use server::viewers::Viewers;
 use timeline::Workload;
 use timeline::list::Query;
 
-use crate::rights::{PROD, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer};
+use crate::people::{PROD, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer};
 
 #[tokio::test(start_paused = true)]
 async fn a_right_that_is_taken_away_ends_within_a_minute() {
@@ -61,7 +61,7 @@ async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anothers() {
-    let (rules, other) = (rules(&PROD), crate::rights::rules(&[("partly", "kill-pod")]));
+    let (rules, other) = (rules(&PROD), crate::people::rules(&[("partly", "kill-pod")]));
     let hubs = vec![cluster("prod", &rules).await, cluster("mute", &other).await];
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
     let view = View::of(&rollcast, viewer("partly")).await.unwrap();

@@ -26,6 +26,7 @@ mod guarded;
 #[path = "../common/heard.rs"]
 mod heard;
 mod history;
+mod kept;
 mod keys;
 mod links;
 mod lists;
@@ -33,7 +34,9 @@ mod losing;
 mod metrics;
 mod parsers;
 mod parts;
+mod people;
 mod playground;
+mod remade;
 mod replay;
 mod rights;
 mod shared;

@@ -25,7 +25,7 @@ use timeline::{Retention, Uid, Workload};
 
 use crate::addresses::named;
 use crate::common;
-use crate::rights::{PROD, proxy, reviewer, rules, site};
+use crate::people::{PROD, proxy, reviewer, rules, site};
 use crate::shared::{Somebody, WEB, by_link, signed_in};
 
 const TIMELINE: &str = "/api/v1/clusters/prod/namespaces/rollover/deployments/web/timeline";

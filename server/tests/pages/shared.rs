@@ -15,7 +15,7 @@ use tower::ServiceExt;
 
 use crate::addresses::named;
 use crate::api::assert_described_as;
-use crate::rights::{PROD, rules, site};
+use crate::people::{PROD, rules, site};
 
 /// Somebody: signed in under a name, or with the cookie of a link.
 #[derive(Clone, Default)]

@@ -20,7 +20,7 @@ use timeline::wire::{self, PROTOCOL, Position, Scope, ViewerFrame};
 use timeline::{Uid, Workload};
 use tower::ServiceExt;
 
-use crate::rights::{PROD, rules, site};
+use crate::people::{PROD, rules, site};
 
 /// What nobody should send.
 const STRANGE: [&str; 48] = [

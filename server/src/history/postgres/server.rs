@@ -24,7 +24,7 @@ pub struct Server {
 /// A text that names no database.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BadAddress {
-    /// It is none.
+    /// The text is no address of a PostgreSQL database.
     #[error("must be the address of a PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE")]
     Scheme,
     /// Something in it is wrong.

@@ -32,7 +32,7 @@ enum Source {
 /// What is kept, looked through.
 #[derive(Debug, Default)]
 pub struct Examined {
-    /// Clusters.
+    /// Number of clusters.
     pub clusters: u32,
     /// Rollouts in the index.
     pub rollouts: u32,

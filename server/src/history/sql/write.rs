@@ -16,9 +16,9 @@ pub const OPEN: Millis = Millis::MAX;
 /// Where writing of a cluster stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// Its number.
+    /// Number of the cluster.
     pub cluster: i64,
-    /// Its last batch.
+    /// Number of its last batch.
     pub seq: i64,
 }
 

@@ -1,0 +1,124 @@
+//! What goes out to those who look: frames of topics, the list, and what somebody new begins with.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use timeline::view::{self, Now, Tone};
+use timeline::wire::{Objects, Position, Said, Snapshot};
+use timeline::{Model, Uid, Workload, story};
+use tokio::time::Instant;
+
+use super::Hub;
+use crate::hub::topic::{Haste, Publication, Topic};
+use crate::hub::{ListedDeployment, Subscription};
+
+impl Hub {
+    pub(super) fn publish(&mut self, haste: Haste) {
+        self.is_dirty = false;
+        self.published = Instant::now();
+        let mut topics = std::mem::take(&mut self.topics);
+        topics.retain(|_, topic| !topic.is_deserted());
+        for (workload, topic) in &mut topics {
+            self.publish_topic(topic, workload, haste);
+        }
+        self.topics = topics;
+    }
+
+    fn publish_topic(&self, topic: &mut Topic, workload: &Workload, haste: Haste) {
+        let encoded = topic.publish(Publication {
+            seq: self.timeline.seq(),
+            haste,
+            now_millis: self.clock.now_millis(),
+            is_ticking: !self.is_stale(),
+            snapshot: || self.snapshot(workload),
+            said: || self.said(workload.find(self.timeline.model()).map(|d| d.uid)),
+        });
+        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+    }
+
+    fn said(&self, deployment: Option<Uid>) -> Said {
+        deployment.map(|uid| told(self.timeline.model(), uid, self.now())).unwrap_or_default()
+    }
+
+    pub(super) fn publish_list(&mut self) {
+        self.list_sent = Instant::now();
+        let now = self.now();
+        let model = self.timeline.model();
+        for uid in std::mem::take(&mut self.outdated) {
+            let deployment = model.deployments.get(&uid).filter(|d| d.deleted_millis.is_none());
+            let summary = deployment.and_then(|deployment| Some((deployment, view::summary(model, uid, now)?)));
+            let known = self.listed.get(&uid);
+            match summary {
+                Some((deployment, summary))
+                    if known.is_none_or(|k| k.summary != summary || k.labels != deployment.now.labels) =>
+                {
+                    self.listed.insert(uid, Arc::new(ListedDeployment::new(summary, deployment.now.labels.clone())));
+                    self.is_list_old = true;
+                }
+                None if known.is_some() => {
+                    self.listed.remove(&uid);
+                    self.is_list_old = true;
+                }
+                _ => {}
+            }
+        }
+        if std::mem::take(&mut self.is_list_old) {
+            let mut list: Vec<Arc<ListedDeployment>> = self.listed.values().cloned().collect();
+            list.sort_by(|a, b| a.summary.place().cmp(&b.summary.place()));
+            self.signals.list.send_replace(Arc::new(list));
+        }
+    }
+
+    /// Sentences such as "not ready since 20 s" change by time alone.
+    pub(super) fn look_again(&mut self) {
+        let busy = self.listed.values().map(|listed| &listed.summary);
+        let busy = busy.filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
+        self.outdated.extend(busy.map(|summary| summary.uid));
+    }
+
+    pub(super) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> Subscription {
+        self.publish(Haste::None); // so that what the topic sent and what the snapshot holds is the same
+        let deployment = workload.find(self.timeline.model()).map(|d| d.uid);
+        let seq = self.timeline.seq();
+        let mut topic = match self.topics.remove(&workload) {
+            Some(mut topic) => {
+                // Who comes now is not told what was said a moment ago.
+                self.publish_topic(&mut topic, &workload, Haste::Now);
+                topic
+            }
+            None => Topic::new(deployment, seq),
+        };
+        let touched = deployment.and_then(|uid| self.touched.get(&uid)).copied().unwrap_or(0);
+        let fits = since
+            .is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
+        let now_millis = self.clock.now_millis();
+        let (first, encoded) = match since.filter(|_| fits) {
+            Some(at) => (topic.resume(at.seq, now_millis, || self.said(deployment)).unwrap_or_default(), 1),
+            None => topic.snapshot(|| self.snapshot(&workload)),
+        };
+        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+        let frames = topic.listen();
+        self.topics.insert(workload, topic);
+        Subscription { first, frames, now_millis }
+    }
+
+    pub(super) fn snapshot(&self, workload: &Workload) -> Snapshot {
+        let model = self.timeline.model();
+        let deployment = workload.find(model).map(|d| d.uid);
+        Snapshot {
+            epoch: self.epoch,
+            seq: self.timeline.seq(),
+            now_millis: self.clock.now_millis(),
+            deployment,
+            looking_since_millis: self.looking_since_millis,
+            objects: deployment.map(|uid| Objects::of(model, uid)).unwrap_or_default(),
+            said: self.said(deployment),
+        }
+    }
+}
+
+/// What is said of a Deployment, whenever that is.
+#[must_use]
+pub fn told(model: &Model, uid: Uid, now: Now) -> Said {
+    Said { view: view::view(model, uid, now), story: story::story(model, uid) }
+}

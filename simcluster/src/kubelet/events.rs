@@ -1,0 +1,75 @@
+//! The Events that kubelets write.
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::{Step, is_running, long_name, waiting};
+use crate::events::NewEvent;
+use crate::{World, meta};
+
+const COMPONENT: &str = "kubelet";
+
+/// The Events that a kubelet writes about a step.
+pub(super) fn say(world: &mut World, pod: &Pod, step: Step) {
+    if !world.settings.has_container_events {
+        return;
+    }
+    let (name, image) = match pod.spec.as_ref().and_then(|spec| spec.containers.first()) {
+        Some(container) => (container.name.clone(), container.image.clone().unwrap_or_default()),
+        None => return,
+    };
+    let about =
+        |reason, message: String| NewEvent::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
+    match step {
+        Step::Create => world.record_event(about("Pulling", format!("Pulling image \"{image}\""))),
+        Step::Run if waiting(pod) == "ContainerCreating" => {
+            let message = format!(
+                "Successfully pulled image \"{image}\" in 812ms (812ms including waiting). Image size: 27194366 bytes."
+            );
+            world.record_event(about("Pulled", message));
+            world.record_event(about("Created", "Container created".to_owned()));
+            world.record_event(about("Started", "Container started".to_owned()));
+        }
+        Step::Run => {
+            world.record_event(about(
+                "Pulled",
+                format!("Container image \"{image}\" already present on machine and can be accessed by the pod"),
+            ));
+            world.record_event(about("Started", "Container started".to_owned()));
+        }
+        Step::FailPull => {
+            world.record_event(about("Failed", format!("Failed to pull image \"{image}\": not found")).warning());
+            world.record_event(about("Failed", "Error: ErrImagePull".to_owned()).warning());
+        }
+        Step::BackOffPull => {
+            world.record_event(about("BackOff", format!("Back-off pulling image \"{image}\"")));
+            world.record_event(about("Failed", "Error: ImagePullBackOff".to_owned()).warning());
+        }
+        Step::RefuseConfig => {
+            world.record_event(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
+        }
+        Step::End if meta::restarts(pod) > 0 => {
+            let message = format!("Back-off restarting failed container {name} in pod {}", long_name(pod));
+            world.record_event(about("BackOff", message).warning());
+        }
+        Step::Flap if meta::is_ready(pod) => {
+            world.record_event(
+                about("Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned())
+                    .warning(),
+            );
+        }
+        Step::End | Step::Flap | Step::Gate | Step::Remove => {}
+    }
+}
+
+/// A pod begins to go.
+pub fn killing(world: &mut World, pod: &Pod) {
+    if world.settings.has_container_events && is_running(pod) {
+        let names: Vec<String> =
+            pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
+        for name in names {
+            let event =
+                NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
+            world.record_event(event.of_container(&name));
+        }
+    }
+}
