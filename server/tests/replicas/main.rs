@@ -8,12 +8,12 @@
     reason = "a test ends where its assumptions do"
 )]
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "replicas/links.rs"]
 mod links;
-#[path = "common/postgres.rs"]
+#[path = "../common/postgres.rs"]
 mod postgres;
-#[path = "common/until.rs"]
+#[path = "../common/until.rs"]
 mod until;
 
 use std::sync::Arc;
