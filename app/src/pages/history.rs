@@ -139,8 +139,8 @@ fn Filter(
             <input type="search" name="q" value=text placeholder="Name, namespace, image, cause" aria-label="Search" autocomplete="off"/>
             {kept}
             {fields.collect_view()}
-            <label>"From "<input type="datetime-local" name="since" value=since/></label>
-            <label>"to "<input type="datetime-local" name="until" value=until/>" "{zone}</label>
+            <label>"From "<input type="datetime-local" name="since" value=since autocomplete="off"/></label>
+            <label>"to "<input type="datetime-local" name="until" value=until autocomplete="off"/>" "{zone}</label>
             <button class="search">"Search"</button>
             <nav class="choices" aria-label="When">{link("Any time", any_time, timed(""))}{times}</nav>
             <nav class="choices" aria-label="How it ended">

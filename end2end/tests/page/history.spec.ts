@@ -1,0 +1,136 @@
+/// The form of the History page: what is asked for stands in the address, and only that is shown.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import type { Page } from "@playwright/test";
+import { recording } from "../../fixtures/environment.ts";
+import { Server, type Serve } from "../../fixtures/server.ts";
+import { expect, test } from "../../fixtures/test.ts";
+
+/// A rollout, as the API tells it.
+interface Kept {
+  cluster: string;
+  namespace: string;
+  name: string;
+  revision: number;
+  images: string;
+  outcome: string;
+  cause: string;
+  startedMillis: number;
+  endedMillis: number | null;
+}
+
+const RECORDINGS = { rollout: 3, rollover: 3, "image-missing": 3, "deadline-exceeded": 3, recreate: 2 };
+
+const ask = async (server: Server, query = ""): Promise<Kept[]> => ((await (await fetch(`${server.address}/api/v1/rollouts${query}`)).json()) as { rollouts: Kept[] }).rollouts;
+
+/// A server that keeps what it has played, all of it, and its rollouts.
+async function kept(serve: Serve): Promise<[Server, Kept[]]> {
+  const folder = mkdtempSync(`${tmpdir()}/rollcast-played-`);
+  const server = await serve(() => Server.start(["replay", ...Object.keys(RECORDINGS).map(recording), "--speed", "1000", "--data-dir", folder]));
+  const count = Object.values(RECORDINGS).reduce((sum, rollouts) => sum + rollouts);
+  let before = "";
+  // The index is told every two seconds how what was played last ended.
+  await expect
+    .poll(async () => {
+      const now = JSON.stringify(await ask(server));
+      const isSame = now === before;
+      before = now;
+      return isSame && (JSON.parse(now) as Kept[]).length === count;
+    }, { intervals: [2_500], message: "everything was played and is kept" })
+    .toBe(true);
+  return [server, await ask(server)];
+}
+
+/// The rows of the page: which rollout each is of.
+const rows = (page: Page) => page.getByTestId("past").evaluateAll((rows) => rows.map((row) => `${row.querySelector(".name")?.textContent} ${row.querySelector("a.muted")?.textContent}`));
+const rowOf = ({ cluster, namespace, name, revision }: Kept) => `${name}, revision ${revision} ${cluster} / ${namespace}`;
+const parameter = (page: Page, name: string) => new URL(page.url()).searchParams.get(name) ?? "";
+const field = (page: Page, name: string) => page.locator(`form.filter input[name=${name}]`);
+
+test("each field of the form is in the address and narrows the rows, and the back button brings them back", async ({ page, serve }) => {
+  const [server, all] = await kept(serve);
+  await page.goto(`${server.address}/history`);
+  await expect.poll(() => rows(page)).toEqual(all.map(rowOf));
+  const minute = (millis: number) => new Date(millis).toISOString().slice(0, 16);
+  const begin = all.find(({ cluster, revision }) => cluster === "rollover" && revision === 1)!.startedMillis;
+  const until = Math.floor(begin / 60_000) * 60_000 + 60_000;
+  const last = all[0]!.startedMillis;
+  const since = Math.floor(last / 60_000) * 60_000;
+  const fields: [string, string, (rollout: Kept) => boolean][] = [
+    ["q", "crash", ({ images, cause }) => `${images} ${cause}`.toLowerCase().includes("crash")],
+    ["cluster", "rollover", ({ cluster }) => cluster === "rollover"],
+    ["namespace", "image-missing", ({ namespace }) => namespace === "image-missing"],
+    ["name", "nginx", ({ name }) => name === "nginx"],
+    ["image", "Slow", ({ images }) => images.includes("slow")],
+    ["until", minute(until), ({ startedMillis }) => startedMillis < until],
+    ["since", minute(since), ({ startedMillis, endedMillis }) => (endedMillis ?? Infinity) >= since || startedMillis >= since],
+  ];
+  for (const [name, value, keeps] of fields) {
+    const expected = all.filter(keeps).map(rowOf);
+    expect(expected.length, name).toBeGreaterThan(0);
+    expect(expected.length, name).toBeLessThan(all.length);
+    await page.goto(`${server.address}/history`);
+    await field(page, name).fill(value);
+    await page.getByRole("button", { name: "Search" }).click();
+    await expect.poll(() => parameter(page, name), { message: name }).toBe(value);
+    await expect.poll(() => rows(page), { message: name }).toEqual(expected);
+    await expect(field(page, name)).toHaveValue(value);
+    await expect(page.getByTestId("found")).toContainText(`${expected.length} rollout`);
+    await page.goBack();
+    await expect.poll(() => parameter(page, name), { message: `${name}, back` }).toBe("");
+    await expect.poll(() => rows(page), { message: `${name}, back` }).toEqual(all.map(rowOf));
+    await expect(field(page, name)).toHaveValue("");
+  }
+});
+
+test("each choice of the form is a link with an address of its own, and choices and fields add up", async ({ page, serve }) => {
+  const [server, all] = await kept(serve);
+  await page.goto(`${server.address}/history`);
+  await expect.poll(() => rows(page)).toEqual(all.map(rowOf));
+  const took = ({ startedMillis, endedMillis }: Kept) => (endedMillis ?? startedMillis) - startedMillis;
+  const choices: [string, string, string, string, ((rollout: Kept) => boolean) | undefined][] = [
+    ["Complete", "outcome", "complete", "Any end", ({ outcome }) => outcome === "complete"],
+    ["Superseded", "outcome", "superseded", "Any end", ({ outcome }) => outcome === "superseded"],
+    ["Had trouble", "trouble", "yes", "Had trouble", ({ cause }) => cause !== ""],
+    ["Over 30 s", "longer", "30s", "Any length", (rollout) => took(rollout) >= 30_000],
+    // What these mean depends on the day: the API, which other tests look at, says the same.
+    ["Today", "when", "today", "Any time", undefined],
+    ["Last night", "when", "last-night", "Any time", undefined],
+    ["Yesterday", "when", "yesterday", "Any time", undefined],
+    ["Last 7 days", "when", "week", "Any time", undefined],
+    ["Last 30 days", "when", "month", "Any time", undefined],
+  ];
+  const choice = (name: string) => page.locator("form.filter").getByRole("link", { name, exact: true });
+  for (const [name, key, value, none, keeps] of choices) {
+    const expected = (keeps ? all.filter(keeps) : await ask(server, `?${key}=${value}`)).map(rowOf);
+    await choice(name).click();
+    await expect.poll(() => parameter(page, key), { message: name }).toBe(value);
+    await expect.poll(() => rows(page), { message: name }).toEqual(expected);
+    await expect(choice(name)).toHaveAttribute("aria-current", "true");
+    await choice(none).click();
+    await expect.poll(() => parameter(page, key), { message: none }).toBe("");
+    await expect.poll(() => rows(page), { message: none }).toEqual(all.map(rowOf));
+    await page.goBack();
+    await expect.poll(() => rows(page), { message: `${name}, back` }).toEqual(expected);
+    await page.goBack();
+    await expect.poll(() => rows(page), { message: `${name}, back twice` }).toEqual(all.map(rowOf));
+  }
+  // A field keeps what was chosen, and a choice keeps what was written.
+  await choice("Complete").click();
+  await expect.poll(() => parameter(page, "outcome")).toBe("complete");
+  await field(page, "name").fill("web");
+  await field(page, "name").press("Enter");
+  await expect.poll(() => parameter(page, "name")).toBe("web");
+  expect(parameter(page, "outcome")).toBe("complete");
+  const complete = all.filter(({ name, outcome }) => name === "web" && outcome === "complete");
+  await expect.poll(() => rows(page)).toEqual(complete.map(rowOf));
+  await choice("Had trouble").click();
+  await expect.poll(() => parameter(page, "trouble")).toBe("yes");
+  expect([parameter(page, "name"), parameter(page, "outcome")]).toEqual(["web", "complete"]);
+  await expect.poll(() => rows(page)).toEqual(complete.filter(({ cause }) => cause !== "").map(rowOf));
+  // "Everywhere" lets go of the place and of nothing else.
+  await page.getByRole("link", { name: "Everywhere" }).click();
+  await expect.poll(() => parameter(page, "name")).toBe("");
+  expect([parameter(page, "trouble"), parameter(page, "outcome")]).toEqual(["yes", "complete"]);
+});
