@@ -2,7 +2,7 @@
 //!
 //! The cluster is simulated, all pods are replaced, and none of it is new to the program when it is measured.
 
-#![allow(clippy::unwrap_used, reason = "a tool of our own on data of its own")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
 #[path = "../tests/common/simulated.rs"]
 mod simulated;

@@ -11,7 +11,7 @@ use server::http::api;
 use server::state::Rollcast;
 use timeline::wire;
 
-use crate::rights::{PROD, rules, site};
+use crate::people::{PROD, rules, site};
 use crate::shared::{Somebody, WEB, by_link, signed_in};
 
 /// The timeline document as somebody sees it.

@@ -20,7 +20,7 @@ use timeline::wire::{self, ConnectionState, ServerFrame};
 use tokio::time::Instant;
 
 use crate::parts::{follow, next, stream};
-use crate::rights::{PROD, Rules, cluster, proxy, rules, site, viewer};
+use crate::people::{PROD, Rules, cluster, proxy, rules, site, viewer};
 use crate::shared::{Somebody, WEB, by_link, signed_in};
 
 const HOUR: i64 = 3_600_000;

@@ -16,7 +16,7 @@ use timeline::wire::ServerFrame;
 use tokio::time::Instant;
 
 use crate::parts::{follow, next, stream};
-use crate::rights::{PROD, cluster, proxy, rules};
+use crate::people::{PROD, cluster, proxy, rules};
 use crate::shared::{Somebody, WEB, by_link, signed_in};
 
 /// A database that does not answer when that is wanted.
