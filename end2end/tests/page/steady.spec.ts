@@ -134,7 +134,7 @@ test.describe("on a Deployment's page", () => {
     ["the revisions", (page: Page) => page.getByTestId("gutter").getByRole("link")],
   ] as const)
     test(`going through time leaves the focus where it is: ${what}`, async ({ page, serve }) => {
-      const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
+      const server = await serve(() => Server.replaying("rollover", "--hold-at", "6.8"));
       await opened(page, server);
       await page.getByLabel("Pods as a table").check();
       if (what === "the table of pods") await page.getByTestId("pod-table").getByRole("button", { name: "State" }).click();
