@@ -4,11 +4,11 @@
 //! ```text
 //!   the cluster's hub, or what is kept ──► the past of one Deployment ──► History::excerpt ──► Handle::standing
 //! ```
-//! Each is made by itself, so that one which takes long holds up no other one, and once for all who want it at the same time. A rollout whose revision is the current one is cut out anew every two seconds while somebody looks; once another one has begun, it
-//! stands still just before that.
+//! Each is made by itself, so that one which takes long holds up no other one, and once for all who want it at the same time. A rollout
+//! whose revision is the current one is cut out anew every two seconds while somebody looks; once another one has begun, it stands still
+//! just before that.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use app::detail::rollouts::BEFORE_MILLIS;
@@ -26,6 +26,7 @@ use crate::history::slice::LEAD_MILLIS;
 use crate::history::store::Sought;
 use crate::hub::{Handle, Reader, Standing};
 use crate::scope::Scope;
+use crate::shelf::{self, Shelf};
 
 /// Excerpts that are held, those looked at last, and changes and objects in all of them together; whoever looks at another one has it
 /// made again.
@@ -40,19 +41,16 @@ pub const ANEW_EVERY: Duration = Duration::from_secs(2);
 
 /// The excerpts that were looked at lately, and those that are made.
 pub struct Excerpts {
-    held: Arc<Mutex<Shelf>>,
+    /// The one first that was looked at last.
+    held: Arc<Shelf<Held>>,
     made: Flights<Scope, Option<Handle>>,
 }
 
 impl Default for Excerpts {
     fn default() -> Self {
-        Self { held: Arc::default(), made: Flights::at_most(MADE_AT_ONCE) }
+        Self { held: Arc::new(Shelf::of(HELD, MOST_HELD)), made: Flights::at_most(MADE_AT_ONCE) }
     }
 }
-
-/// What is held, the one first that was looked at last.
-#[derive(Default)]
-struct Shelf(VecDeque<Held>);
 
 struct Held {
     scope: Scope,
@@ -63,25 +61,25 @@ struct Held {
     until: Instant,
 }
 
-impl Shelf {
-    fn find(&mut self, scope: &Scope) -> Option<Handle> {
-        self.0.retain(|known| known.until > Instant::now());
-        let at = self.0.iter().position(|known| known.scope == *scope)?;
-        let known = self.0.remove(at)?;
-        let hub = known.hub.clone();
-        self.0.push_front(known);
-        Some(hub)
+impl shelf::Held for Held {
+    fn size(&self) -> usize {
+        self.size
     }
 
-    /// Holds one more, whatever its size; those go that were not looked at for the longest.
-    fn hold(&mut self, held: Held) {
-        self.0.retain(|known| known.scope != held.scope);
-        self.0.push_front(held);
-        self.0.truncate(HELD);
-        while self.0.len() > 1 && self.0.iter().map(|known| known.size).sum::<usize>() > MOST_HELD {
-            self.0.pop_back();
-        }
+    fn replaces(&self, other: &Self) -> bool {
+        self.scope == other.scope
     }
+}
+
+/// What is held of a scope, which is the one then that was looked at last.
+fn find(held: &Shelf<Held>, scope: &Scope) -> Option<Handle> {
+    let mut things = held.things();
+    things.retain(|known| known.until > Instant::now());
+    let at = things.iter().position(|known| known.scope == *scope)?;
+    let known = things.remove(at)?;
+    let hub = known.hub.clone();
+    things.push_front(known);
+    Some(hub)
 }
 
 /// Where something is cut out: the hub of a cluster, and what is kept of it.
@@ -106,28 +104,24 @@ struct Copied {
 impl Excerpts {
     /// The excerpt that a link opens, out of the hub of its cluster or of what is kept of it.
     pub async fn open(&self, live: &Handle, kept: Option<(&Archive, &Past)>, scope: &Scope) -> Option<Handle> {
-        if let Some(known) = shelf(&self.held).find(scope) {
+        if let Some(known) = find(&self.held, scope) {
             return Some(known);
         }
         let kept = kept.map(|(archive, past)| (archive.clone(), past.clone()));
         let (whole, held, what) = (Whole { live: live.clone(), kept }, self.held.clone(), scope.clone());
         let make = |turn| async move {
             // The one before may have been made just now.
-            let known = shelf(&held).find(&what);
+            let known = find(&held, &what);
             if known.is_some() {
                 return known;
             }
             let made = whole.cut(what, turn).await?;
             let hub = made.hub.clone();
-            shelf(&held).hold(made);
+            held.hold(made);
             Some(hub)
         };
         self.made.join(scope, make).await
     }
-}
-
-fn shelf(held: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Whole {
@@ -289,16 +283,16 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_held_is_bounded_in_number_and_in_size() {
-        let (mut shelf, hub) = (Shelf::default(), hub("prod"));
+        let (shelf, hub) = (Shelf::of(HELD, MOST_HELD), hub("prod"));
         let until = Instant::now() + HELD_FOR;
         let held = |at, size| Held { scope: moment("prod", at), hub: hub.clone(), size, until };
         (0..100).for_each(|at| shelf.hold(held(at, 1)));
-        assert_eq!(shelf.0.len(), HELD);
-        assert!(shelf.find(&moment("prod", 40)).is_some(), "it is the last one now that was looked at");
+        assert_eq!(shelf.things().len(), HELD);
+        assert!(find(&shelf, &moment("prod", 40)).is_some(), "it is the last one now that was looked at");
         shelf.hold(held(200, MOST_HELD - 3));
-        let left: Vec<_> = shelf.0.iter().map(|held| held.scope.clone()).collect();
+        let left: Vec<_> = shelf.things().iter().map(|held| held.scope.clone()).collect();
         assert_eq!(left, [200, 40, 99, 98].map(|at| moment("prod", at)));
         shelf.hold(held(201, 2 * MOST_HELD));
-        assert_eq!(shelf.0.len(), 1, "who looks at the largest need not have it made again each time");
+        assert_eq!(shelf.things().len(), 1, "who looks at the largest need not have it made again each time");
     }
 }

@@ -37,6 +37,7 @@ pub mod replay;
 pub mod run;
 pub mod scope;
 pub mod session;
+mod shelf;
 pub mod sight;
 pub mod signals;
 pub mod source;

@@ -1,8 +1,7 @@
 //! Rollouts that are over, made again from what was kept: each a hub of its own that stands still at its end, so that pages, moments and
 //! details are made as those of a cluster are.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Retention, Workload};
@@ -14,6 +13,7 @@ use crate::clock::OwnClock;
 use crate::flight::{Flights, Turn};
 use crate::hub::Handle;
 use crate::recording::Recording;
+use crate::shelf::{self, Shelf};
 
 /// Rollouts that are held, and observations in all of them together; whoever looks at another one makes it again.
 const HELD: usize = 12;
@@ -24,22 +24,19 @@ const MADE_AT_ONCE: usize = 4;
 /// The rollouts that were looked at lately, and those that are made: each by itself, and once for all who want it at the same time.
 #[derive(Clone)]
 pub struct Past {
-    held: Arc<Mutex<Shelf>>,
+    /// The one first that was made last.
+    held: Arc<Shelf<Held>>,
     made: Arc<Flights<Asked, Result<Handle, Arc<Lost>>>>,
 }
 
 impl Default for Past {
     fn default() -> Self {
-        Self { held: Arc::default(), made: Arc::new(Flights::at_most(MADE_AT_ONCE)) }
+        Self { held: Arc::new(Shelf::of(HELD, MOST_HELD)), made: Arc::new(Flights::at_most(MADE_AT_ONCE)) }
     }
 }
 
 /// A rollout, and until when it is to be told.
 type Asked = (Workload, Option<Millis>);
-
-/// What is held, the one first that was made last.
-#[derive(Default)]
-struct Shelf(VecDeque<Held>);
 
 /// A rollout that was made again.
 struct Held {
@@ -76,7 +73,7 @@ impl Past {
         until_millis: Option<Millis>,
     ) -> Result<Handle, Arc<Lost>> {
         let asked = (workload.clone(), until_millis);
-        if let Some(known) = shelf(&self.held).find(&asked) {
+        if let Some(known) = find(&self.held, &asked) {
             return Ok(known);
         }
         let (held, archive, this) = (self.held.clone(), archive.clone(), asked.clone());
@@ -85,31 +82,26 @@ impl Past {
     }
 }
 
-fn shelf(held: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+impl shelf::Held for Held {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Also the same rollout that was told for less long.
+    fn replaces(&self, other: &Self) -> bool {
+        self.workload == other.workload
+    }
 }
 
-impl Shelf {
-    fn find(&self, (workload, until_millis): &Asked) -> Option<Handle> {
-        let reaches = |held: &&Held| until_millis.is_none_or(|until| until.min(held.most_millis) <= held.to_millis);
-        self.0.iter().filter(|held| held.workload == *workload).find(reaches).map(|held| held.hub.clone())
-    }
-
-    /// Holds one more, whatever its size. One that is told for longer takes the place of the one before.
-    fn hold(&mut self, made: Held) {
-        self.0.retain(|known| known.workload != made.workload);
-        self.0.push_front(made);
-        self.0.truncate(HELD);
-        while self.0.len() > 1 && self.0.iter().map(|known| known.size).sum::<usize>() > MOST_HELD {
-            self.0.pop_back();
-        }
-    }
+fn find(held: &Shelf<Held>, (workload, until_millis): &Asked) -> Option<Handle> {
+    let reaches = |held: &&Held| until_millis.is_none_or(|until| until.min(held.most_millis) <= held.to_millis);
+    held.things().iter().filter(|held| held.workload == *workload).find(reaches).map(|held| held.hub.clone())
 }
 
 /// Makes a rollout again from what is kept of it.
-async fn make(held: &Mutex<Shelf>, archive: &Archive, asked: Asked, turn: Turn) -> Result<Handle, Lost> {
+async fn make(held: &Shelf<Held>, archive: &Archive, asked: Asked, turn: Turn) -> Result<Handle, Lost> {
     // The one before may have been made just now.
-    if let Some(known) = shelf(held).find(&asked) {
+    if let Some(known) = find(held, &asked) {
         return Ok(known);
     }
     let (workload, until_millis) = asked;
@@ -126,7 +118,7 @@ async fn make(held: &Mutex<Shelf>, archive: &Archive, asked: Asked, turn: Turn) 
     // What is not over yet is told for longer the next time.
     if cut.is_settled {
         let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
-        shelf(held).hold(Held { workload, to_millis, most_millis, size, hub: hub.clone() });
+        held.hold(Held { workload, to_millis, most_millis, size, hub: hub.clone() });
     }
     Ok(hub)
 }
