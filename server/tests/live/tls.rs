@@ -1,12 +1,13 @@
 //! TLS in the program: what is served, and certificates that change while it runs.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rcgen::CertifiedKey;
 use server::addressed::Addressed;
-use server::connections::serve;
+use server::connections::{Connections, serve};
 use server::http::router;
 use server::limits::Limit;
 use server::state::{Rollcast, Site};
@@ -30,12 +31,19 @@ fn write(folder: &Path) -> (Files, CertificateDer<'static>) {
     (files, cert.der().clone())
 }
 
+/// Where a Rollcast speaks TLS by these files, and its connections.
+async fn listening(files: &Files, site: Site) -> (SocketAddr, Arc<Connections>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
+    let connections = rollcast.connections.clone();
+    let acceptor = files.clone().open().unwrap();
+    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, Some(acceptor)));
+    (address, connections)
+}
+
 /// A connection of a client that knows that certificate alone; `None` where it does not take the server for who it is.
-async fn connect(
-    address: std::net::SocketAddr,
-    known: &CertificateDer<'static>,
-    mute: Duration,
-) -> Option<TlsStream<TcpStream>> {
+async fn connect(address: SocketAddr, known: &CertificateDer<'static>, mute: Duration) -> Option<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(known.clone()).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
@@ -48,7 +56,7 @@ async fn connect(
 }
 
 /// The answer to such a client.
-async fn asked(address: std::net::SocketAddr, known: &CertificateDer<'static>, host: &str) -> Option<String> {
+async fn asked(address: SocketAddr, known: &CertificateDer<'static>, host: &str) -> Option<String> {
     let mut stream = connect(address, known, Duration::ZERO).await?;
     stream.write_all(format!("GET /healthz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await.unwrap();
     let mut all = Vec::new();
@@ -60,14 +68,8 @@ async fn asked(address: std::net::SocketAddr, known: &CertificateDer<'static>, h
 async fn tls_is_spoken_with_the_certificate_that_the_files_hold_now() {
     let folder = tempfile::tempdir().unwrap();
     let (files, first) = write(folder.path());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
     let addressed = Addressed { has_tls: true, ..Addressed::by(vec!["rollouts.example.com".to_owned()]) };
-    let site = Site { addressed, ..Site::default() };
-    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
-    let connections = rollcast.connections.clone();
-    let acceptor = files.clone().open().unwrap();
-    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, Some(acceptor)));
+    let (address, connections) = listening(&files, Site { addressed, ..Site::default() }).await;
 
     let text = asked(address, &first, "rollouts.example.com").await.unwrap();
     assert!(text.starts_with("HTTP/1.0 200") && text.ends_with("ok\n"), "{text}");
@@ -104,12 +106,7 @@ async fn tls_is_spoken_with_the_certificate_that_the_files_hold_now() {
 async fn who_speaks_no_tls_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let (files, known) = write(folder.path());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
-    let connections = rollcast.connections.clone();
-    let acceptor = files.open().unwrap();
-    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, Some(acceptor)));
+    let (address, connections) = listening(&files, Site::default()).await;
     let mute: Vec<TcpStream> =
         futures::future::join_all((0..50).map(|_| async { TcpStream::connect(address).await.unwrap() })).await;
     assert!(asked(address, &known, "localhost").await.unwrap().ends_with("ok\n"), "others are answered meanwhile");
@@ -122,12 +119,7 @@ async fn who_speaks_no_tls_is_not_waited_for() {
 async fn tls_gives_no_more_time_to_say_what_is_asked() {
     let folder = tempfile::tempdir().unwrap();
     let (files, known) = write(folder.path());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
-    let connections = rollcast.connections.clone();
-    let acceptor = files.open().unwrap();
-    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, Some(acceptor)));
+    let (address, connections) = listening(&files, Site::default()).await;
     let began = std::time::Instant::now();
     // The ten seconds begin with the connection, not when TLS is spoken.
     let mut late = connect(address, &known, Duration::from_secs(5)).await.unwrap();

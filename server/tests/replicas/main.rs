@@ -18,6 +18,7 @@ mod until;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use app::history::{PastRollout, Search};
 use server::history::batch::pack;
@@ -112,6 +113,19 @@ mod in_postgres {
         shared().sql(database, "SELECT count(*) FROM rollcast.batches")
     }
 
+    /// Hands in the same batch, with another number each time, until it is written: as soon as nobody else writes.
+    fn written_at_last(store: &mut dyn Store, first: u64, third: &(Millis, Millis, String)) -> Written {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let mut numbers = first..;
+        loop {
+            let written = store.commit(&[commit(numbers.next().unwrap(), third)]).unwrap();
+            if written != Written::default() {
+                return written;
+            }
+            assert!(Instant::now() < deadline, "never written");
+        }
+    }
+
     #[test]
     fn of_two_that_watch_the_same_one_writes_and_the_other_goes_on_after_a_gap() {
         let database = shared().database();
@@ -126,14 +140,7 @@ mod in_postgres {
         // The first one ends without a word, and with it its lock.
         drop(first);
         let heard = thirds[0].1;
-        let mut number = 3;
-        let written = loop {
-            let written = second.commit(&[commit(number, &thirds[2])]).unwrap();
-            number += 1;
-            if written != Written::default() {
-                break written;
-            }
-        };
+        let written = written_at_last(&mut *second, 3, &thirds[2]);
         assert!(written.is_anew && written.clusters.contains("c"));
         let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
         let model = kept(&mut *second);
@@ -161,9 +168,9 @@ mod in_postgres {
             )
         };
         // The connection of the first one ends a moment later.
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         while held() != "0" {
-            assert!(began.elapsed() < std::time::Duration::from_secs(20), "it has ended");
+            assert!(began.elapsed() < Duration::from_secs(20), "it has ended");
         }
         let mut second = open(&server);
         shared().sql(&database, "ALTER TABLE rollcast.rollouts RENAME TO elsewhere");
@@ -398,10 +405,10 @@ mod in_postgres {
                     let through = copy_bidirectional(&mut client, &mut server);
                     tokio::select! {
                         _ = through => return,
-                        () = async { while !cut.load(Ordering::Relaxed) { tokio::time::sleep(std::time::Duration::from_millis(5)).await } } => {}
+                        () = async { while !cut.load(Ordering::Relaxed) { tokio::time::sleep(Duration::from_millis(5)).await } } => {}
                     }
                     while cut.load(Ordering::Relaxed) {
-                        tokio::time::sleep(std::time::Duration::from_millis(5)).await; // the cable is out
+                        tokio::time::sleep(Duration::from_millis(5)).await; // the cable is out
                     }
                 });
             }
@@ -437,22 +444,12 @@ mod in_postgres {
         let database = database.rsplit('/').next().unwrap();
         let mine = format!("{end} AND database = (SELECT oid FROM pg_database WHERE datname = '{database}')");
         shared().sql(database, &mine);
-        let mut number = 2;
-        while second.commit(&[commit(number, &thirds[1])]).unwrap() == Written::default() {
-            number += 1;
-        }
+        written_at_last(&mut *second, 2, &thirds[1]);
         let lost: StoreError = first.commit(&[commit(2, &thirds[1])]).unwrap_err();
         assert!(matches!(lost, StoreError::Failed(_)), "{lost}");
         assert_eq!(first.commit(&[commit(2, &thirds[1])]).unwrap(), Written::default(), "another one writes");
         shared().sql(database, &mine);
-        let mut number = 3;
-        let written = loop {
-            let written = first.commit(&[commit(number, &thirds[2])]).unwrap();
-            number += 1;
-            if written != Written::default() {
-                break written;
-            }
-        };
+        let written = written_at_last(&mut *first, 3, &thirds[2]);
         assert!(written.is_anew);
         let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
         assert_eq!(existing(&kept(&mut *first)), existing(whole.model()));
