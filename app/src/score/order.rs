@@ -44,8 +44,8 @@ impl PodOrder {
             (PodColumn::Revision, true) => "Sorted by revision, highest first",
             (PodColumn::State, false) => "Sorted by state, in the order of a pod's life",
             (PodColumn::State, true) => "Sorted by state, against the order of a pod's life",
-            (PodColumn::Since, false) => "Sorted by age, oldest first",
-            (PodColumn::Since, true) => "Sorted by age, newest first",
+            (PodColumn::Since, false) => "Sorted by time in the state, longest first",
+            (PodColumn::Since, true) => "Sorted by time in the state, shortest first",
         }
     }
 
@@ -120,6 +120,9 @@ mod tests {
     #[test]
     fn another_column_begins_the_right_way_round() {
         let turned = PodOrder { column: PodColumn::Name, is_descending: true };
-        assert_eq!(PodOrder::chosen(Some(turned), PodColumn::Since).words(), "Sorted by age, oldest first");
+        assert_eq!(
+            PodOrder::chosen(Some(turned), PodColumn::Since).words(),
+            "Sorted by time in the state, longest first"
+        );
     }
 }

@@ -1,7 +1,7 @@
 /// Whoever uses the keyboard stays where they are while rows are put in another order, come and go, and hears of the order.
 
 import { writeFileSync } from "node:fs";
-import type { Locator, Page } from "@playwright/test";
+import type { Locator, Page, TestInfo } from "@playwright/test";
 import { uid } from "../../fixtures/made.mjs";
 import { expect, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -38,6 +38,13 @@ function changing(): string {
   return lines.join("\n");
 }
 
+/// A Rollcast that plays that recording.
+const replaying = (info: TestInfo, ...args: string[]) => {
+  const file = info.outputPath("changing.jsonl");
+  writeFileSync(file, changing());
+  return Server.start(["replay", file, ...args]);
+};
+
 const names = (page: Page) => page.getByTestId("deployment").locator(".name b").allTextContents();
 /// What the row says that has the focus; empty while none has.
 const focused = (rows: Locator) => rows.evaluateAll((rows) => rows.find((row) => row === document.activeElement)?.textContent ?? "");
@@ -45,9 +52,7 @@ const hasFocus = (page: Page) => page.evaluate(() => document.activeElement !== 
 
 for (const [name, whose, becomes] of [["alpha", "overtakes others", "alpha"], ["beta", "is overtaken", "beta"], ["gamma", "goes", "epsilon"]] as const)
   test(`a row of the list that ${whose} keeps the focus, or leaves it to the one in its place`, async ({ page, serve }, info) => {
-    const file = info.outputPath("changing.jsonl");
-    writeFileSync(file, changing());
-    const server = await serve(() => Server.start(["replay", file, "--when-watched"]));
+    const server = await serve(() => replaying(info, "--when-watched"));
     await page.goto(`${server.address}/?sort=available`);
     await page.waitForSelector("html[data-live=true]");
     await page.keyboard.press("j");
@@ -63,9 +68,7 @@ for (const [name, whose, becomes] of [["alpha", "overtakes others", "alpha"], ["
   });
 
 test("when all rows go, the focus stays where they were", async ({ page, serve }, info) => {
-  const file = info.outputPath("changing.jsonl");
-  writeFileSync(file, changing());
-  const server = await serve(() => Server.start(["replay", file, "--when-watched"]));
+  const server = await serve(() => replaying(info, "--when-watched"));
   await page.goto(`${server.address}/?q=gamma`);
   await page.waitForSelector("html[data-live=true]");
   await page.keyboard.press("j");
@@ -75,9 +78,7 @@ test("when all rows go, the focus stays where they were", async ({ page, serve }
 });
 
 test("another order of the list is announced", async ({ page, serve }, info) => {
-  const file = info.outputPath("changing.jsonl");
-  writeFileSync(file, changing());
-  const server = await serve(() => Server.start(["replay", file, "--hold-at", "1"]));
+  const server = await serve(() => replaying(info, "--hold-at", "1"));
   await page.goto(server.address);
   await page.waitForSelector("html[data-live=true]");
   const announced = page.getByTestId("announced");
@@ -113,11 +114,11 @@ test.describe("on a Deployment's page", () => {
     await expect.poll(async () => (await column(1)).join() === sorted(await column(1)).join()).toBe(true);
     await head(/^Since/).getByRole("button").focus();
     await page.keyboard.press("Enter");
-    await expect(page.locator("[role=status]", { hasText: "Sorted by age, oldest first" })).toHaveCount(1);
+    await expect(page.locator("[role=status]", { hasText: "Sorted by time in the state, longest first" })).toHaveCount(1);
     await page.keyboard.press("Enter");
     await expect(head(/^Since/)).toHaveAttribute("aria-sort", "descending");
     await expect(head("Pod")).not.toHaveAttribute("aria-sort");
-    await expect(page.locator("[role=status]", { hasText: "Sorted by age, newest first" })).toHaveCount(1);
+    await expect(page.locator("[role=status]", { hasText: "Sorted by time in the state, shortest first" })).toHaveCount(1);
     for (let steps = 0; steps < 12; steps++) {
       await expect.poll(async () => (await column(4)).join() === sorted(await column(4)).reverse().join()).toBe(true);
       await page.keyboard.press("ArrowLeft");
