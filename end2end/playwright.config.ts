@@ -26,7 +26,8 @@ export default defineConfig({
     viewport: { width: 1400, height: 900 },
     timezoneId: "UTC", // pages tell times in the zone of their viewer
     screenshot: "on",
-    trace: "retain-on-failure",
+    // What was done and asked for; pictures of every step cost more than a quarter of all time. `--trace on` has them, of a test that failed.
+    trace: { mode: "retain-on-failure", screenshots: false, snapshots: false, sources: false },
     launchOptions: {
       executablePath: process.env.CHROMIUM || undefined,
       args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--font-render-hinting=none"],

@@ -15,7 +15,12 @@ pub fn build() -> Result<PathBuf> {
 /// Builds the server alone; returns the path of the development binary.
 pub fn server() -> Result<PathBuf> {
     sh::run(&mut sh::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
-    Ok(sh::at("target/debug/rollcast"))
+    Ok(development())
+}
+
+/// The path of the development binary, which is built with the tests as well.
+pub fn development() -> PathBuf {
+    sh::at("target/debug/rollcast")
 }
 
 /// Builds page and server as they are shipped: one file with everything embedded.

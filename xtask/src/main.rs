@@ -5,6 +5,7 @@
 
 mod bench;
 mod build;
+mod built;
 mod check;
 mod cluster;
 mod dev;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,6 +15,15 @@ pub fn root() -> PathBuf {
 /// A path below the workspace root.
 pub fn at(path: &str) -> PathBuf {
     root().join(path)
+}
+
+/// When the first command was announced.
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Says which command runs next, and how long everything has taken so far.
+fn announce(line: &str) {
+    let seconds = BEGAN.elapsed().as_secs();
+    eprintln!("  {:02}:{:02} $ {line}", seconds / 60, seconds % 60);
 }
 
 /// Says what happens next.
@@ -31,7 +41,7 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Comm
 /// Runs a command and fails when it fails.
 pub fn run(command: &mut Command) -> Result<()> {
     let line = shown(command);
-    eprintln!("  $ {line}");
+    announce(&line);
     let status = command.status().with_context(|| format!("cannot start {line}"))?;
     ensure!(status.success(), "`{line}` failed ({status})");
     Ok(())
@@ -47,9 +57,18 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
+/// Runs a command and returns what it printed; what it says beside that is shown as it comes.
+pub fn said(command: &mut Command) -> Result<String> {
+    let line = shown(command);
+    announce(&line);
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {line}"))?;
+    ensure!(output.status.success(), "`{line}` failed ({})", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Runs a command for at most so long; true when it ended well in time.
 pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
-    eprintln!("  $ {}", shown(command));
+    announce(&shown(command));
     let Ok(mut child) = command.stdin(Stdio::null()).spawn() else {
         return false;
     };

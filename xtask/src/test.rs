@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Result, anyhow, bail, ensure};
 
+use crate::built::{self, Tests};
 use crate::cluster::{Cluster, Running};
 use crate::{build, setup, sh};
 
@@ -29,19 +30,18 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     let build: fn() -> Result<()> = if wants("cluster") || wants("rust") { build_with_go } else { || Ok(()) };
     let go = std::thread::spawn(build);
     // The page first: the server embeds it, and a page that does not build should be known at once.
-    let rollcast = build::build()?;
+    crate::page::build()?;
     if wants("lint") {
         crate::check::lint()?;
     }
+    let tests = Tests::build()?;
+    let rollcast = build::development();
     crate::size::check(&rollcast)?;
-    if wants("rust") {
-        sh::run(&mut sh::command("cargo", &["test", "--workspace", "--all-targets", "--no-run"]))?;
-    }
     go.join().map_err(|_| anyhow!("building with Go broke off"))??; // tests keep time, and have the machine to themselves
     if wants("rust") {
-        let mut tests = sh::command("cargo", &["test", "--workspace", "--all-targets"]);
+        let mut all = sh::command("cargo", &built::ALL);
         if is_whole {
-            tests.env(WHOLE, "yes");
+            all.env(WHOLE, "yes");
         }
         let mut left_out = Vec::new();
         if setup::ensure_provider()?.is_none() {
@@ -55,13 +55,13 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
                 "the tests of history in a database need PostgreSQL; with CI=true they may not be left out"
             );
             sh::say("LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)");
-            tests.env("ROLLCAST_TEST_NO_POSTGRES", "yes");
+            all.env("ROLLCAST_TEST_NO_POSTGRES", "yes");
             left_out.extend(["--skip", "in_postgres"]);
         }
         if !left_out.is_empty() {
-            tests.arg("--").args(left_out);
+            all.arg("--").args(left_out);
         }
-        sh::run(&mut tests)?;
+        sh::run(&mut all)?;
     }
     if !wants("page") && !wants("cluster") {
         return Ok(());
@@ -88,23 +88,24 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     }
     let (mut running, mut is_recorded) = (None, false);
     if wants("cluster") {
-        let kubectl = kubectl(is_ci)?;
+        let kubectl = kubectl(&tests, is_ci)?;
         match kubeconfig(&mut running)? {
             Some(kubeconfig) => {
                 let recorded = sh::at(RECORDED);
                 if recorded.exists() {
                     std::fs::remove_dir_all(&recorded)?; // of an earlier run
                 }
-                let mut tests = of(&["faithful", "chaos", "signed"], &[]);
-                tests.env("ROLLCAST_TEST_KUBECONFIG", &kubeconfig).env("ROLLCAST_RECORDED", &recorded);
+                let mut environment =
+                    vec![("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone()), ("ROLLCAST_RECORDED", recorded.clone())];
+                let mut left_out: &[&str] = &[];
                 match kubectl {
-                    Some(program) => drop(tests.env("ROLLCAST_KUBECTL", program)),
-                    None => drop(tests.args(["--skip", "the_account_of_the_manifests_may_do"])), // said above
+                    Some(program) => environment.push(("ROLLCAST_KUBECTL", program.into())),
+                    None => left_out = &["--skip", "the_account_of_the_manifests_may_do"], // said above
                 }
                 if is_whole {
-                    tests.env(WHOLE, "yes");
+                    environment.push((WHOLE, "yes".into()));
                 }
-                sh::run(&mut tests)?;
+                tests.run_ignored(&["faithful", "chaos", "signed"], left_out, &environment)?;
                 command.env("ROLLCAST_RECORDED", recorded);
                 is_recorded = true;
                 command.args(["--project=cluster", "--project=faithful"]).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
@@ -132,7 +133,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     let passed = sh::run(&mut command);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
-        invariants("of_what_was_recorded_on_clusters")?;
+        invariants(&tests, "of_what_was_recorded_on_clusters")?;
     }
     passed
 }
@@ -148,19 +149,11 @@ pub fn nightly() -> Result<()> {
 
 /// What must hold of every sentence, of a thousand random clusters with their history cut again and again. Minutes.
 pub fn thousand_clusters() -> Result<()> {
-    invariants("of_a_thousand_simulated_clusters")
+    invariants(&Tests::build()?, "of_a_thousand_simulated_clusters")
 }
 
-fn invariants(test: &str) -> Result<()> {
-    sh::run(of(&["invariants"], &["--nocapture", test]).env("ROLLCAST_RECORDED", sh::at(RECORDED)))
-}
-
-/// Tests that are left out unless asked for. Of the workspace, as all others are: of a package by itself everything would be built
-/// once more, with other features.
-fn of(tests: &[&str], arguments: &[&str]) -> Command {
-    let mut command = sh::command("cargo", &["test", "--workspace"]);
-    command.args(tests.iter().flat_map(|test| ["--test", test])).args(["--", "--ignored"]).args(arguments);
-    command
+fn invariants(tests: &Tests, test: &str) -> Result<()> {
+    tests.run_ignored(&["invariants"], &["--nocapture", test], &[("ROLLCAST_RECORDED", sh::at(RECORDED))])
 }
 
 /// The control plane, and the provider at which people sign in.
@@ -173,7 +166,7 @@ fn build_with_go() -> Result<()> {
 }
 
 /// kubectl on the simulated cluster. Returns which kubectl that is.
-fn kubectl(is_ci: bool) -> Result<Option<String>> {
+fn kubectl(tests: &Tests, is_ci: bool) -> Result<Option<String>> {
     let program = if sh::has("go") {
         format!("{} kubectl", setup::ensure_binaries()?.kubernetes.display())
     } else if sh::has("kubectl") {
@@ -186,7 +179,7 @@ fn kubectl(is_ci: bool) -> Result<Option<String>> {
         );
         return Ok(None);
     };
-    sh::run(of(&["kubectl"], &[]).env("ROLLCAST_KUBECTL", &program))?;
+    tests.run_ignored(&["kubectl"], &[], &[("ROLLCAST_KUBECTL", program.clone().into())])?;
     Ok(Some(program))
 }
 
