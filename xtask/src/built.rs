@@ -1,7 +1,8 @@
 //! Every test program of the workspace, built once: whoever asks cargo for some of them by name gets other features of the
-//! dependencies, and builds most of them once more.
+//! dependencies, and builds a quarter of everything once more.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -25,12 +26,12 @@ impl Tests {
     }
 
     /// The tests of these programs that are left out unless asked for, with more arguments.
-    pub fn run_ignored(&self, tests: &[&str], arguments: &[&str], environment: &[(&str, PathBuf)]) -> Result<()> {
+    pub fn run_ignored(&self, tests: &[&str], arguments: &[&str], environment: &[(&str, OsString)]) -> Result<()> {
         for test in tests {
             let (program, folder) = self.0.get(*test).ok_or_else(|| anyhow!("there are no tests named {test}"))?;
             let mut command = Command::new(program);
             command.arg("--ignored").args(arguments).current_dir(folder);
-            command.envs(environment.iter().map(|(name, value)| (name, value)));
+            command.envs(environment.iter().cloned());
             sh::run(&mut command)?;
         }
         Ok(())

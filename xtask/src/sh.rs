@@ -20,7 +20,7 @@ pub fn at(path: &str) -> PathBuf {
 /// When the first command was announced.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Says which command runs next, and how long everything has taken so far.
+/// Says which command runs next, and how long ago the first one began.
 fn announce(line: &str) {
     let seconds = BEGAN.elapsed().as_secs();
     eprintln!("  {:02}:{:02} $ {line}", seconds / 60, seconds % 60);

@@ -95,8 +95,10 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
                 if recorded.exists() {
                     std::fs::remove_dir_all(&recorded)?; // of an earlier run
                 }
-                let mut environment =
-                    vec![("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone()), ("ROLLCAST_RECORDED", recorded.clone())];
+                let mut environment = vec![
+                    ("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone().into()),
+                    ("ROLLCAST_RECORDED", recorded.clone().into()),
+                ];
                 let mut left_out: &[&str] = &[];
                 match kubectl {
                     Some(program) => environment.push(("ROLLCAST_KUBECTL", program.into())),
@@ -153,7 +155,7 @@ pub fn thousand_clusters() -> Result<()> {
 }
 
 fn invariants(tests: &Tests, test: &str) -> Result<()> {
-    tests.run_ignored(&["invariants"], &["--nocapture", test], &[("ROLLCAST_RECORDED", sh::at(RECORDED))])
+    tests.run_ignored(&["invariants"], &["--nocapture", test], &[("ROLLCAST_RECORDED", sh::at(RECORDED).into())])
 }
 
 /// The control plane, and the provider at which people sign in.
