@@ -63,6 +63,9 @@ pub struct PastRollout {
     pub managed_by: String,
     /// The moment at which it is best looked at; `None` while it goes on.
     pub moment_millis: Option<Millis>,
+    /// The last moment that knows nothing of the next rollout; `None` while there is none, and of rollouts that an older version wrote.
+    #[serde(default)]
+    pub last_millis: Option<Millis>,
     /// The Deployment is deleted.
     pub is_deleted: bool,
     /// Its pods are kept, so that it can be made again; the store knows.
@@ -407,6 +410,7 @@ pub(crate) mod made {
             change_cause: None,
             managed_by: String::new(),
             moment_millis: None,
+            last_millis: None,
             is_deleted: false,
             is_kept: true,
         }

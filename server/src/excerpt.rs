@@ -5,18 +5,17 @@
 //!   the cluster's hub, or what is kept ──► the past of one Deployment ──► History::excerpt ──► Handle::standing
 //! ```
 //! Each is made by itself, so that one which takes long holds up no other one, and once for all who want it at the same time. A rollout
-//! whose revision is the current one is cut out anew every two seconds while somebody looks; once another one has begun, it stands still
+//! whose revision is the current one is cut out anew every two seconds while somebody looks; once there is a sign of another one, it stands still
 //! just before that.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::detail::rollouts::BEFORE_MILLIS;
 use timeline::history::MOST_CHANGES;
 use timeline::model::Deployment;
 use timeline::wire::ConnectionState;
 use timeline::words::clock;
-use timeline::{History, Millis, Timeline, Uid, Workload};
+use timeline::{History, Millis, Timeline, Uid, Workload, rollout};
 use tokio::time::Instant;
 
 use crate::flight::{Flights, Turn};
@@ -178,15 +177,13 @@ fn copied(reader: &Reader<'_>, scope: &Scope) -> Option<Copied> {
     let (from_millis, to_millis, is_live, title) = match scope {
         Scope::Rollout { revision, .. } => {
             let at = known.rollouts.iter().rposition(|rollout| rollout.revision == *revision)?;
-            let next = known.rollouts.get(at + 1).and_then(|next| next.started_millis);
-            // The next one makes its ReplicaSet before it begins.
-            let to_millis = next.unwrap_or(reader.now_millis) - BEFORE_MILLIS;
-            (
-                Some(shown_since(known, at).max(first)),
-                to_millis,
-                next.is_none(),
-                format!("{} revision {revision}", of.name),
-            )
+            let is_last = at + 1 == known.rollouts.len();
+            let last = match is_last {
+                true => rollout::next_sign_millis(model, known).map(|sign| sign - 1),
+                false => rollout::last_moment_millis(model, known, at),
+            };
+            let to_millis = last.unwrap_or(reader.now_millis);
+            (Some(shown_since(known, at).max(first)), to_millis, is_last, format!("{} revision {revision}", of.name))
         }
         Scope::Moment { at_millis, .. } => {
             (None, *at_millis, false, format!("{} at {} UTC", of.name, clock(*at_millis)))

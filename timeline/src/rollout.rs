@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Millis;
 use crate::fact::Strategy;
 use crate::model::{Deployment, Model, Pod, ReplicaSet, Rollout};
 use crate::verdict::KubectlVerdict;
@@ -64,6 +65,46 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let of_sets = model.owned_sets(deployment.uid).filter_map(ReplicaSet::revision).max();
     // A Deployment that took over ReplicaSets has no revision of its own for a moment.
     deployment.now.revision.max(of_sets)
+}
+
+/// Arrival of the first sign of a rollout: a change that the controller had not observed yet when it began, or its
+/// ReplicaSet with its revision. `None` when it was running when watching began.
+#[must_use]
+pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
+    let started = rollout.started_millis?;
+    let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
+    let revised = replica_set(model, deployment, rollout).and_then(|set| revised_millis(set, rollout.revision));
+    // What was not observed since before the rollout before began is of that one.
+    let signs = [unobserved_millis(deployment, started), revised].into_iter().flatten();
+    Some(signs.filter(|sign| before.is_none_or(|before| *sign > before)).fold(started, Millis::min))
+}
+
+/// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.
+#[must_use]
+pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
+    first_sign_millis(model, deployment, deployment.rollouts.get(index + 1)?).map(|sign| sign - 1)
+}
+
+/// Arrival of the first sign of a rollout that has not begun yet; `None` while there is none.
+#[must_use]
+pub fn next_sign_millis(model: &Model, deployment: &Deployment) -> Option<Millis> {
+    let last = deployment.rollouts.last()?;
+    let edited = awaits_revision(model, deployment).then(|| unobserved_millis(deployment, Millis::MAX)).flatten();
+    let newer = model.owned_sets(deployment.uid).filter(|set| set.revision() > Some(last.revision));
+    let made = newer.filter_map(|set| revised_millis(set, set.revision()?));
+    let signs = made.chain(edited);
+    signs.filter(|sign| last.started_millis.is_none_or(|started| *sign > started)).min()
+}
+
+/// Since when what the controller had not observed at that time was there; `None` when it had observed everything.
+fn unobserved_millis(deployment: &Deployment, at_millis: Millis) -> Option<Millis> {
+    let (since, verdict) = deployment.verdicts.iter().rev().find(|(since, _)| *since <= at_millis)?;
+    (*verdict == KubectlVerdict::NotObserved).then_some(*since)
+}
+
+/// Since when a ReplicaSet carries a revision; `None` when that is not known.
+fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
+    set.revisions.iter().rev().find(|(known, _)| *known == revision).and_then(|(_, since)| *since)
 }
 
 /// The template was edited, and no ReplicaSet carries the revision that will come of it yet.

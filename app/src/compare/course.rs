@@ -7,7 +7,6 @@ use timeline::words::images;
 use timeline::{Millis, Uid, rollout};
 
 use super::startup::Startup;
-use crate::detail::rollouts::BEFORE_MILLIS;
 
 /// The course of one rollout.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +66,7 @@ fn began(deployment: &Deployment, rollout: &Rollout) -> Millis {
 /// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end.
 fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
     let set = rollout::replica_set(model, deployment, of).map(|set| set.uid);
-    let from = of.started_millis.map_or(Millis::MIN, |started| started - BEFORE_MILLIS);
+    let from = rollout::first_sign_millis(model, deployment, of).unwrap_or(Millis::MIN);
     let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
     let pods = set.into_iter().flat_map(|set| model.pods_of(set));
     pods.filter(move |pod| pod.replica_set() == set && (from..=to).contains(&pod.first_seen_millis()))

@@ -55,7 +55,7 @@ impl RevisionDetail {
     #[must_use]
     pub fn of(workload: &Workload, model: &Model, deployment: &Deployment, revision: u64) -> Option<Self> {
         let set = set_of(model, deployment, revision);
-        let rollouts: Vec<_> = rollouts::lines(deployment).filter(|line| line.revision == revision).collect();
+        let rollouts: Vec<_> = rollouts::lines(model, deployment).filter(|line| line.revision == revision).collect();
         if set.is_none() && rollouts.is_empty() {
             return None;
         }

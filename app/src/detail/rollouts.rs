@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Workload;
-use timeline::model::{Deployment, Rollout};
+use timeline::model::{Deployment, Model};
+use timeline::rollout;
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
 
 use crate::address;
 use crate::compare::measure::Measure;
-
-/// A rollout of the next revision makes its ReplicaSet this long before it is told.
-pub const BEFORE_MILLIS: Millis = 250;
 
 /// All rollouts of a Deployment that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,11 +64,11 @@ pub enum End {
 impl RolloutsDetail {
     /// What is told of the rollouts of a Deployment.
     #[must_use]
-    pub fn of(deployment: &Deployment, standing: String, measure: Option<Measure>) -> Self {
+    pub fn of(model: &Model, deployment: &Deployment, standing: String, measure: Option<Measure>) -> Self {
         Self {
             deployment: deployment.uid,
             name: safe(&deployment.name),
-            rollouts: lines(deployment).rev().collect(),
+            rollouts: lines(model, deployment).rev().collect(),
             pruned: deployment.rollouts_pruned,
             standing,
             measure,
@@ -102,13 +100,13 @@ impl RolloutsDetail {
 }
 
 /// Every rollout of a Deployment, in order.
-pub(super) fn lines(deployment: &Deployment) -> impl DoubleEndedIterator<Item = RolloutLine> {
-    let next = |index: usize| deployment.rollouts.get(index + 1);
-    deployment.rollouts.iter().enumerate().map(move |(index, rollout)| RolloutLine::of(rollout, next(index)))
+pub(super) fn lines(model: &Model, deployment: &Deployment) -> impl DoubleEndedIterator<Item = RolloutLine> {
+    (0..deployment.rollouts.len()).filter_map(move |index| RolloutLine::of(model, deployment, index))
 }
 
 impl RolloutLine {
-    fn of(rollout: &Rollout, next: Option<&Rollout>) -> Self {
+    fn of(model: &Model, deployment: &Deployment, index: usize) -> Option<Self> {
+        let rollout = deployment.rollouts.get(index)?;
         let (end, ended_millis) = if rollout.completed_millis.is_some() {
             (End::Complete, rollout.completed_millis)
         } else if rollout.superseded_millis.is_some() {
@@ -118,7 +116,7 @@ impl RolloutLine {
         } else {
             (End::InProgress, None)
         };
-        Self {
+        Some(Self {
             revision: rollout.revision,
             started_millis: rollout.started_millis,
             end,
@@ -126,8 +124,8 @@ impl RolloutLine {
             peak_pods: rollout.peak_pods,
             min_available: rollout.min_available,
             images: images(&rollout.images),
-            moment_millis: moment(rollout, next),
-        }
+            moment_millis: moment(model, deployment, index),
+        })
     }
 
     /// How it ended: "complete after 12 s".
@@ -164,15 +162,12 @@ impl RolloutLine {
     }
 }
 
-/// When a rollout is best looked at: when it was complete, just before another took its place, or when its deadline passed.
+/// When the rollout at `index` is best looked at: when it was complete, just before another took its place, or when its deadline passed.
 #[must_use]
-pub fn moment(rollout: &Rollout, next: Option<&Rollout>) -> Option<Millis> {
-    let before_next = || next.and_then(|next| next.started_millis).map(|at| at - BEFORE_MILLIS);
-    rollout
-        .completed_millis
-        .or(rollout.superseded_millis.map(|at| at - BEFORE_MILLIS))
-        .or_else(before_next)
-        .or(rollout.deadline_exceeded_millis)
+pub fn moment(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
+    let rollout = deployment.rollouts.get(index)?;
+    let last = || rollout::last_moment_millis(model, deployment, index);
+    rollout.completed_millis.or_else(last).or(rollout.deadline_exceeded_millis)
 }
 
 #[cfg(test)]

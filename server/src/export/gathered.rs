@@ -39,7 +39,7 @@ pub struct Gathered {
 pub fn gather(reader: &Reader<'_>, workload: Workload, revision: Option<u64>) -> Option<Gathered> {
     let model = reader.timeline.model();
     let known = workload.find(model)?;
-    let (revision, from_millis, to_millis) = stretch(known, revision, reader.now_millis)?;
+    let (revision, from_millis, to_millis) = stretch(model, known, revision, reader.now_millis)?;
     let from_millis = from_millis.max(reader.history.base_millis().unwrap_or(Millis::MIN));
     Some(Gathered {
         revision,
@@ -53,21 +53,26 @@ pub fn gather(reader: &Reader<'_>, workload: Workload, revision: Option<u64>) ->
 }
 
 /// The revision that is meant, and the stretch of time in which its rollout is shown.
-fn stretch(deployment: &Deployment, revision: Option<u64>, now_millis: Millis) -> Option<(u64, Millis, Millis)> {
+fn stretch(
+    model: &Model,
+    deployment: &Deployment,
+    revision: Option<u64>,
+    now_millis: Millis,
+) -> Option<(u64, Millis, Millis)> {
     let rollouts = &deployment.rollouts;
     let index = match revision {
         Some(revision) => rollouts.iter().rposition(|rollout| rollout.revision == revision)?,
         None => rollouts.len().checked_sub(1)?,
     };
     let rollout = rollouts.get(index)?;
-    let next = rollouts.get(index + 1).and_then(|next| next.started_millis);
+    let last = timeline::rollout::last_moment_millis(model, deployment, index);
     let ended = rollout.completed_millis.or(rollout.superseded_millis);
     let first = deployment.known_since_millis();
     let (from, to) = match (rollout.started_millis, ended) {
-        (Some(started), Some(_)) => slice::stretch(started, ended, next),
+        (Some(started), Some(_)) => slice::stretch(started, ended, last),
         // What goes on is shown up to now, however long it does.
-        (Some(started), None) => (slice::stretch(started, None, next).0, next.unwrap_or(now_millis)),
-        (None, _) => (first, ended.or(next).unwrap_or(now_millis)),
+        (Some(started), None) => (slice::stretch(started, None, last).0, last.unwrap_or(now_millis)),
+        (None, _) => (first, ended.or(last).unwrap_or(now_millis)),
     };
     Some((rollout.revision, from.max(first), to.min(now_millis)))
 }
@@ -198,7 +203,7 @@ impl Gathered {
                 }
             }
             if is_end {
-                let detail = RolloutsDetail::of(deployment, String::new(), None);
+                let detail = RolloutsDetail::of(then, deployment, String::new(), None);
                 details.tell("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {

@@ -56,7 +56,8 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             min_available: rollout.min_available,
             change_cause: set.and_then(|set| set.change_cause.clone()),
             managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
-            moment_millis: moment(rollout, deployment.rollouts.get(index + 1)).or(deployment.deleted_millis),
+            moment_millis: moment(model, deployment, index).or(deployment.deleted_millis),
+            last_millis: rollout::last_moment_millis(model, deployment, index),
             is_deleted: deployment.deleted_millis.is_some(),
             is_kept: true,
         }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use app::detail::rollouts::BEFORE_MILLIS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use timeline::{Millis, Uid};
@@ -20,22 +19,23 @@ pub const LONGEST_MILLIS: Millis = 6 * 3_600_000;
 /// Since when and until when.
 pub type Stretch = (Millis, Millis);
 
-/// The stretch of time in which a rollout is shown: from a little before its begin to a little after its end, and not into the next one.
+/// The stretch of time in which a rollout is shown: from a little before its begin to a little after its end, and not past its last
+/// moment, which knows nothing of the next one.
 #[must_use]
-pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, next_millis: Option<Millis>) -> Stretch {
+pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> Stretch {
     let over_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
     // One that was complete before the next one began is shown complete, however soon that one came.
-    let complete = |next: Millis| ended_millis.filter(|ended| *ended < next).unwrap_or(Millis::MIN);
-    let to_millis = next_millis.map_or(over_millis, |next| over_millis.min(next - BEFORE_MILLIS).max(complete(next)));
+    let complete = |last: Millis| ended_millis.filter(|ended| *ended <= last).unwrap_or(Millis::MIN);
+    let to_millis = last_millis.map_or(over_millis, |last| over_millis.min(last).max(complete(last)));
     (started_millis - LEAD_MILLIS, to_millis)
 }
 
 /// Until when it can be shown at most: some hours longer, where somebody asks for a moment there, and not into the next one.
 #[must_use]
-pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, next_millis: Option<Millis>) -> Millis {
-    let (_, to_millis) = stretch(started_millis, ended_millis, next_millis);
+pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> Millis {
+    let (_, to_millis) = stretch(started_millis, ended_millis, last_millis);
     let most_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
-    next_millis.map_or(most_millis, |next| most_millis.min(next - BEFORE_MILLIS)).max(to_millis)
+    last_millis.map_or(most_millis, |last| most_millis.min(last)).max(to_millis)
 }
 
 /// The lines that came later than a time.

@@ -61,7 +61,12 @@ pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Param
     let (standing, measure) = standing(view, &workload, parameters).await.unzip();
     let look = move |_: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
-        Some(Detail::Rollouts(RolloutsDetail::of(deployment, standing.clone().unwrap_or_default(), measure.clone())))
+        Some(Detail::Rollouts(RolloutsDetail::of(
+            then.model,
+            deployment,
+            standing.clone().unwrap_or_default(),
+            measure.clone(),
+        )))
     };
     // All of them, whichever moment is shown.
     answer(view, workload, parameters, When::Now, look, why, request).await

@@ -12,14 +12,13 @@
 //! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
 
 use app::address;
-use app::detail::rollouts::BEFORE_MILLIS;
 use app::payload::{DeploymentPayload, Payload};
 use axum::extract::{Path, Request};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use timeline::model::{Deployment, ReplicaSet};
+use timeline::model::ReplicaSet;
 use timeline::words::{clock, safe};
-use timeline::{Millis, Model, Uid, Workload};
+use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{Malformed, Parameters};
 use super::pages;
@@ -99,7 +98,15 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
         Some(_) if named.is_present() => Meaning::Live,
         Some(uid) => {
             let model = Model::from(snapshot.objects.clone());
-            meaning(&model, uid, named, &workload, (snapshot.now_millis, hub.is_over()))
+            // What pages are told does not say it: it is asked of the hub.
+            let last = match named.revision {
+                Some(revision) => {
+                    hub.read(move |reader| last_moment(reader.timeline.model(), uid, revision)).await.ok()
+                }
+                None => None,
+            };
+            let stands = Stands { now_millis: snapshot.now_millis, is_over: hub.is_over(), last: last.flatten() };
+            meaning(&model, uid, named, &workload, stands)
         }
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
@@ -164,13 +171,23 @@ async fn kept(
     Some(named.at_millis.map_or_else(|| link.clone(), |at_millis| format!("{link}&at={at_millis}")))
 }
 
-/// What a link to a Deployment means; with the time that its hub stands at, and whether that is so for good.
+/// How the hub stands that a link leads to.
+struct Stands {
+    /// The time that it stands at.
+    now_millis: Millis,
+    /// That is so for good.
+    is_over: bool,
+    /// The last moment of the revision that is named, as [`last_moment`] tells it.
+    last: Option<Option<Millis>>,
+}
+
+/// What a link to a Deployment means.
 fn meaning(
     model: &Model,
     uid: Uid,
     named: LinkParameters,
     workload: &Workload,
-    (now_millis, is_over): (Millis, bool),
+    Stands { now_millis, is_over, last }: Stands,
 ) -> Meaning {
     let page = &address::whatever_bears_the_name(workload);
     let is_by_itself = workload.rollout.is_some();
@@ -215,7 +232,7 @@ fn meaning(
         };
     }
     let Some(revision) = named.revision else { return Meaning::Live };
-    match last_moment(deployment, revision) {
+    match last {
         Some(None) => Meaning::Live,
         Some(Some(at_millis)) => {
             let uid = named.uid.unwrap_or(deployment.uid);
@@ -247,11 +264,11 @@ fn address_of(page: &str, uid: Uid, revision: u64) -> String {
 }
 
 /// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.
-fn last_moment(deployment: &Deployment, revision: u64) -> Option<Option<Millis>> {
-    let rollouts = &deployment.rollouts;
-    let at = rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
-    let next = rollouts.get(at + 1).and_then(|next| next.started_millis);
-    Some(next.map(|started| (started - BEFORE_MILLIS).max(deployment.known_since_millis())))
+fn last_moment(model: &Model, uid: Uid, revision: u64) -> Option<Option<Millis>> {
+    let deployment = model.deployments.get(&uid)?;
+    let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
+    let last = rollout::last_moment_millis(model, deployment, at);
+    Some(last.map(|last| last.max(deployment.known_since_millis())))
 }
 
 /// Where a Deployment of that name is, in the clusters that are watched.

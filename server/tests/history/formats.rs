@@ -76,7 +76,9 @@ fn files_of_every_format_are_read() {
         let numbered = |(number, rollout): (usize, &PastRollout)| {
             let first = rollout.first_available_millis.filter(|_| format > 2); // earlier ones did not know
             let (number, restarts) = (number as u32, rollout.restarts.filter(|_| format > 2));
-            PastRollout { number, restarts, first_available_millis: first, ..rollout.clone() }
+            // The rows of format 1 are written above; those in the other files do not know when the next one showed.
+            let last_millis = rollout.last_millis.filter(|_| format == 1);
+            PastRollout { number, restarts, first_available_millis: first, last_millis, ..rollout.clone() }
         };
         let mut expected: Vec<PastRollout> = rollouts.iter().enumerate().map(numbered).skip(1).collect();
         expected.reverse();

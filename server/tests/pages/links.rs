@@ -30,9 +30,9 @@ const CASES: [Case<'_>; 52] = [
     // Revisions: the current one is live, others lead to their last moment.
     (NGINX, "?revision=3", 200, "Revision 3 is live"),
     (NGINX, "?uid={NGINX}&revision=3", 200, "Revision 3 is live"),
-    (NGINX, "?revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799533"),
-    (NGINX, "?uid={NGINX}&revision=1", 307, "nginx?uid={NGINX}&revision=1&at=1795236790132"),
-    (NGINX, "?revision=7&revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799533"),
+    (NGINX, "?revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799775"),
+    (NGINX, "?uid={NGINX}&revision=1", 307, "nginx?uid={NGINX}&revision=1&at=1795236790374"),
+    (NGINX, "?revision=7&revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799775"),
     (NGINX, "?revision=7", 404, "saw no rollout of revision 7"),
     (NGINX, "?revision=7", 404, "nginx?uid={NGINX}&amp;revision=3\">Revision 3</a>"),
     (NGINX, "?revision=18446744073709551615", 404, "saw no rollout of revision"),

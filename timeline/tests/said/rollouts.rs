@@ -1,8 +1,10 @@
 //! Rollouts that overlap with other things: scaling, rollbacks, pauses, Recreate, deleted ReplicaSets.
 
-use crate::made::{SECOND, WEB, Web, condition, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, ready, set, unready};
 use timeline::fact::{ConditionStatus, Strategy};
 use timeline::story::LineKind;
+use timeline::view::{self, Now};
+use timeline::{Millis, rollout};
 
 #[test]
 fn a_rollback_after_a_scale_is_a_rollout() {
@@ -180,4 +182,70 @@ fn all_pods_of_none_were_never_available() {
     web.scale(2, 1);
     web.add_ready_pod(100, 2);
     assert_eq!(available(&web), Some(20_000));
+}
+
+/// What the last moment of the first rollout says.
+fn last_of_the_first(web: &Web) -> (Millis, String) {
+    let model = web.timeline.model();
+    let last = rollout::last_moment_millis(model, model.deployments.get(&WEB).unwrap(), 0).unwrap();
+    let then = web.history.at(last).unwrap();
+    (last, view::view(&then, WEB, Now { millis: last, skew_millis: 0 }).unwrap().verdict.sentence)
+}
+
+#[test]
+fn a_rollout_ends_before_the_first_sign_of_the_next_one_however_late_that_begins() {
+    let begin = |web: &mut Web, edit: &dyn Fn(&mut Web), made_millis, began_millis| {
+        web.now = 20_000;
+        edit(web);
+        let first = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.len();
+        let next_sign = |web: &Web| {
+            let model = web.timeline.model();
+            rollout::next_sign_millis(model, model.deployments.get(&WEB).unwrap())
+        };
+        let before = next_sign(web);
+        web.now = made_millis;
+        web.add_set(SECOND, set(SECOND, 2, 1, 0));
+        let after = next_sign(web);
+        web.now = began_millis;
+        web.deployment(|deployment| deployment.revision = Some(2));
+        assert_eq!(next_sign(web), None, "it has begun");
+        assert_eq!(web.timeline.model().deployments.get(&WEB).unwrap().rollouts.len(), first + 1);
+        web.now += 100;
+        web.report();
+        (before, after)
+    };
+    let live = "Revision 1 is live: 3 of 3 available.".to_owned();
+    // The controller takes seconds to react to an edit of the image.
+    let mut web = Web::live(3);
+    let signs = begin(&mut web, &|web| web.edit("v2"), 23_000, 24_000);
+    assert_eq!(signs, (Some(20_000), Some(23_000)));
+    assert_eq!(last_of_the_first(&web), (19_999, live.clone()));
+    // Of an edit of other fields only the generation is seen.
+    let mut web = Web::live(3);
+    let other = |web: &mut Web| web.deployment(|deployment| deployment.meta.generation += 1);
+    assert_eq!(begin(&mut web, &other, 23_000, 24_000), (None, Some(23_000)));
+    assert_eq!(last_of_the_first(&web), (19_999, live.clone()));
+    // Nothing was edited: its ReplicaSet was deleted, and another one is made with another revision.
+    let mut web = Web::live(3);
+    begin(&mut web, &|_| {}, 23_000, 24_000);
+    assert_eq!(last_of_the_first(&web), (22_999, live));
+}
+
+#[test]
+fn a_change_that_was_not_observed_before_a_rollout_began_is_no_sign_of_the_one_after_it() {
+    // Two edits in a row; the controller reports nothing in between.
+    let mut web = Web::live(3);
+    for revision in [2, 3] {
+        web.now = 20_000 + 1_000 * revision as Millis;
+        web.edit(&format!("v{revision}"));
+        web.now += 400;
+        let number = u128::from(revision) + 1;
+        web.add_set(number, set(number, revision, 1, 0));
+        web.now += 100;
+        web.deployment(|deployment| deployment.revision = Some(revision));
+    }
+    let model = web.timeline.model();
+    let deployment = model.deployments.get(&WEB).unwrap();
+    let last = |index| rollout::last_moment_millis(model, deployment, index);
+    assert_eq!([last(0), last(1), last(2)], [Some(21_999), Some(23_399), None]);
 }

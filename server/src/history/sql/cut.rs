@@ -67,11 +67,12 @@ pub fn texts(database: &mut dyn Database, named: &Named<'_>, purpose: Purpose) -
     }
     let next = "SELECT min(started_millis) FROM rollouts WHERE cluster = $1 AND uid = $2 AND number > $3";
     let next = database.number(next, &[cluster.into(), uid.into(), number.into()])?;
-    let stretch = slice::stretch(rollout.started_millis, rollout.ended_millis, next);
+    let last = rollout.last_millis.or(next.map(|started| started - 1));
+    let stretch = slice::stretch(rollout.started_millis, rollout.ended_millis, last);
     let pin = pin(database, named)?;
     // What came after it went with the other lines.
     let most_millis =
-        if pin.is_some() { stretch.1 } else { slice::reach(rollout.started_millis, rollout.ended_millis, next) };
+        if pin.is_some() { stretch.1 } else { slice::reach(rollout.started_millis, rollout.ended_millis, last) };
     let from_millis = stretch.0;
     let is_open = rollout.ended_millis.is_none() && next.is_none();
     let (asked_millis, most_bytes, whole_until) = match purpose {
