@@ -74,9 +74,10 @@ pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollo
     let started = rollout.started_millis?;
     let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
     let revised = replica_set(model, deployment, rollout).and_then(|set| revised_millis(set, rollout.revision));
-    // What was not observed since before the rollout before began is of that one.
+    // What was there earlier is of the rollout before, or of a Deployment that owned the ReplicaSet before this one adopted it.
     let signs = [unobserved_millis(deployment, started), revised].into_iter().flatten();
-    Some(signs.filter(|sign| before.is_none_or(|before| *sign > before)).fold(started, Millis::min))
+    let after = before.unwrap_or(deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS);
+    Some(signs.filter(|sign| *sign > after).fold(started, Millis::min))
 }
 
 /// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.

@@ -87,7 +87,7 @@ async fn the_course_of_a_rollout_is_that_of_what_was_seen() {
         }
         assert_eq!(course.first_available_millis, all.first_available_millis, "{name} {revision}");
         // The picture begins with nothing, and its first step is the first pod.
-        assert_eq!(course.available[0].1, 0);
+        assert_eq!(course.available[0].1, 0, "{name} {revision}: {:?}", course.available);
         assert!(course.available.windows(2).all(|pair| pair[0].0 < pair[1].0), "{:?}", course.available);
         let first = course.available.iter().find(|(_, pods)| *pods > 0).map(|(at, _)| *at);
         assert_eq!(
