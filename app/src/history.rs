@@ -28,7 +28,7 @@ pub struct PastRollout {
     pub uid: Uid,
     /// Which of the rollouts that are kept of it, from 0; the store gives it.
     pub number: u32,
-    /// The revision.
+    /// The revision that it rolled out.
     pub revision: u64,
     /// What set it off.
     pub trigger: Trigger,
@@ -204,15 +204,15 @@ impl PastWorkload {
 pub struct Search {
     /// Words that are in the names, the images, the change cause or the cause.
     pub text: String,
-    /// Of this cluster.
+    /// Only rollouts of this cluster; empty for all.
     pub cluster: String,
-    /// Of this namespace.
+    /// Only rollouts of this namespace; empty for all.
     pub namespace: String,
     /// Of the Deployment of this name.
     pub name: String,
     /// With this in the names of its images.
     pub image: String,
-    /// With this outcome.
+    /// Only rollouts with this outcome; `None` for all.
     pub outcome: Option<Outcome>,
     /// Only those that were stuck at some time.
     pub had_trouble: bool,
@@ -311,7 +311,7 @@ impl Search {
 /// A day, and what began on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
-    /// Its first moment.
+    /// First moment of the day.
     pub from_millis: Millis,
     /// Its name: "21 Nov".
     pub name: String,

@@ -43,20 +43,20 @@ pub enum Payload {
 /// Something about one Deployment, for a page of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DetailPayload {
-    /// The Deployment.
+    /// The Deployment that it tells of.
     pub workload: Workload,
-    /// What of it.
+    /// What is told of it.
     pub detail: Detail,
 }
 
 /// A list, for its page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListPayload {
-    /// Which Deployments.
+    /// Which Deployments are listed, and in which order.
     pub query: Query,
     /// Which rows are there from the start.
     pub window: Window,
-    /// These rows.
+    /// The rows of that window, as a change of an empty list.
     pub delta: ListDelta,
 }
 

@@ -39,11 +39,11 @@ pub struct Playground {
 /// Something that can be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Button {
-    /// Its heading.
+    /// Heading of the group that it stands in.
     pub group: String,
     /// Name in forms and ids.
     pub action: String,
-    /// What it says.
+    /// Words on the button.
     pub label: String,
     /// The kubectl command that does the same; empty when it makes no sense now.
     pub command: String,

@@ -18,7 +18,7 @@ use crate::score::{scale, scene};
 
 /// Size of the picture, in pixels.
 pub const WIDTH: u32 = 1200;
-/// Its height.
+/// Height of a preview, in pixels.
 pub const HEIGHT: u32 = 630;
 /// Where the score is in it: left, upper edge, width, height.
 const SCORE: (f64, f64, f64, f64) = (130.0, 258.0, 1010.0, 332.0);

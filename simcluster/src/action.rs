@@ -281,11 +281,11 @@ pub struct Choice {
     pub drained: Vec<String>,
     /// Nodes that should be there and are not.
     pub lost: Vec<String>,
-    /// Desired replicas.
+    /// `spec.replicas`.
     pub replicas: i32,
-    /// It is paused.
+    /// `spec.paused`.
     pub is_paused: bool,
-    /// The present image.
+    /// Image of its first container.
     pub image: String,
     /// What the quota allows.
     pub quota: u32,

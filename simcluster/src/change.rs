@@ -9,7 +9,7 @@ use crate::object::Object;
 /// An object at one resourceVersion. Its JSON is made once, for all who ask.
 #[derive(Debug)]
 pub struct Stored {
-    /// The object.
+    /// The object at that resourceVersion.
     pub object: Object,
     /// Its resourceVersion.
     pub revision: u64,
@@ -44,7 +44,7 @@ pub enum Verb {
 /// An entry of a kind's history.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// What happened.
+    /// What happened to the object.
     pub verb: Verb,
     /// The object afterwards; before it went, if it did.
     pub object: Arc<Stored>,

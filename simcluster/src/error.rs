@@ -13,7 +13,7 @@ pub struct ApiError {
     pub code: u16,
     /// Machine-readable reason: "NotFound", "Invalid", ….
     pub reason: &'static str,
-    /// For people.
+    /// `message` of the Status, for people.
     pub message: String,
     /// What it is about: kind (or resource) and name.
     about: Option<(Resource, String)>,

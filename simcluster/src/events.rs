@@ -24,19 +24,19 @@ pub const LIFE_MILLIS: i64 = 3_600_000;
 pub struct NewEvent {
     /// Kind of the object.
     pub resource: Resource,
-    /// Where it is.
+    /// Namespace and name of the object that it is about.
     pub key: Key,
-    /// Its UID.
+    /// UID of the object that it is about.
     pub uid: String,
     /// A part of it: `spec.containers{web}`.
     pub field_path: Option<String>,
-    /// Who says it.
+    /// Component that says it: "deployment-controller".
     pub component: &'static str,
     /// "Normal" or "Warning".
     pub r#type: &'static str,
-    /// Reason.
+    /// `reason`, in one word.
     pub reason: &'static str,
-    /// Message.
+    /// `message`, for people.
     pub message: String,
 }
 

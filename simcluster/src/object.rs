@@ -14,7 +14,7 @@ use crate::ApiError;
 pub struct Key {
     /// Namespace; empty for kinds that have none.
     pub namespace: String,
-    /// Name.
+    /// `metadata.name`.
     pub name: String,
 }
 

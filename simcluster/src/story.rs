@@ -29,14 +29,14 @@ pub struct Story {
     pub name: &'static str,
     /// What it answers.
     pub title: &'static str,
-    /// What happens.
+    /// Its steps, in order.
     pub steps: &'static [Step],
 }
 
 /// A step of a story.
 #[derive(Debug)]
 pub struct Step {
-    /// The explanation.
+    /// Explanation of the step that is shown to people.
     pub say: &'static str,
     /// What is done at its beginning.
     does: Act,
@@ -103,7 +103,7 @@ pub struct StoryProgress {
     pub story: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// The explanation.
+    /// Explanation that is shown to people.
     pub sentence: &'static str,
     /// Which step, from 1.
     pub step: usize,

@@ -26,7 +26,7 @@ pub use delete::{DeleteOptions, Propagation};
 /// How the cluster is made.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Its nodes.
+    /// Names of the nodes.
     pub nodes: Vec<String>,
     /// Changes per kind that watches can go back.
     pub history: usize,

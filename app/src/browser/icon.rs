@@ -23,7 +23,7 @@ impl TabIcon {
         self.0.href()
     }
 
-    /// Shows another picture.
+    /// Shows the picture at an address as the icon of the page.
     pub fn show(&self, address: &str) {
         self.0.set_href(address);
     }

@@ -11,9 +11,9 @@ use super::startup::Startup;
 /// The course of one rollout.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// Its revision.
+    /// The revision that was rolled out.
     pub revision: u64,
-    /// Its images.
+    /// Images of its template, joined.
     pub images: String,
     /// When it began, or was first seen.
     pub started_millis: Millis,

@@ -25,11 +25,11 @@ use crate::payload::{self, Preview};
 #[cfg(feature = "ssr")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparePayload {
-    /// Of which workload.
+    /// The workload whose rollouts are compared.
     pub workload: Workload,
-    /// Its UID.
+    /// UID of the workload.
     pub uid: Uid,
-    /// The rollout.
+    /// Course of the rollout that is compared.
     pub course: Course,
     /// When it began, as it is told.
     pub began: String,

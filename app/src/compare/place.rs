@@ -13,13 +13,13 @@ const ALIKE: u32 = 2;
 /// A rollout before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Before {
-    /// Its revision.
+    /// The revision that it rolled out.
     pub revision: u64,
     /// When it began.
     pub started_millis: Millis,
     /// How long it took until it was complete; `None` when it never was, or that was not seen.
     pub took_millis: Option<Millis>,
-    /// How it ended.
+    /// How it ended, as words.
     pub ended: String,
     /// How long it took until its first pod was available.
     pub first_available_millis: Option<Millis>,
@@ -54,7 +54,7 @@ impl Before {
 /// What is compared with those before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct This {
-    /// How it stands.
+    /// How the rollout that is compared stands.
     pub standing: Standing,
     /// How long it took until its first pod was available.
     pub first_available_millis: Option<Millis>,

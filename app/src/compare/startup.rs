@@ -44,7 +44,7 @@ pub struct StepTimes {
     pub pods: u32,
     /// Half of them within this time.
     pub median_millis: Millis,
-    /// The slowest.
+    /// How long the slowest pod took.
     pub slowest_millis: Millis,
     /// Which one that was.
     pub slowest: String,
@@ -55,7 +55,7 @@ pub struct StepTimes {
 pub struct PodStart {
     /// `metadata.uid` of the pod.
     pub uid: Uid,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// How long each step that it made took, in order.
     pub steps: Vec<Millis>,

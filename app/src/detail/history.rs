@@ -15,9 +15,9 @@ const MOST_LINES: usize = 60;
 pub struct Span {
     /// When it began.
     pub at_millis: Millis,
-    /// What was so.
+    /// What was so from then on, as a sentence.
     pub text: String,
-    /// For how long.
+    /// How long it stayed so.
     pub lasted_millis: Millis,
 }
 

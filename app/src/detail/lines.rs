@@ -9,7 +9,7 @@ use timeline::words::safe;
 pub struct Fact {
     /// What it is called.
     pub name: String,
-    /// What it is.
+    /// The value that is shown.
     pub value: Value,
 }
 

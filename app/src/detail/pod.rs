@@ -17,7 +17,7 @@ use super::{Fact, Value};
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodDetail {
-    /// Which pod.
+    /// UID of the pod.
     pub uid: Uid,
     /// The Deployment, of which there are moments.
     pub deployment: Uid,
@@ -50,7 +50,7 @@ pub struct PodDetail {
 pub struct Step {
     /// What it was from then on: "scheduled".
     pub name: String,
-    /// When.
+    /// When it happened.
     pub at_millis: Millis,
     /// How long that took after the step before.
     pub after_millis: Millis,
@@ -74,9 +74,9 @@ pub struct Container {
 /// A condition of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Condition {
-    /// `type`.
+    /// `type` of the condition.
     pub kind: String,
-    /// Whether it holds.
+    /// `status` of the condition.
     pub status: ConditionStatus,
     /// Reason and message; empty when neither is said.
     pub why: String,

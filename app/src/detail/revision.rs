@@ -15,13 +15,13 @@ use super::{Fact, Value};
 /// A revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevisionDetail {
-    /// Its number.
+    /// Number of the revision.
     pub revision: u64,
     /// Whether it is the current one, and what became of it.
     pub standing: String,
     /// What else is known.
     pub facts: Vec<Fact>,
-    /// Its containers.
+    /// Containers of its template with their images.
     pub images: Vec<Image>,
     /// What differs from the revision before, and from the one that was complete before where that is another: a rollout that
     /// supersedes one that is not complete replaces that one's pods, too.
@@ -44,7 +44,7 @@ pub struct Image {
 /// What differs from another revision, of the fields that Rollcast reads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Difference {
-    /// The other one.
+    /// Number of the revision that it is compared with.
     pub from: u64,
     /// What differs, a sentence each.
     pub lines: Vec<String>,

@@ -13,9 +13,9 @@ use crate::compare::measure::Measure;
 /// All rollouts of a Deployment that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutsDetail {
-    /// Which Deployment.
+    /// UID of the Deployment.
     pub deployment: Uid,
-    /// Its name.
+    /// Name of the Deployment, safe to show.
     pub name: String,
     /// Its rollouts, the last one first.
     pub rollouts: Vec<RolloutLine>,
@@ -30,7 +30,7 @@ pub struct RolloutsDetail {
 /// One rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RolloutLine {
-    /// Of which revision.
+    /// The revision that it rolls out.
     pub revision: u64,
     /// When it began; `None` when that was before watching began.
     pub started_millis: Option<Millis>,
@@ -42,7 +42,7 @@ pub struct RolloutLine {
     pub peak_pods: u32,
     /// The least pods that were available at once.
     pub min_available: u32,
-    /// Its images.
+    /// Images of its template, joined.
     pub images: String,
     /// The moment at which it is best looked at: when it was complete, or failed, or was superseded. `None` while it goes on.
     pub moment_millis: Option<Millis>,

@@ -14,11 +14,11 @@ pub struct ShareDetail {
     pub origin: String,
     /// Nobody else can reach it under that address.
     pub is_local: bool,
-    /// The Deployment.
+    /// UID of the Deployment.
     pub deployment: Uid,
     /// Its revision at the moment shown.
     pub revision: Option<u64>,
-    /// The moment shown.
+    /// The moment that the page shows.
     pub at_millis: Millis,
     /// That moment is not the present.
     pub is_past: bool,
@@ -27,9 +27,9 @@ pub struct ShareDetail {
 /// A link to share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// What it means.
+    /// What the link means for who opens it.
     pub meaning: Meaning,
-    /// What is copied.
+    /// The text that is copied.
     pub text: String,
 }
 

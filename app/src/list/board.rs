@@ -45,7 +45,7 @@ pub struct ListBoard {
     pub is_linked: RwSignal<bool>,
     /// What is made, in order.
     pub slots: RwSignal<Vec<Slot>>,
-    /// The headings.
+    /// Headings of the groups of rows.
     pub heads: Rows<Heading>,
     /// What the rows say, by their keys.
     pub rows: Rows<RowText>,

@@ -10,7 +10,7 @@ use crate::live::clock::Clock;
 /// What is known of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Its rows.
+    /// Rows of the list, as this page knows them.
     pub copy: ListCopy,
     clocks: Vec<Clock>,
 }

@@ -23,7 +23,7 @@ pub struct RowText {
     pub place: String,
     /// Accent of the cluster; 0 for none.
     pub accent: u8,
-    /// How it feels.
+    /// Tone of its verdict: the colour that it is shown in.
     pub tone: Tone,
     /// The verdict, as the server tells it: with times in UTC.
     pub sentence: String,

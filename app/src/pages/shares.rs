@@ -12,13 +12,13 @@ use crate::payload::Preview;
 pub struct SharedLine {
     /// Which one it is.
     pub id: String,
-    /// What it opens.
+    /// What the link opens, as words.
     pub opens: String,
-    /// Where it leads.
+    /// Address that the link leads to.
     pub to: String,
     /// Until when, in words.
     pub until: String,
-    /// Who made it.
+    /// Name of who made the link.
     pub maker: String,
 }
 

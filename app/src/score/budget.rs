@@ -118,7 +118,7 @@ pub struct Strip {
     pub hold: Option<(Hold, f64)>,
 }
 
-/// Draws the strip.
+/// The strip of the budget: pods that there are, between the most and the least that the strategy allows.
 pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) -> Strip {
     let layer = |state| Layer::of(state).map(|layer| layer as usize);
     let steps = steps::steps(&model.counted_pods(deployment.uid), layer, frame);

@@ -10,7 +10,7 @@ pub const UNMEASURED_WIDTH: f64 = 900.0;
 /// The stretch of time and the room that a picture is drawn for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
-    /// The right edge.
+    /// The time at the right edge.
     pub now_millis: Millis,
     /// How much time is shown.
     pub window_millis: f64,

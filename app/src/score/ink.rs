@@ -65,7 +65,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them.
+    /// Every pattern that an area is filled with.
     pub const ALL: [Self; 3] = [Self::Stripes, Self::Hatch, Self::Dots];
 
     /// Its name, also that of the drawing.
@@ -113,7 +113,7 @@ impl Pattern {
 /// One tile of a pattern, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tile {
-    /// Its side.
+    /// Side of its square tile, in pixels.
     pub side: f64,
     /// How much of the colour there is everywhere.
     pub ground: f64,
@@ -147,7 +147,7 @@ pub enum Form {
 /// The lines along a box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
-    /// Thickness, in pixels.
+    /// Thickness of the lines, in pixels.
     pub width: f64,
     /// Dashes and the room between them, in pixels; none for a whole line.
     pub dashes: Option<(f64, f64)>,
@@ -156,7 +156,7 @@ pub struct Edge {
 /// How a look is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ink {
-    /// In which colour.
+    /// Colour that it is drawn in.
     pub colour: Colour,
     /// Where there is room for shapes.
     pub form: Form,

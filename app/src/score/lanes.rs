@@ -14,7 +14,7 @@ pub struct Band {
     pub heading: Heading,
     /// Pods that are not gone.
     pub living: u32,
-    /// Rows.
+    /// Number of rows that its pods need.
     pub slots: u32,
     /// Its pods, each with its slot.
     pub pods: Vec<(Uid, u32)>,
@@ -29,13 +29,13 @@ pub struct Heading {
     pub revision: Option<u64>,
     /// Revisions it carried before.
     pub was: Vec<u64>,
-    /// Images.
+    /// Images of the template, joined.
     pub images: String,
-    /// Label pod-template-hash.
+    /// Label `pod-template-hash` of its pods.
     pub hash: String,
     /// `spec.replicas`.
     pub desired: u32,
-    /// Pods available now.
+    /// Pods of it that are available now.
     pub available: u32,
     /// The one that is scaled up.
     pub is_current: bool,

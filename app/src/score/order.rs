@@ -20,7 +20,7 @@ pub enum PodColumn {
 /// An order of the table of pods. Until one is chosen the table is in the order of the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PodOrder {
-    /// By what.
+    /// The column that pods are sorted by.
     pub column: PodColumn,
     /// The other way round.
     pub is_descending: bool,

@@ -34,13 +34,13 @@ pub struct Mark {
 /// A box: a stretch of time, and an upper and a lower edge in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Area {
-    /// The left edge.
+    /// The time at the left edge of the area.
     pub from: Millis,
     /// The right edge; `None` for the end of the picture.
     pub to: Option<Millis>,
-    /// The upper edge.
+    /// Upper edge, in pixels.
     pub upper: f64,
-    /// The lower edge.
+    /// Lower edge, in pixels.
     pub lower: f64,
 }
 

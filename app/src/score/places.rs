@@ -33,9 +33,9 @@ const LEAST_SPARE: f64 = 220.0;
 /// Where a band is, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
-    /// Upper edge.
+    /// Upper edge of the band.
     pub top: f64,
-    /// Height.
+    /// Height of the band.
     pub height: f64,
     /// Height of a row.
     pub row: f64,

@@ -56,7 +56,7 @@ pub struct Scene {
     pub marks: Vec<Mark>,
     /// The pods as they are now.
     pub heads: Keyed<Head>,
-    /// Where these are.
+    /// Where the heads of these pods are.
     pub spots: Keyed<Spot>,
     /// Beside each ribbon, what there is now.
     pub columns: Keyed<Vec<Mark>>,
@@ -74,9 +74,9 @@ pub struct Scene {
     pub strip: Strip,
     /// Where the bands belong, once they stop moving.
     pub targets: Vec<(u128, Place)>,
-    /// The current band.
+    /// Where the band of the current revision is.
     pub current: Option<Place>,
-    /// Pods in view.
+    /// Number of pods that are in view.
     pub pods: usize,
     /// So many that they are not shown one by one.
     pub is_ribbon: bool,
@@ -89,7 +89,7 @@ pub struct Scene {
 /// A band: one ReplicaSet, or the pods out of rotation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandRow {
-    /// Where it is.
+    /// Where it is in the picture.
     pub place: Place,
     /// Its pods share rows.
     pub is_ribbon: bool,
@@ -104,20 +104,20 @@ pub struct Bars {
     pub pod: Option<Uid>,
     /// How far down they are, in pixels: roomy bars are drawn around their own middle.
     pub shift: f64,
-    /// The marks.
+    /// The marks that the bars consist of.
     pub marks: Vec<Mark>,
 }
 
 /// A pod as it is now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
-    /// The pod.
+    /// UID of the pod.
     pub uid: Uid,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Its state, and since when.
     pub state: PodState,
-    /// Since when.
+    /// Since when it is in that state.
     pub since_millis: Millis,
     /// Why it is not well.
     pub reason: String,
@@ -136,7 +136,7 @@ pub struct Head {
 /// Where a head is, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spot {
-    /// Its middle.
+    /// Middle of the head, in pixels from the top of the picture.
     pub y: f64,
     /// Height of its row.
     pub row: f64,
@@ -149,7 +149,7 @@ pub struct Spot {
 pub struct Gap {
     /// Where it begins, in seconds from the base.
     pub at: f64,
-    /// Where it ends.
+    /// Where it ends, in seconds from the base.
     pub to: f64,
     /// What to say of it.
     pub words: &'static str,
@@ -158,15 +158,15 @@ pub struct Gap {
 /// A pod as a row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRow {
-    /// The pod.
+    /// UID of the pod.
     pub uid: Uid,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Revision of its band: a number, "out of rotation" or "unknown".
     pub revision: String,
     /// Its state, and since when.
     pub state: PodState,
-    /// Since when.
+    /// Since when it is in that state.
     pub since_millis: Millis,
     /// Why it is not well.
     pub reason: String,
@@ -174,9 +174,9 @@ pub struct TableRow {
 
 /// A band and where it is.
 pub struct Placed {
-    /// The band.
+    /// What the band stands for.
     pub band: Band,
-    /// Where it is.
+    /// Where it is in the picture.
     pub place: Place,
     /// Its pods share rows.
     pub is_ribbon: bool,

@@ -34,7 +34,7 @@ pub struct WallBoard {
     pub last: RwSignal<String>,
     /// Time of day, by the browser's clock; 0 until the page is alive.
     pub now_millis: RwSignal<Millis>,
-    /// The seats.
+    /// What each seat of the stage shows.
     pub seats: [Seat; SEATS],
 }
 

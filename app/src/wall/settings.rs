@@ -14,7 +14,7 @@ const COLUMNS: u8 = 4;
 /// How a wall is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Which Deployments.
+    /// Which Deployments the wall shows.
     pub query: Query,
     /// Seconds after which the strip tells of others.
     pub rotate_seconds: u32,

@@ -4,7 +4,7 @@
 use timeline::Uid;
 use timeline::list::Group;
 
-/// Seats on stage.
+/// Number of Deployments that are shown large at once.
 pub const SEATS: usize = 4;
 /// What is over stays this long.
 pub const LINGER_MILLIS: f64 = 20_000.0;
@@ -17,13 +17,13 @@ pub type Key = (u16, Uid);
 /// Somebody on stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seated {
-    /// Who.
+    /// The Deployment that sits there.
     pub key: Key,
     /// Since when it is over, on the page's clock.
     pub over_since: Option<f64>,
 }
 
-/// The stage.
+/// The Deployments that are shown large; `None` where nobody sits.
 pub type Stage = [Option<Seated>; SEATS];
 
 /// The stage a moment later. `active` are in the order of the list: the worst first.

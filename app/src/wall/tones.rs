@@ -6,7 +6,7 @@ use timeline::view::Tone;
 /// What can be heard of who sits on a seat: the name, and how it stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeatState {
-    /// Who sits there.
+    /// Name of the Deployment that sits there.
     pub name: String,
     /// How it stands; `None` while nothing goes on there.
     pub tone: Option<Tone>,

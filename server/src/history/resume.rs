@@ -14,9 +14,9 @@ const LEVEL: i32 = 1;
 /// What a hub goes on from.
 #[derive(Debug)]
 pub struct Resumed {
-    /// The timeline.
+    /// The timeline that goes on.
     pub timeline: Timeline,
-    /// Its past.
+    /// Everything that changed in it, as far as it is kept.
     pub history: History,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,
@@ -27,9 +27,9 @@ pub struct Resumed {
 /// A hub's state, to be put away.
 #[derive(Serialize)]
 pub struct Standing<'h> {
-    /// The timeline.
+    /// The timeline as it is.
     pub timeline: &'h Timeline,
-    /// Its past.
+    /// Everything that changed in it, as far as it is kept.
     pub history: &'h History,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,

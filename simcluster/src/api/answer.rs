@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::ApiError;
 
-/// JSON.
+/// An answer with a body of JSON.
 pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(Body::from(body.into()));
     *response.status_mut() = status;

@@ -43,7 +43,7 @@ struct Watch {
     ends_initial: bool,
 }
 
-/// Begins a watch.
+/// Answers a watch: a stream of changes from a resourceVersion on.
 pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     let selection = Selection::of(&target)?;
     let asked = match target.query.get("resourceVersion").map(str::parse::<u64>) {

@@ -103,7 +103,7 @@ fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
     Ok(object)
 }
 
-/// POST.
+/// Answers POST: creates an object.
 pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     if target.resource.is_namespaced() && target.namespace.is_none() {
         return Err(ApiError::not_allowed());
@@ -114,7 +114,7 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     Ok(warned(shown(cluster, target, StatusCode::CREATED, &made), &strange))
 }
 
-/// PUT.
+/// Answers PUT: replaces an object.
 pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let value = body(headers, bytes)?;
     if target.part == Part::Scale {
@@ -158,7 +158,7 @@ impl Style {
     }
 }
 
-/// PATCH.
+/// Answers PATCH: changes some fields of an object.
 pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let style = Style::of(headers)?;
     let patch = match style {

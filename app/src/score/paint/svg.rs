@@ -17,7 +17,7 @@ pub const FAR: f64 = 10_000_000.0;
 pub struct Path {
     /// "bar available low": what it shows, for style sheets and tests.
     pub class: String,
-    /// Its shape.
+    /// Shape of the path, as attribute `d` has it.
     pub d: String,
     /// What it is filled with.
     pub fill: String,
