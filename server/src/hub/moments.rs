@@ -238,6 +238,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn one_past_of_each_deployment_is_kept_and_its_last_moment_is_looked_at_anew() {
+        let (hub, workload, rest) = rollover().await;
+        let asked = async |at_millis| {
+            assert!(hub.moment(&workload, at_millis).await.unwrap().said.is_some());
+            let pasts = hub.pasts.lock().await;
+            let [(_, past)] = pasts.iter().collect::<Vec<_>>()[..] else { panic!("{} are kept", pasts.len()) };
+            past.clone()
+        };
+        let first = asked(Millis::MAX).await;
+        let (_, end_millis) = rest.span().unwrap();
+        for observed in rest.observed {
+            hub.observe(observed.at_millis, observed.fact).await.unwrap();
+        }
+        let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
+        hub.set_clock(clock).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &asked(first.until_millis - 1).await), "that is in it");
+        assert!(!Arc::ptr_eq(&first, &asked(first.until_millis).await), "more may have happened in that millisecond");
+    }
+
+    #[tokio::test]
     async fn a_moment_as_a_frame_is_the_same_moment() {
         let (hub, workload, _) = rollover().await;
         for (of, at_millis) in [

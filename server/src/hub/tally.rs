@@ -99,3 +99,37 @@ impl Tally {
         counted.series.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use timeline::Timeline;
+
+    use super::*;
+    use crate::recording::Recording;
+
+    /// What is counted of a recording beside so many Deployments that came before.
+    fn counted(before: usize) -> Vec<Series> {
+        let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
+        let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
+        let (tally, mut timeline) = (Tally::default(), Timeline::new());
+        let others = (0..before).map(|number| Series { deployment: number.to_string(), ..Series::default() });
+        tally.0.lock().unwrap().series.extend(others.map(|series| (series, Histogram::new(BOUNDS))));
+        for observed in recording.observed {
+            let Some(fact) = observed.fact else { continue };
+            for change in timeline.apply(observed.at_millis, fact) {
+                tally.note(timeline.model(), observed.at_millis, &change);
+            }
+        }
+        let all = tally.series().into_iter().map(|(series, _)| series);
+        all.filter(|series| !series.outcome.is_empty()).collect()
+    }
+
+    #[test]
+    fn who_is_one_too_many_is_counted_without_a_name_by_how_it_ended() {
+        let own = counted(0);
+        assert!(!own.is_empty() && own.iter().all(|series| series.deployment == "web"), "{own:?}");
+        let nameless: Vec<Series> =
+            own.iter().map(|series| Series { outcome: series.outcome, ..Series::default() }).collect();
+        assert_eq!(counted(MOST), nameless);
+    }
+}

@@ -249,4 +249,19 @@ mod tests {
         assert!(read().0);
         assert_eq!(read(), read());
     }
+
+    #[test]
+    fn whatever_is_shown_with_requests_can_be_read_on_the_way() {
+        for (user, is_secret) in [
+            (serde_json::json!({ "token": "a" }), true),
+            (serde_json::json!({ "tokenFile": "a" }), true),
+            (serde_json::json!({ "username": "a", "password": "b" }), true),
+            (serde_json::json!({ "auth-provider": { "name": "a", "config": {} } }), true),
+            (serde_json::json!({ "username": "a" }), false),
+            (serde_json::json!({ "client-certificate": "a", "client-key": "b" }), false),
+        ] {
+            let auth = serde_json::from_value(user.clone()).unwrap();
+            assert_eq!(has_secret(&auth), is_secret, "{user}");
+        }
+    }
 }

@@ -119,4 +119,41 @@ mod tests {
         let other = kube::Error::Service("refused by <host>".into());
         assert!(of(&other).contains("refused by"), "{}", of(&other));
     }
+
+    #[test]
+    fn what_is_wrong_with_credentials_is_said_in_words_of_our_own() {
+        let secret = || "secret".to_owned();
+        let header = || http::HeaderValue::from_str("secret\n").unwrap_err();
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        let no_json = serde_json::from_str::<bool>("\"secret\"").unwrap_err();
+        for (auth, told) in [
+            (
+                AuthError::ReadTokenFile(missing, secret().into()),
+                "the file with its token cannot be read (entity not found)",
+            ),
+            (
+                AuthError::InvalidBasicAuth(header()),
+                "its user name or password has characters that no header can carry",
+            ),
+            (AuthError::InvalidBearerToken(header()), "its token has characters that no header can carry"),
+            (
+                AuthError::MalformedTokenExpirationDate("secret".parse::<jiff::Timestamp>().unwrap_err()),
+                "when its token ends is not said as a time",
+            ),
+            (
+                AuthError::AuthExecStart(io::Error::other("secret")),
+                "the command that fetches its credentials cannot be started",
+            ),
+            (
+                AuthError::ParseTokenKey(no_json),
+                "what the command answered that fetches its credentials cannot be read",
+            ),
+            (
+                AuthError::AuthExec(secret()),
+                "its auth-provider gave no credentials; where it names a command, run that by hand to see why",
+            ),
+        ] {
+            assert_eq!(of(&kube::Error::Auth(auth)), told);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use server::cli::Clusters;
 use server::clusters;
-use server::config::Config;
+use server::config::{self, Config};
 use server::hub::Handle;
 use server::source::Pace;
 use server::source::credentials::Credentials;
@@ -181,6 +181,17 @@ async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
 }
 
 #[tokio::test]
+async fn credentials_that_last_are_not_renewed() {
+    let (api, folder) = (shop().await, Folder::new());
+    let script = answer(r#"{"token":"run-%s","expirationTimestamp":"2100-01-01T00:00:00Z"}"#) + r#" "$runs""#;
+    folder.write(api.address, &folder.user_of(&script));
+    let watched = folder.watch_at(Pace { probe: Duration::from_millis(20), ..quick() }).await;
+    watched.until_pods(&["web-a"]).await;
+    until("many requests", async || api.requests(Verb::Version, "version") >= 40).await;
+    assert_eq!(folder.runs(), 1);
+}
+
+#[tokio::test]
 async fn a_command_that_answers_nothing_good_is_asked_less_and_less_often() {
     let (api, folder) = (shop().await, Folder::new());
     api.take_only("another");
@@ -278,4 +289,60 @@ async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
     let wanted = folder.cluster();
     std::fs::remove_file(folder.kubeconfig()).unwrap();
     until_live(&wanted.watch(&Kind::ALL, Retention::default(), Viewers::default(), None)).await;
+}
+
+#[tokio::test]
+async fn a_token_that_the_kubeconfig_names_goes_before_its_command() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("written");
+    let file = folder.0.join("token");
+    std::fs::write(&file, "written").unwrap();
+    let command = folder.user_of(&answer(&token("fetched")));
+    for written in [r#""token":"written""#.to_owned(), format!(r#""tokenFile":"{}""#, file.display())] {
+        folder.write(api.address, &format!("{{{written},{}", &command[1..]));
+        folder.watch().await.until_pods(&["web-a"]).await;
+        assert_eq!((folder.runs(), api.refusals()), (0, 0), "{written}");
+    }
+}
+
+#[test]
+fn a_context_that_is_named_twice_is_watched_once_and_two_clusters_of_one_name_are_refused() {
+    let (one, other) = (Folder::new(), Folder::new());
+    for folder in [&one, &other] {
+        folder.write_text(
+            r#"{"apiVersion":"v1","kind":"Config","current-context":"a",
+            "contexts":[{"name":"a","context":{"cluster":"c","user":"u"}},{"name":"b","context":{"cluster":"c","user":"u"}}],
+            "clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:9"}}],"users":[{"name":"u","user":{}}]}"#,
+        );
+    }
+    let asked = Clusters { kubeconfig: None, context: Vec::new(), all_contexts: false, hide_messages: false };
+    let cluster = |folder: &Folder, context: &str| config::Cluster {
+        kubeconfig: Some(folder.kubeconfig()),
+        context: Some(context.to_owned()),
+        name: Some("shop".to_owned()),
+        ..config::Cluster::default()
+    };
+    let watched = |folder, context| {
+        let file = Config { clusters: vec![cluster(&one, "a"), cluster(folder, context)], ..Config::default() };
+        clusters::configured(&asked, &[], &file).map(|all| all.len()).map_err(|why| why.to_string())
+    };
+    assert_eq!(watched(&one, "a"), Ok(1));
+    for (folder, context) in [(&one, "b"), (&other, "a")] {
+        let refused = watched(folder, context).unwrap_err();
+        assert!(refused.starts_with("two clusters would be named \"shop\""), "{refused}");
+    }
+}
+
+#[test]
+fn a_usual_kubeconfig_that_cannot_be_read_is_not_as_if_there_was_none() {
+    let (without, with) = (Folder::new(), Folder::new());
+    // There is something of that name, and it is no file.
+    std::fs::create_dir_all(with.0.join(".kube").join("config")).unwrap();
+    for (home, says) in [(&without, "no kubeconfig was found"), (&with, "cannot read the kubeconfig")] {
+        let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        check.args(["check", "--no-history"]).env("HOME", &home.0);
+        let said = check.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST").output().unwrap();
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains(says), "{said}");
+    }
 }

@@ -300,6 +300,25 @@ async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_is_lost_after_a_restart_is_told_since_then_and_not_since_before() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    first_run(&api, archive(folder.path())).await;
+    let began_millis = server::clock::now_millis();
+    let archive = archive(folder.path());
+    let watched = Watched::kept(&api, &archive);
+    live(&watched).await;
+    for resource in ["deployments", "replicasets", "pods", "events"] {
+        for verb in [Verb::List, Verb::Watch] {
+            api.stand(verb, resource, Some(Fault::Status(500)));
+        }
+    }
+    api.hang_up();
+    let connection = until_connection(&watched.hub, "stale", |connection| connection.state.is_stale()).await;
+    let ConnectionState::Stale { since_millis, .. } = connection.state else { panic!("{connection:?}") };
+    assert!(since_millis >= began_millis, "{since_millis} {began_millis}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     let first = archive(folder.path());

@@ -23,6 +23,7 @@ mod recorded;
 mod refused;
 mod replicas;
 mod requests;
+mod reviews;
 mod secrets;
 mod silence;
 mod skew;

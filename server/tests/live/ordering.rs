@@ -1,11 +1,14 @@
 //! Who hears that a cluster is live has heard before what it holds; a verdict comes with the change that made it.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use server::hub::{Followed, Handle, Update};
+use server::clock::OwnClock;
+use server::hub::{Followed, Handle, ListedDeployment, Update};
 use server::source::{Health, SourceEvent};
 use server::state::Rollcast;
 use server::translate::Object;
@@ -18,7 +21,8 @@ use timeline::wire::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, Viewer
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::deployment;
+use crate::support::{deployment, pod, replica_set};
+use crate::until::until;
 
 /// A hub whose source is the test.
 struct Source {
@@ -151,6 +155,109 @@ async fn a_verdict_comes_with_the_change_that_made_it() {
         }
         assert_eq!(copy.verdict(), wanted(generation), "generation {generation}");
     }
+}
+
+#[tokio::test]
+async fn what_changes_of_a_replica_set_with_pods_is_sent_as_a_change() {
+    let source = Source::new();
+    let seen = async |kind: Kind, value: Value| {
+        let (object, at_millis) = (Object::decode(kind, &value.to_string()).unwrap(), source.now_millis);
+        source.events.send(SourceEvent::Object { object, seen: Seen::Added, at_millis }).await.unwrap();
+    };
+    seen(Kind::Deployment, deployment(1, 1)).await;
+    seen(Kind::ReplicaSet, replica_set(2, 1, 1)).await;
+    seen(Kind::Pod, pod(10, 2, "web-a")).await;
+    let pods = async || source.hub.read(|reader| reader.timeline.model().pods.len()).await.unwrap();
+    until("the pod", async || pods().await == 1).await;
+    let (_, mut followed) = source.hub.follow(crate::viewers::web(), None).await.unwrap();
+    seen(Kind::ReplicaSet, replica_set(2, 1, 2)).await;
+    let changes = async {
+        loop {
+            let Update::Frame(bytes) = followed.next().await.unwrap() else { continue };
+            match decoded(&bytes) {
+                ServerFrame::Delta(delta) if delta.changes.is_empty() => {}
+                ServerFrame::Delta(delta) => return delta.changes,
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    let changes = tokio::time::timeout(Duration::from_secs(20), changes).await.unwrap();
+    assert!(changes.iter().any(|change| matches!(change, wire::Change::Scale(..))), "{changes:?}");
+}
+
+#[tokio::test]
+async fn the_time_of_a_cluster_does_not_go_back_and_is_otherwise_as_it_is_told() {
+    let source = Source::new();
+    let stands = async |at_millis| {
+        let clock = OwnClock { start_millis: at_millis, started: tokio::time::Instant::now(), speed: 0.0 };
+        source.hub.set_clock(clock).await.unwrap();
+        source.hub.read(|reader| reader.now_millis).await.unwrap()
+    };
+    let before = server::clock::now_millis();
+    let first = stands(before - 60_000).await;
+    assert!((before..=server::clock::now_millis()).contains(&first), "{before} {first}");
+    assert_eq!(stands(first + 3_600_000).await, first + 3_600_000, "it may go ahead");
+    assert_eq!(stands(first).await, first + 3_600_000, "and not back");
+}
+
+/// Polls a condition and lets no time pass where that stands still; fails after a deadline that only a defect reaches.
+async fn at_once(what: &str, condition: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(20), "never came: {what}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_within_fifty_milliseconds_goes_out_together() {
+    let mut source = Source::new();
+    let hub = source.hub.clone();
+    let facts = || hub.counters().facts.load(Ordering::Relaxed);
+    let frames = || hub.counters().frames.load(Ordering::Relaxed);
+    source.listed(&[web(2)]).await;
+    at_once("the list", || facts() == 2 && hub.connection().borrow().state.is_live()).await;
+    let (_, mut followed) = hub.follow(crate::viewers::web(), None).await.unwrap();
+    let before = frames();
+    for generation in 3..23 {
+        let known = facts();
+        source.seen(&web(generation)).await;
+        at_once("one more", || facts() > known).await;
+    }
+    assert_eq!(frames(), before, "no time has passed");
+    let next = async {
+        loop {
+            let Update::Frame(bytes) = followed.next().await.unwrap() else { continue };
+            match decoded(&bytes) {
+                ServerFrame::Delta(delta) => return delta,
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    let delta = tokio::time::timeout(Duration::from_secs(20), next).await.unwrap();
+    assert!(delta.changes.len() >= 20, "{delta:?}");
+    assert_eq!(frames(), before + 1);
+}
+
+#[tokio::test]
+async fn the_list_is_told_anew_when_what_is_said_or_a_label_is_another() {
+    let mut source = Source::new();
+    source.listed(&[web(2)]).await;
+    let list = source.hub.list();
+    let told = |generation, team: Option<&str>| {
+        let is_it = |listed: &Arc<ListedDeployment>| {
+            let label = listed.labels.get("team").map(String::as_str);
+            (Some(listed.summary.verdict.kubectl), label) == (wanted(generation), team)
+        };
+        list.borrow().iter().any(is_it)
+    };
+    until("the list", async || told(2, None)).await;
+    source.seen(&web(3)).await;
+    until("another verdict", async || told(3, None)).await;
+    let mut labelled = web(3);
+    labelled["metadata"]["labels"] = json!({ "team": "a" });
+    source.seen(&labelled).await;
+    until("another label", async || told(3, Some("a"))).await;
 }
 
 /// What a session sends for a scope, frame by frame.

@@ -1,14 +1,16 @@
 //! The watch loop against a fake API server with faults: whatever the server does, the picture becomes right again, and the
 //! server is never hammered.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
+use server::clock::Clock;
 use server::source::access::Access;
 use server::source::{self, SourceEvent};
 use timeline::wire::ConnectionState;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::support::{Fault, Verb, Watched, is_stale, pod, shop, until_connection};
@@ -234,6 +236,45 @@ async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
 }
 
+/// What is told of a cluster that is asked for nothing but whether it answers, at the pace of the product.
+fn probed(client: kube::Client) -> mpsc::Receiver<SourceEvent> {
+    let (events, told) = mpsc::channel(source::QUEUE);
+    let cluster = source::Cluster {
+        name: "fake".into(),
+        access: Access::fixed(client),
+        events,
+        viewers: server::viewers::Viewers::default(),
+        counters: Arc::default(),
+        pace: Arc::default(),
+        texts: source::Texts::Taken,
+        clock: watch::channel(Clock::Real).1,
+        anew: watch::channel(0).1,
+    };
+    source::start(&cluster, &[], &[]);
+    told
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_is_not_answered_is_no_silence_while_the_next_one_is() {
+    let asked = Arc::<AtomicUsize>::default();
+    let server = tower::service_fn({
+        let asked = asked.clone();
+        move |_| {
+            let number = asked.fetch_add(1, Ordering::Relaxed);
+            async move {
+                if number == 3 {
+                    std::future::pending::<()>().await;
+                }
+                Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
+            }
+        }
+    });
+    let mut told = probed(kube::Client::new(server, "default"));
+    let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await;
+    assert!(event.is_err(), "{event:?}");
+    assert_eq!(asked.load(Ordering::Relaxed), 20, "every three seconds");
+}
+
 /// However long its last answers took, and whenever it falls silent between two probes.
 #[tokio::test(start_paused = true)]
 async fn silence_is_told_within_ten_seconds_as_shipped() {
@@ -253,20 +294,7 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
                 }
             }
         });
-        let (hub, _) = server::hub::Handle::start("fake", Arc::default(), timeline::Retention::default());
-        let (events, mut told) = tokio::sync::mpsc::channel(source::QUEUE);
-        let cluster = source::Cluster {
-            name: "fake".into(),
-            access: Access::fixed(kube::Client::new(server, "default")),
-            events,
-            viewers: server::viewers::Viewers::default(),
-            counters: Arc::default(),
-            pace: Arc::default(),
-            texts: source::Texts::Taken,
-            clock: hub.clock(),
-            anew: hub.anew(),
-        };
-        source::start(&cluster, &[], &[]);
+        let mut told = probed(kube::Client::new(server, "default"));
         loop {
             let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("silence is told");
             if matches!(event, Some(SourceEvent::Answers { silent: Some(_) })) {

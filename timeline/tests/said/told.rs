@@ -115,6 +115,22 @@ fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
 }
 
 #[test]
+fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.kill_pod(100);
+    web.add_pod(102, 2, |_| {});
+    web.now = 61_000;
+    web.pod(102, ready);
+    web.now = 63_000;
+    web.delete_pod(102);
+    assert_eq!(
+        since(&web, 60_000)[0],
+        "60000 Pod p0100 deleted manually; the revision stays 1. Replacement: p0102, available after 1.0 s."
+    );
+}
+
+#[test]
 fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
     let mut web = Web::live(2);
     web.now = 60_000;
