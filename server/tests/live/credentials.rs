@@ -74,6 +74,11 @@ impl Folder {
     }
 
     fn cluster(&self) -> clusters::ClusterConfig {
+        self.cluster_whose_command_has(Duration::from_millis(500))
+    }
+
+    /// The same, whose command has so long to answer.
+    fn cluster_whose_command_has(&self, credentials: Duration) -> clusters::ClusterConfig {
         let asked = Clusters {
             kubeconfig: Some(self.kubeconfig()),
             context: Vec::new(),
@@ -82,7 +87,7 @@ impl Folder {
         };
         let mut wanted = clusters::configured(&asked, &[], &Config::default()).unwrap().remove(0);
         wanted.pace = Arc::new(Pace {
-            credentials: Duration::from_millis(500),
+            credentials,
             patience: Duration::from_millis(100),
             again: Duration::from_millis(50),
             ..quick()
@@ -260,7 +265,9 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     let script =
         format!("if [ \"$runs\" -lt 3 ]; then sleep 1000 & echo $! >> hung; wait; fi\n{}", answer(&token("good")));
     folder.write(api.address, &folder.user_of(&script));
-    let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
+    // Long enough for the third one, which answers, on a machine that has other things to do.
+    let cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
+    let hub = cluster.watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
     for words in ["does not end", "did not end within"] {
         until_connection(&hub, words, |now| is_stale(now, words)).await;
     }
