@@ -64,15 +64,12 @@ impl Program {
         format!("/clusters/{0}/namespaces/{0}/deployments/web", self.name)
     }
 
-    /// Memory that is its own, in KB.
+    /// Memory that is its own, in KB, without pages of the program's file: those count as its own or not by whether another one runs.
     fn memory(&self) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id())).unwrap();
-        let field = |name: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse::<u64>().ok())
-                .unwrap()
-        };
-        field("Private_Dirty:") + field("Private_Clean:")
+        text.lines()
+            .find_map(|line| line.strip_prefix("Private_Dirty:")?.trim().strip_suffix(" kB")?.parse().ok())
+            .unwrap()
     }
 
     /// The same when nothing is given back to the system any more.

@@ -50,7 +50,11 @@ async fn serve(pods: usize, rate: u32, seed: u64, kubeconfig: &str) -> Result<()
         let due = (started.elapsed().as_secs_f64() * f64::from(rate)) as u64;
         // At most ten milliseconds' worth at once: whoever reads gets a turn in between.
         let now = (due - done).min(u64::from(rate) / 100 + 1);
-        cluster.with(|world| (0..now).for_each(|_| load.change(world)));
+        cluster.with(|world| {
+            for _ in 0..now {
+                load.change(world);
+            }
+        });
         done += now;
         if started.elapsed().as_secs() > told {
             told = started.elapsed().as_secs();

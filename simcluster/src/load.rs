@@ -78,14 +78,15 @@ impl Load {
         Ok(())
     }
 
-    /// Changes one pod: its container was started once more.
-    pub fn change(&self, world: &mut World) {
-        let Some(key) = self.pods.get(world.random.usize(..self.pods.len().max(1))) else { return };
+    /// Changes one pod, and says which: its container was started once more.
+    pub fn change(&self, world: &mut World) -> Option<&Key> {
+        let key = self.pods.get(world.random.usize(..self.pods.len().max(1)))?;
         world.modify::<Pod>(key, Write::Status, |pod| {
             for container in pod.status.iter_mut().filter_map(|status| status.container_statuses.as_mut()).flatten() {
                 container.restart_count += 1;
             }
-        });
+        })?;
+        Some(key)
     }
 }
 
@@ -107,7 +108,14 @@ mod tests {
             .sum();
         assert_eq!((world.store.count(Resource::Pod), available), (250, 250));
         let before = world.store.revision();
-        (0..20).for_each(|_| load.change(&mut world));
+        let changed: Vec<&Key> = (0..20).filter_map(|_| load.change(&mut world)).collect();
         assert_eq!(world.store.revision(), before + 20);
+        let restarts = |key: &Key| {
+            let pod = world.store.typed::<Pod>(key).unwrap();
+            pod.status.as_ref().unwrap().container_statuses.as_ref().unwrap()[0].restart_count
+        };
+        let told: i32 =
+            changed.iter().collect::<std::collections::BTreeSet<_>>().into_iter().map(|key| restarts(key)).sum();
+        assert_eq!((changed.len(), told), (20, 20), "it says which");
     }
 }

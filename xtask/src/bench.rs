@@ -13,6 +13,8 @@ pub fn print() -> Result<()> {
         let run = ["run", "--quiet", "--release", "--package", "server", "--example", example];
         sh::run(&mut sh::command("cargo", &run))?;
     }
+    let latency = ["run", "--quiet", "--release", "--package", "server", "--example", "latency", "--"];
+    sh::run(sh::command("cargo", &latency).arg(&rollcast))?;
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;
     for pods in ["500", "5000"] {
@@ -31,8 +33,9 @@ pub fn print() -> Result<()> {
     let kubectl = story::Kubectl::find()?.with(&kubeconfig);
     let namespace = "latency";
     story::Story::named("rolling-one-by-one")?.play(&kubectl, Some(namespace.to_owned()), false)?;
-    // A pair of runs: history must not be noticed.
-    for history in ["--no-history", "--data-dir=target/bench-history"] {
+    // History must not be noticed; what the machine does meanwhile falls on both alike.
+    let (off, on) = ("--no-history", "--data-dir=target/bench-history");
+    for history in [off, on, on, off] {
         sh::say(&format!("with {history}"));
         let serve = ["serve", "--listen", "127.0.0.1:0", history, "--kubeconfig"];
         let server = Server::start(sh::command(&rollcast, &serve).arg(&kubeconfig))?;

@@ -1,0 +1,215 @@
+//! Whether keeping history makes what viewers see come later: `cargo run --release -p server --example latency -- PATH-OF-ROLLCAST [ROUNDS [SECONDS]]`.
+//!
+//! A simulated cluster of 500 pods, of which 400 change each second, is watched by a Rollcast that keeps no history, by one that does, by
+//! one that does, and by one that does not; that is a round. What is measured is the time from the change in the API server until a
+//! viewer's websocket has the frame with it. What both do alike within a round says how far apart two of them are by chance.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a measurement ends where its assumptions do"
+)]
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use futures::{SinkExt, StreamExt};
+use k8s_openapi::api::core::v1::Pod;
+use simcluster::api::{self, Cluster};
+use simcluster::load::{self, Load};
+use simcluster::{Key, World};
+use timeline::wire::{self, Change, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::{Uid, Workload};
+use tokio_tungstenite::tungstenite::Message;
+
+const PODS: usize = 500;
+/// Changes a second, of all pods. Those of a hundred, which are the Deployment that is looked at, are measured.
+const RATE: f64 = 400.0;
+/// What comes first is not measured: lists, pages of memory that are used for the first time.
+const WARM: Duration = Duration::from_secs(2);
+/// What is under way at the end is waited for.
+const LAST: Duration = Duration::from_secs(2);
+/// Whether history is kept, in a round.
+const ROUND: [bool; 4] = [false, true, true, false];
+
+type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
+/// When a pod had so many restarts.
+type Changed = Arc<Mutex<HashMap<(Uid, u32), Instant>>>;
+
+/// A rollcast that ends with its owner.
+struct Program {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Program {
+    fn start(path: &str, kubeconfig: &Path, history: Option<&Path>) -> Self {
+        let mut command = Command::new(path);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(kubeconfig);
+        match history {
+            Some(folder) => command.arg("--data-dir").arg(folder),
+            None => command.arg("--no-history"),
+        };
+        let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit_once("://").unwrap().1.trim_end_matches('/').to_owned();
+        Self { child, address }
+    }
+}
+
+/// Middle and 95th hundredth of times, in milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    p50: f64,
+    p95: f64,
+}
+
+impl Times {
+    fn of(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[(times.len() as f64 * share) as usize];
+        Self { p50: at(0.5), p95: at(0.95) }
+    }
+}
+
+/// A viewer of the first Deployment, who has been told what there is, and its pods.
+async fn viewer(program: &Program) -> (Socket, BTreeSet<Uid>) {
+    let address = format!("ws://{}/api/v1/stream", program.address);
+    let (mut socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
+    let scope = Scope::Workload(Workload::deployment("load", "load-0", "web-0"));
+    for frame in
+        [ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() }, ViewerFrame::Subscribe { scope, since: None }]
+    {
+        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
+    }
+    loop {
+        let message = socket.next().await.unwrap().unwrap();
+        if let Ok(ServerFrame::Snapshot(snapshot)) = wire::decode(&message.into_data())
+            && snapshot.objects.pods.len() == 100
+        {
+            return (socket, snapshot.objects.pods.iter().map(|pod| pod.uid).collect());
+        }
+    }
+}
+
+/// Changes pods at the rate for that long, and notes when.
+async fn change(cluster: Cluster, load: Load, lasts: Duration, changed: Changed) {
+    let (began, mut done) = (Instant::now(), 0);
+    let mut tick = tokio::time::interval(Duration::from_millis(2));
+    while began.elapsed() < lasts {
+        tick.tick().await;
+        while done < (began.elapsed().as_secs_f64() * RATE) as u64 {
+            done += 1;
+            cluster.with(|world| {
+                let at = Instant::now();
+                let of = load.change(world).and_then(|key| restarts(world, key));
+                changed.lock().unwrap().extend(of.map(|of| (of, at)));
+            });
+        }
+    }
+}
+
+fn restarts(world: &World, key: &Key) -> Option<(Uid, u32)> {
+    let pod: &Pod = world.store().typed(key)?;
+    let restarts = pod.status.as_ref()?.container_statuses.as_ref()?.first()?.restart_count;
+    Some((pod.metadata.uid.as_ref()?.parse().ok()?, restarts.try_into().ok()?))
+}
+
+/// How long changes took that came in time, in milliseconds.
+async fn measure(path: &str, keeps: bool, lasts: Duration) -> Vec<f64> {
+    let folder = tempfile::tempdir().unwrap();
+    let (kubeconfig, history) = (folder.path().join("kubeconfig"), folder.path().join("history"));
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let mut world = World::new(1, since_epoch.as_millis() as i64, load::settings(PODS));
+    let load = Load::fill(&mut world, PODS).unwrap();
+    let cluster = Cluster::new(world);
+    let listener = api::listen(0).await.unwrap();
+    std::fs::write(&kubeconfig, api::kubeconfig("load", listener.local_addr().unwrap())).unwrap();
+    let tasks = [
+        tokio::spawn(cluster.clone().run()),
+        tokio::spawn({
+            let cluster = cluster.clone();
+            async { cluster.serve(listener).await.unwrap() }
+        }),
+    ];
+    let program = Program::start(path, &kubeconfig, keeps.then_some(&history));
+    let (mut socket, pods) = viewer(&program).await;
+    let (changed, began) = (Changed::default(), Instant::now());
+    let changing = tokio::spawn(change(cluster, load, WARM + lasts, changed.clone()));
+    let (mut times, end) = (Vec::new(), tokio::time::Instant::now() + WARM + lasts + LAST);
+    while let Ok(message) = tokio::time::timeout_at(end, socket.next()).await {
+        let (message, now) = (message.unwrap().unwrap(), Instant::now());
+        let Ok(ServerFrame::Delta(delta)) = wire::decode(&message.into_data()) else { continue };
+        for change in delta.changes {
+            let Change::PodNow(uid, pod) = change else { continue };
+            let at = changed.lock().unwrap().remove(&(uid, pod.restarts));
+            times.extend(at.filter(|at| *at > began + WARM).map(|at| (now - at).as_secs_f64() * 1e3));
+        }
+    }
+    changing.await.unwrap();
+    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    changed.lock().unwrap().retain(|(uid, _), _| pods.contains(uid));
+    assert!(changed.lock().unwrap().is_empty(), "every change comes");
+    assert_eq!(history.join("history.db").exists(), keeps, "what was asked for is measured");
+    times
+}
+
+/// The middle of ratios, with the least and the greatest.
+fn spread(mut ratios: Vec<f64>) -> String {
+    ratios.sort_by(f64::total_cmp);
+    let count = ratios.len();
+    let middle = f64::midpoint(ratios[(count - 1) / 2], ratios[count / 2]);
+    format!("{middle:.3} ({:.3} to {:.3})", ratios[0], ratios[count - 1])
+}
+
+#[tokio::main]
+async fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().expect("the path of rollcast");
+    let rounds: usize = arguments.next().map_or(6, |rounds| rounds.parse().expect("a number of rounds"));
+    let seconds = arguments.next().map_or(10, |seconds| seconds.parse().expect("a number of seconds"));
+    println!("from a pod's change in the API server to a viewer's frame, {RATE} changes a second of {PODS} pods:");
+    let mut all = [Vec::new(), Vec::new()];
+    let mut arms: Vec<[Times; 4]> = Vec::new();
+    for round in 1..=rounds {
+        let mut of_round = Vec::new();
+        for keeps in ROUND {
+            let times = measure(&path, keeps, Duration::from_secs(seconds)).await;
+            all[usize::from(keeps)].extend(&times);
+            of_round.push(Times::of(times));
+        }
+        let of_round: [Times; 4] = of_round.try_into().unwrap();
+        let told = of_round.iter().zip(ROUND).map(|(times, keeps)| {
+            let keeps = if keeps { "on" } else { "off" };
+            format!("{keeps} {:.1}/{:.1}", times.p50, times.p95)
+        });
+        println!("  round {round}, p50/p95 in ms: {}", told.collect::<Vec<_>>().join(", "));
+        arms.push(of_round);
+    }
+    for (times, name) in all.into_iter().zip(["without history", "with history"]) {
+        let count = times.len();
+        let Times { p50, p95 } = Times::of(times);
+        println!("  {name:<16} p50 {p50:>6.1} ms, p95 {p95:>6.1} ms, {count} changes");
+    }
+    for (name, which) in [("p50", (|times| times.p50) as fn(&Times) -> f64), ("p95", |times| times.p95)] {
+        let ratios = |of: fn([f64; 4]) -> f64| arms.iter().map(|round| of(round.each_ref().map(which))).collect();
+        let kept = spread(ratios(|[a, b, c, d]| (b + c) / (a + d)));
+        let chance = spread(ratios(|[a, _, _, d]| d / a));
+        println!(
+            "  {name} with history / without {kept}; without / without {chance}: middle, least and greatest of {rounds} rounds"
+        );
+    }
+}
