@@ -25,6 +25,7 @@ use simcluster::load::{self, Load};
 use simcluster::{Key, World};
 use timeline::wire::{self, Change, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Uid, Workload};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
 
 const PODS: usize = 500;
@@ -34,6 +35,8 @@ const RATE: f64 = 400.0;
 const WARM: Duration = Duration::from_secs(2);
 /// What is under way at the end is waited for.
 const LAST: Duration = Duration::from_secs(2);
+/// It has listed everything within this time.
+const START: Duration = Duration::from_secs(60);
 /// Whether history is kept, in a round.
 const ROUND: [bool; 4] = [false, true, true, false];
 
@@ -68,6 +71,23 @@ impl Program {
         let address = line.trim().rsplit_once("://").unwrap().1.trim_end_matches('/').to_owned();
         Self { child, address }
     }
+
+    /// Waits until it has listed everything: who follows earlier is told what there is in several frames.
+    async fn ready(&self) {
+        let is_ready = async || {
+            let mut stream = tokio::net::TcpStream::connect(&self.address).await.ok()?;
+            let request = format!("GET /readyz HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
+            stream.write_all(request.as_bytes()).await.ok()?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.ok()?;
+            answer.lines().next().is_some_and(|first| first.contains(" 200 ")).then_some(())
+        };
+        let end = Instant::now() + START;
+        while is_ready().await.is_none() {
+            assert!(Instant::now() < end, "it is never ready");
+            tokio::time::sleep(Duration::from_millis(10)).await; // polling with a deadline
+        }
+    }
 }
 
 /// Middle and 95th hundredth of times, in milliseconds.
@@ -87,6 +107,7 @@ impl Times {
 
 /// A viewer of the first Deployment, who has been told what there is, and its pods.
 async fn viewer(program: &Program) -> (Socket, BTreeSet<Uid>) {
+    program.ready().await;
     let address = format!("ws://{}/api/v1/stream", program.address);
     let (mut socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
     let scope = Scope::Workload(Workload::deployment("load", "load-0", "web-0"));
