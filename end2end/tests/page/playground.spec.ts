@@ -105,8 +105,11 @@ test("begun again, the page says what became of the old cluster and leads to the
   await expect.poll(choices).toHaveLength(5); // they come on a stream of their own
   const before = await choices();
   await open(page);
+  // The new page has the address of the old one.
+  const loaded = page.waitForEvent("load");
   await page.getByRole("button", { name: "Begin again" }).click();
-  await page.waitForURL(page_(server));
+  await loaded;
+  await expect(page).toHaveURL(page_(server));
   await isLive(page);
   await expect(rollout.pods(1, "available")).toHaveCount(4, { timeout: 30_000 });
   // The same seed, the same names.
