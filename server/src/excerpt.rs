@@ -5,8 +5,8 @@
 //!   the cluster's hub, or what is kept ──► the past of one Deployment ──► History::excerpt ──► Handle::standing
 //! ```
 //! Each is made by itself, so that one which takes long holds up no other one, and once for all who want it at the same time. A rollout
-//! whose revision is the current one is cut out anew every two seconds while somebody looks; once there is a sign of another one, it stands still
-//! just before that.
+//! whose revision is the current one is cut out anew every two seconds while somebody looks; once there is a sign of another one, it
+//! stands still just before that.
 
 use std::sync::Arc;
 use std::time::Duration;

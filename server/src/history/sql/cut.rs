@@ -8,6 +8,10 @@ use crate::history::database::{Database, Row, Value};
 use crate::history::slice::{self, Stretch};
 use crate::history::store::{Cut, StoreError};
 
+/// A rollout whose row does not say what its last moment is, as older versions wrote it, ends this long before the next one begins: that one
+/// makes its ReplicaSet before.
+const BEFORE_MILLIS: Millis = 250;
+
 /// Which rollout of which workload, as the tables have it.
 pub struct Named<'n> {
     pub cluster: i64,
@@ -67,7 +71,7 @@ pub fn texts(database: &mut dyn Database, named: &Named<'_>, purpose: Purpose) -
     }
     let next = "SELECT min(started_millis) FROM rollouts WHERE cluster = $1 AND uid = $2 AND number > $3";
     let next = database.number(next, &[cluster.into(), uid.into(), number.into()])?;
-    let last = rollout.last_millis.or(next.map(|started| started - 1));
+    let last = rollout.last_millis.or(next.map(|started| started - BEFORE_MILLIS));
     let stretch = slice::stretch(rollout.started_millis, rollout.ended_millis, last);
     let pin = pin(database, named)?;
     // What came after it went with the other lines.
