@@ -11,22 +11,23 @@
     reason = "a measurement ends where its assumptions do"
 )]
 
+mod support;
+
 use std::collections::{BTreeSet, HashMap};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use futures::{SinkExt, StreamExt};
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use simcluster::api::{self, Cluster};
 use simcluster::load::{self, Load};
 use simcluster::{Key, World};
-use timeline::wire::{self, Change, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, Change, ServerFrame};
 use timeline::{Uid, Workload};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio_tungstenite::tungstenite::Message;
+
+use support::{Program, Socket, listen};
 
 const PODS: usize = 500;
 /// Changes a second, of all pods. Those of a hundred, which are the Deployment that is looked at, are measured.
@@ -35,59 +36,22 @@ const RATE: f64 = 400.0;
 const WARM: Duration = Duration::from_secs(2);
 /// What is under way at the end is waited for.
 const LAST: Duration = Duration::from_secs(2);
-/// It has listed everything within this time.
-const START: Duration = Duration::from_secs(60);
+/// Who follows a Deployment is told of all its pods within this time.
+const TOLD: Duration = Duration::from_secs(20);
 /// Whether history is kept, in a round.
 const ROUND: [bool; 4] = [false, true, true, false];
 
-type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
 /// When a pod had so many restarts.
 type Changed = Arc<Mutex<HashMap<(Uid, u32), Instant>>>;
 
-/// A rollcast that ends with its owner.
-struct Program {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Program {
-    fn start(path: &str, kubeconfig: &Path, history: Option<&Path>) -> Self {
-        let mut command = Command::new(path);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(kubeconfig);
-        match history {
-            Some(folder) => command.arg("--data-dir").arg(folder),
-            None => command.arg("--no-history"),
-        };
-        let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().rsplit_once("://").unwrap().1.trim_end_matches('/').to_owned();
-        Self { child, address }
-    }
-
-    /// Waits until it has listed everything: who follows earlier is told what there is in several frames.
-    async fn ready(&self) {
-        let is_ready = async || {
-            let mut stream = tokio::net::TcpStream::connect(&self.address).await.ok()?;
-            let request = format!("GET /readyz HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
-            stream.write_all(request.as_bytes()).await.ok()?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).await.ok()?;
-            answer.lines().next().is_some_and(|first| first.contains(" 200 ")).then_some(())
-        };
-        let end = Instant::now() + START;
-        while is_ready().await.is_none() {
-            assert!(Instant::now() < end, "it is never ready");
-            tokio::time::sleep(Duration::from_millis(10)).await; // polling with a deadline
-        }
-    }
+fn start(path: &str, kubeconfig: &Path, history: Option<&Path>) -> Program {
+    let mut command = Command::new(path);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(kubeconfig);
+    match history {
+        Some(folder) => command.arg("--data-dir").arg(folder),
+        None => command.arg("--no-history"),
+    };
+    Program::start(&mut command)
 }
 
 /// Middle and 95th hundredth of times, in milliseconds.
@@ -108,22 +72,19 @@ impl Times {
 /// A viewer of the first Deployment, who has been told what there is, and its pods.
 async fn viewer(program: &Program) -> (Socket, BTreeSet<Uid>) {
     program.ready().await;
-    let address = format!("ws://{}/api/v1/stream", program.address);
-    let (mut socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
-    let scope = Scope::Workload(Workload::deployment("load", "load-0", "web-0"));
-    for frame in
-        [ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() }, ViewerFrame::Subscribe { scope, since: None }]
-    {
-        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
-    }
-    loop {
-        let message = socket.next().await.unwrap().unwrap();
-        if let Ok(ServerFrame::Snapshot(snapshot)) = wire::decode(&message.into_data())
-            && snapshot.objects.pods.len() == 100
-        {
-            return (socket, snapshot.objects.pods.iter().map(|pod| pod.uid).collect());
+    let mut socket = listen(&program.address, Workload::deployment("load", "load-0", "web-0")).await;
+    let told = async {
+        loop {
+            let message = socket.next().await.unwrap().unwrap();
+            if let Ok(ServerFrame::Snapshot(snapshot)) = wire::decode(&message.into_data())
+                && snapshot.objects.pods.len() == 100
+            {
+                return snapshot.objects.pods.iter().map(|pod| pod.uid).collect();
+            }
         }
-    }
+    };
+    let pods = tokio::time::timeout(TOLD, told).await.expect("it tells of the Deployment's pods");
+    (socket, pods)
 }
 
 /// Changes pods at the rate for that long, and notes when.
@@ -166,7 +127,7 @@ async fn measure(path: &str, keeps: bool, lasts: Duration) -> Vec<f64> {
             async { cluster.serve(listener).await.unwrap() }
         }),
     ];
-    let program = Program::start(path, &kubeconfig, keeps.then_some(&history));
+    let program = start(path, &kubeconfig, keeps.then_some(&history));
     let (mut socket, pods) = viewer(&program).await;
     let (changed, began) = (Changed::default(), Instant::now());
     let changing = tokio::spawn(change(cluster, load, WARM + lasts, changed.clone()));

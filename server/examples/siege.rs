@@ -11,16 +11,17 @@
     reason = "a measurement ends where its assumptions do"
 )]
 
-use std::io::{BufRead, BufReader};
+mod support;
+
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use futures::{SinkExt, StreamExt};
 use timeline::Workload;
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, ServerFrame, ViewerFrame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -29,60 +30,33 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tokio_tungstenite::tungstenite::Message;
 
+use support::{Program, Socket, ask, listen, quantile};
+
 const SLOW: usize = 5_000;
 const SLOW_BY_TLS: usize = 300;
 const ASKING: usize = 50;
 const LISTENING: usize = 500;
 
-struct Program {
-    child: Child,
-    address: String,
-    /// What the recording is called, and with it its cluster and its namespace.
+/// Plays a recording, all of it at once; what it is called is the name of its cluster and of its namespace.
+struct Played {
+    program: Program,
     name: String,
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Program {
-    fn start(program: &str, recording: &str, arguments: &[&str]) -> Self {
+impl Played {
+    fn start(path: &str, recording: &str, arguments: &[&str]) -> Self {
         let name = Path::new(recording).file_stem().unwrap().to_string_lossy().into_owned();
-        let mut command = Command::new(program);
+        let mut command = Command::new(path);
         command.args(["replay", recording, "--hold-at", "400", "--listen", "127.0.0.1:0"]).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().split_once("://").unwrap().1.trim_end_matches('/').to_owned();
-        Self { child, address, name }
+        Self { program: Program::start(&mut command), name }
     }
 
     fn page(&self) -> String {
         format!("/clusters/{0}/namespaces/{0}/deployments/web", self.name)
     }
 
-    /// Memory that is its own, in KB, without pages of the program's file: those count as its own or not by whether another one runs.
-    fn memory(&self) -> u64 {
-        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id())).unwrap();
-        text.lines()
-            .find_map(|line| line.strip_prefix("Private_Dirty:")?.trim().strip_suffix(" kB")?.parse().ok())
-            .unwrap()
-    }
-
-    /// The same when nothing is given back to the system any more.
-    async fn memory_at_rest(&self) -> u64 {
-        let mut least = self.memory();
-        let mut same = 0;
-        while same < 6 {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-            let now = self.memory();
-            same = if now + 64 < least { 0 } else { same + 1 };
-            least = least.min(now);
-        }
-        self.memory()
+    fn workload(&self) -> Workload {
+        Workload::deployment(&self.name, self.name.clone(), "web".to_owned())
     }
 }
 
@@ -91,23 +65,22 @@ async fn main() {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().expect("the path of rollcast");
     let recording = arguments.next().unwrap_or_else(|| "server/tests/traces/rollover.jsonl".to_owned());
-    let program = Program::start(&path, &recording, &[]);
-    let (address, page) = (&program.address, program.page());
-    while !ask(address, &page).await.1.starts_with("HTTP/1.0 200") {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let played = Played::start(&path, &recording, &[]);
+    let (program, page) = (&played.program, played.page());
+    let address = &program.address;
+    program.ready().await;
 
     // A few to begin with, so that what is there once is there.
-    drop(viewers(&program, LISTENING / 10).await);
+    drop(viewers(&played, LISTENING / 10).await);
     let before = program.memory_at_rest().await;
-    let listening = viewers(&program, LISTENING).await;
+    let listening = viewers(&played, LISTENING).await;
     let held = program.memory_at_rest().await as f64 - before as f64;
     println!("a viewer who listens costs {:.1} KB", held / LISTENING as f64);
     drop(listening);
 
     let alone = pages(address, &page).await;
     let asking: Vec<_> =
-        (0..ASKING).map(|_| tokio::spawn(ask_for_moments(address.clone(), program.name.clone()))).collect();
+        (0..ASKING).map(|_| tokio::spawn(ask_for_moments(address.clone(), played.workload()))).collect();
     tokio::time::sleep(Duration::from_secs(2)).await;
     let among = pages(address, &page).await;
     asking.iter().for_each(|task| task.abort());
@@ -116,8 +89,8 @@ async fn main() {
         "a page takes {alone:?} alone, {among:?} (p95) while {ASKING} viewers ask for moments without end: {times:.1} times as long"
     );
 
-    slow(&program, SLOW, None).await;
-    drop(program);
+    slow(&played, SLOW, None).await;
+    drop(played);
 
     let folder = tempfile::tempdir().unwrap();
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -125,16 +98,17 @@ async fn main() {
     std::fs::write(&cert, own.cert.pem()).unwrap();
     std::fs::write(&key, own.signing_key.serialize_pem()).unwrap();
     let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
-    let program = Program::start(&path, &recording, &files);
+    let played = Played::start(&path, &recording, &files);
     let mut roots = RootCertStore::empty();
     roots.add(own.cert.der().clone()).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
     let config = builder.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots);
-    slow(&program, SLOW_BY_TLS, Some(TlsConnector::from(Arc::new(config.with_no_client_auth())))).await;
+    slow(&played, SLOW_BY_TLS, Some(TlsConnector::from(Arc::new(config.with_no_client_auth())))).await;
 }
 
 /// What requests hold whose headers never end, and when they are closed.
-async fn slow(program: &Program, count: usize, tls: Option<TlsConnector>) {
+async fn slow(played: &Played, count: usize, tls: Option<TlsConnector>) {
+    let program = &played.program;
     drop(half(&program.address, tls.as_ref()).await); // what is there once is there
     let (before, began) = (program.memory_at_rest().await, Instant::now());
     let mut slow = Vec::new();
@@ -146,7 +120,7 @@ async fn slow(program: &Program, count: usize, tls: Option<TlsConnector>) {
     let by = if tls.is_some() { " by TLS" } else { "" };
     println!("{count} requests{by} whose headers never end hold {held:.1} MB after {:?}", began.elapsed());
     if tls.is_none() {
-        println!("a page takes {:?} meanwhile", ask(&program.address, &program.page()).await.0);
+        println!("a page takes {:?} meanwhile", ask(&program.address, &played.page()).await.0);
     }
     let closed = join_all(slow.into_iter().map(|mut stream| async move {
         let mut rest = Vec::new();
@@ -156,16 +130,6 @@ async fn slow(program: &Program, count: usize, tls: Option<TlsConnector>) {
     println!("{closed} of them are closed after {:?}", began.elapsed());
 }
 
-/// How long a page takes, and the answer.
-async fn ask(address: &str, path: &str) -> (Duration, String) {
-    let began = Instant::now();
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
-    (began.elapsed(), String::from_utf8_lossy(&answer).into_owned())
-}
-
 /// The 95th of a hundred pages.
 async fn pages(address: &str, path: &str) -> Duration {
     let mut all = Vec::new();
@@ -173,7 +137,7 @@ async fn pages(address: &str, path: &str) -> Duration {
         all.push(ask(address, path).await.0);
     }
     all.sort();
-    all[94]
+    quantile(&all, 0.95)
 }
 
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -190,30 +154,17 @@ async fn half(address: &str, tls: Option<&TlsConnector>) -> Box<dyn Stream> {
     stream
 }
 
-type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<TcpStream>>;
-
-async fn listen(address: &str, name: &str) -> Socket {
-    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-    let scope = Scope::Workload(Workload::deployment(name, name.to_owned(), "web".to_owned()));
-    for frame in
-        [ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() }, ViewerFrame::Subscribe { scope, since: None }]
-    {
-        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
-    }
-    socket
-}
-
-async fn viewers(program: &Program, count: usize) -> Vec<Socket> {
+async fn viewers(played: &Played, count: usize) -> Vec<Socket> {
     let mut sockets = Vec::new();
     for _ in 0..count {
-        sockets.push(listen(&program.address, &program.name).await);
+        sockets.push(listen(&played.program.address, played.workload()).await);
     }
     sockets
 }
 
 /// Asks for moments of the last five minutes without end.
-async fn ask_for_moments(address: String, name: String) {
-    let (mut out, mut inbox) = listen(&address, &name).await.split();
+async fn ask_for_moments(address: String, workload: Workload) {
+    let (mut out, mut inbox) = listen(&address, workload).await.split();
     let now_millis = loop {
         let message = inbox.next().await.unwrap().unwrap();
         if let Ok(ServerFrame::Heartbeat { now_millis }) = wire::decode(&message.into_data()) {

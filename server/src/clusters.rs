@@ -80,6 +80,12 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
 }
 
 impl ClusterConfig {
+    /// The same, but no command of its kubeconfig is run.
+    #[must_use]
+    pub fn without_commands(self) -> Self {
+        Self { credentials: self.credentials.without_commands(), ..self }
+    }
+
     /// The way to it. Commands that fetch credentials may run, with a limit.
     ///
     /// # Errors

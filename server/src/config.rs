@@ -13,6 +13,7 @@
 //! # trust_proxy = ["10.0.0.0/24"]         # proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed
 //! # public_pictures = true                # badges and previews for everybody, and for the pages of other sites
 //! # tls_cert = "/etc/rollcast/tls.crt"    # with tls_key: speak TLS; without them, a proxy in front may
+//! # allow_exec_plugins = true             # run what kubeconfigs name to fetch credentials, although others reach this server
 //! # insecure_no_auth = true              # serve to other machines although nobody has to sign in
 //!
 //! [auth]                                  # who is let in; without it, whoever reaches the address
@@ -105,6 +106,9 @@ pub struct Config {
     /// Serve to other machines although nobody has to sign in.
     #[serde(default)]
     pub insecure_no_auth: bool,
+    /// Run commands that fetch credentials although others reach this server.
+    #[serde(default)]
+    pub allow_exec_plugins: bool,
     /// Who may sign in, and how; nobody has to where it is absent.
     pub auth: Option<Auth>,
     /// The clusters to watch; the current context where none is named.

@@ -56,16 +56,21 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
 
 async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
-    let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
+    let mut wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context to watch");
+    let sign_in = arguments.sign_in;
+    let served = arguments.listen.with(&file)?;
+    let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
+    let is_for_others = do_people_sign_in || !served.listen.ip().is_loopback();
+    if is_for_others && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
+        wanted = wanted.into_iter().map(clusters::ClusterConfig::without_commands).collect();
+    }
     if let [only] = wanted.as_slice() {
         only.target().await?; // with one cluster, what is wrong is said at once
     }
     let retention = arguments.history.retention(&file);
     let kept = arguments.history.kept(&file)?;
-    let sign_in = arguments.sign_in;
-    let served = arguments.listen.with(&file)?;
-    let listener = listen(&served, sign_in.mode(&file) != AuthMode::None).await?;
+    let listener = listen(&served, do_people_sign_in).await?;
     let viewers = Viewers::default();
     let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);

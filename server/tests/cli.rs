@@ -271,6 +271,24 @@ fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other(
     assert!(ended(check, Some(&own)).0);
     put("home/.kube/config", &config);
     assert!(ended(check, None).0);
+    // Where others reach the program it runs none, unless that is said; its command fails, so it never serves here.
+    let allowed = put("allowed.toml", "allow_exec_plugins = true\n");
+    let here = "127.0.0.1:0";
+    for (listen, others) in [
+        (here, &[][..]),
+        (here, &["--auth", "token"]),
+        (here, &["--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]),
+        ("0.0.0.0:0", &["--insecure-no-auth"]),
+        ("[::]:0", &["--auth", "token"]),
+    ] {
+        let serve = ["serve", "--no-history", "--kubeconfig", &own, "--listen", listen];
+        let served = |more: &[&str]| ended(&[&serve[..], others, more].concat(), None);
+        let (has_run, said) = served(&[]);
+        assert_eq!(has_run, others.is_empty(), "{listen} {others:?}: {said}");
+        assert_eq!(said.contains("none unless it is started with --allow-exec-plugins"), !has_run, "{said}");
+        assert!(served(&["--allow-exec-plugins"]).0, "{listen} {others:?}");
+        assert!(served(&["--config", &allowed]).0, "{listen} {others:?}");
+    }
     // Who asks a server needs no credentials of a cluster.
     let (has_run, said) = ended(&["wait", "web", "--server", "http://127.0.0.1:9", "--timeout", "1s"], Some(&own));
     assert!(!has_run, "{said}");

@@ -13,7 +13,8 @@ use tokio::sync::Semaphore;
 
 use super::access::Access;
 use super::kubeconfig::{Contexts, Target, TargetError, client_for};
-use super::{Pace, plugin, reason};
+use super::plugin::{self, PluginError};
+use super::{Pace, reason};
 use crate::addressed::is_this_machine;
 
 /// Where a cluster's client comes from.
@@ -23,6 +24,8 @@ pub struct Credentials {
     /// `None` for the cluster that this runs in.
     context: Option<String>,
     name: String,
+    /// A kubeconfig may have a command run that fetches credentials.
+    may_run_commands: bool,
     /// Held by the attempt that is under way, also by one that was given up and hangs in the system.
     busy: Arc<Semaphore>,
 }
@@ -64,7 +67,14 @@ impl Credentials {
     /// A context of a kubeconfig, or the cluster that this runs in, under that name.
     #[must_use]
     pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
-        Self { contexts, context, name, busy: Arc::new(Semaphore::new(1)) }
+        Self { contexts, context, name, may_run_commands: true, busy: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// The same, but whatever the kubeconfig says, no command is run: where others reach this program, credentials are no longer
+    /// those of the person at the keyboard, and a kubeconfig that somebody else can write would run what they like.
+    #[must_use]
+    pub fn without_commands(self) -> Self {
+        Self { may_run_commands: false, ..self }
     }
 
     /// The cluster's name.
@@ -154,6 +164,9 @@ impl Credentials {
         pace: &Pace,
     ) -> Result<Option<Millis>, TargetError> {
         let auth = &mut config.auth_info;
+        if !self.may_run_commands && names_command(auth) {
+            return Err(self.unusable(&PluginError::Refused.to_string()));
+        }
         let is_given = auth.auth_provider.is_some()
             || auth.token.is_some()
             || auth.token_file.is_some()
@@ -209,6 +222,12 @@ fn has_secret(auth: &AuthInfo) -> bool {
     auth.token.is_some() || auth.token_file.is_some() || auth.password.is_some() || auth.auth_provider.is_some()
 }
 
+/// A command fetches credentials: client-go's "exec plugin", or that of an old auth provider, which kube runs.
+fn names_command(auth: &AuthInfo) -> bool {
+    let of_provider = auth.auth_provider.as_ref().is_some_and(|provider| provider.config.contains_key("cmd-path"));
+    auth.exec.is_some() || of_provider
+}
+
 fn place(config: &kube::Config) -> u64 {
     let proxy = config.proxy_url.as_ref().map(ToString::to_string);
     hash(&(config.cluster_url.to_string(), &config.root_cert, &config.tls_server_name, proxy))
@@ -248,6 +267,19 @@ mod tests {
         };
         assert!(read().0);
         assert_eq!(read(), read());
+    }
+
+    #[test]
+    fn every_kind_of_command_is_known() {
+        for (user, is_command) in [
+            (serde_json::json!({ "exec": { "command": "fetch" } }), true),
+            (serde_json::json!({ "token": "a", "exec": { "command": "fetch" } }), true),
+            (serde_json::json!({ "auth-provider": { "name": "gcp", "config": { "cmd-path": "fetch" } } }), true),
+            (serde_json::json!({ "auth-provider": { "name": "oidc", "config": { "id-token": "a" } } }), false),
+            (serde_json::json!({ "token": "a" }), false),
+        ] {
+            assert_eq!(names_command(&serde_json::from_value(user.clone()).unwrap()), is_command, "{user}");
+        }
     }
 
     #[test]

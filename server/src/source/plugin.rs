@@ -33,6 +33,11 @@ pub enum PluginError {
     /// The kubeconfig names no command.
     #[error("it names no command to fetch its credentials with")]
     Missing,
+    /// Others reach this program, and nobody said that it may run commands.
+    #[error(
+        "its kubeconfig names a command that fetches credentials, and a Rollcast that others reach runs none unless it is started with --allow-exec-plugins; a token or a certificate of an account of its own needs no command"
+    )]
+    Refused,
     /// It is not there, or may not be run.
     #[error("the command {command} that fetches its credentials cannot be started: {why}")]
     Start {

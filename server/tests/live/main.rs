@@ -7,11 +7,14 @@
     reason = "a test ends where its assumptions do"
 )]
 
+#[path = "../common/addresses.rs"]
+mod addresses;
 mod behind;
 mod credentials;
 mod damaged;
 mod demo;
 mod deploy;
+mod egress;
 mod gaps;
 mod kept;
 mod ordering;

@@ -131,7 +131,7 @@ fn kubeconfig(api: &FakeApi, users: &[(&str, Value)]) -> Value {
 }
 
 /// What a stream tells that follows the list and then a Deployment of a cluster, as far as its frames are text.
-async fn streamed(address: &str, cluster: &str) -> String {
+pub async fn streamed(address: &str, cluster: &str) -> String {
     let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
     let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 50 } };
     let workload = Scope::Workload(Workload::deployment(cluster, "shop", "web"));

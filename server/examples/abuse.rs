@@ -1,0 +1,211 @@
+//! What those notice who only look, while others mean it ill for minutes: `cargo run --release -p server --example abuse -- PATH-OF-ROLLCAST [MINUTES]`.
+//!
+//! In a network of its own (Linux, with `unshare` and `ip`) 30 addresses take all the 256 connections that each may have, and open them
+//! again as they are closed: connections that say nothing, heads that come a line at a time, websockets that send what is no frame of
+//! ours, and requests with bodies that are a thousand times as large unpacked. Another address asks for a page twenty times a second,
+//! for a minute before and meanwhile, and follows a Deployment.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a measurement ends where its assumptions do"
+)]
+
+mod support;
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::{SinkExt, StreamExt};
+use timeline::Workload;
+use timeline::wire::{self, ServerFrame};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::{LocalSet, spawn_local};
+use tokio_tungstenite::tungstenite::Message;
+
+use support::{Program, ask, listen, quantile};
+
+const ADDRESSES: u8 = 30;
+/// Of each address: connections that say nothing, heads that never end, websockets, senders of bodies, and some more than the 256 that
+/// there may be.
+const IDLE: usize = 176;
+const SLOW: usize = 63;
+const JUNK: usize = 16;
+const BOMBS: usize = 1;
+const TOO_MANY: usize = 16;
+const RECORDING: &str = "server/tests/traces/rollover.jsonl";
+const PAGE: &str = "/clusters/rollover/namespaces/rollover/deployments/web";
+/// Set for the process in the network of its own.
+const INSIDE: &str = "ROLLCAST_ABUSE_INSIDE";
+
+/// What was done.
+#[derive(Debug, Default)]
+struct Done {
+    opened: AtomicU64,
+    frames: AtomicU64,
+    bombs: AtomicU64,
+    refused: AtomicU64,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if std::env::var_os(INSIDE).is_none() {
+        let enter = "ip link set lo up && ip addr add 10.9.0.1/16 dev lo && ulimit -n 65536 && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--net", "sh", "-c", enter, "sh"]).arg(std::env::current_exe().unwrap());
+        assert!(command.args(arguments).env(INSIDE, "yes").status().unwrap().success());
+        return;
+    }
+    let minutes = arguments.get(1).map_or(10, |minutes| minutes.parse().expect("a number of minutes"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let path = arguments.first().expect("the path of rollcast");
+    runtime.block_on(LocalSet::new().run_until(abuse(path, Duration::from_secs(60 * minutes))));
+}
+
+async fn abuse(path: &str, lasts: Duration) {
+    let mut command = Command::new(path);
+    command.args(["replay", RECORDING, "--hold-at", "400", "--listen", "10.9.0.1:7440", "--insecure-no-auth"]);
+    let program = Program::start(&mut command);
+    let address: SocketAddr = program.address.parse().unwrap();
+    program.ready().await;
+    let heard = Arc::new(AtomicU64::new(0));
+    let follower = spawn_local(follow(program.address.clone(), heard.clone()));
+
+    let alone = pages(&program, Duration::from_secs(60)).await.0;
+    let before = program.memory_at_rest().await;
+    let done = Arc::new(Done::default());
+    for number in 0..ADDRESSES {
+        let from = SocketAddr::from(([10, 9, 1, number + 1], 0));
+        let attack = || Attack { from, to: address, done: done.clone() };
+        (0..IDLE + TOO_MANY).for_each(|_| drop(spawn_local(again(attack(), Attack::idle))));
+        (0..SLOW).for_each(|_| drop(spawn_local(again(attack(), Attack::slow))));
+        (0..JUNK).for_each(|_| drop(spawn_local(again(attack(), Attack::junk))));
+        (0..BOMBS).for_each(|_| drop(spawn_local(again(attack(), Attack::bomb))));
+    }
+    let (among, most) = pages(&program, lasts).await;
+    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    println!(
+        "{} connections from {ADDRESSES} addresses, {} of them refused, {} frames that are none, {} bodies of 10 MB in 10 KB",
+        count(&done.opened),
+        count(&done.refused),
+        count(&done.frames),
+        count(&done.bombs)
+    );
+    for part in [0.5, 0.95, 0.99] {
+        let (alone, among) = (quantile(&alone, part), quantile(&among, part));
+        let times = among.as_secs_f64() / alone.as_secs_f64();
+        println!("a page, p{:.0}: {alone:.1?} alone, {among:.1?} meanwhile: {times:.2} times as long", part * 100.0);
+    }
+    println!("memory: {:.1} MB, and at most {:.1} MB more", before as f64 / 1024.0, (most - before) as f64 / 1024.0);
+    assert!(!follower.is_finished(), "who follows is not hung up on");
+    println!("who follows a Deployment was told of it {} times, on one connection", count(&heard));
+}
+
+/// How long pages took, in order, and how much memory the program had at most, in KB.
+async fn pages(program: &Program, lasts: Duration) -> (Vec<Duration>, u64) {
+    let (mut all, mut most, began) = (Vec::new(), 0, Instant::now());
+    let mut tick = tokio::time::interval(Duration::from_millis(50));
+    while began.elapsed() < lasts {
+        tick.tick().await;
+        let (took, answer) = ask(&program.address, PAGE).await;
+        assert!(answer.starts_with("HTTP/1.0 200"), "{}", answer.lines().next().unwrap_or_default());
+        all.push(took);
+        most = most.max(program.memory());
+    }
+    all.sort();
+    (all, most)
+}
+
+/// Follows the Deployment for ever, and ends when it is hung up on.
+async fn follow(address: String, heard: Arc<AtomicU64>) {
+    let mut socket = listen(&address, Workload::deployment("rollover", "rollover", "web")).await;
+    while let Some(Ok(message)) = socket.next().await {
+        if let Ok(ServerFrame::Heartbeat { .. } | ServerFrame::Snapshot(_)) = wire::decode(&message.into_data()) {
+            heard.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Does it again as soon as it is over.
+async fn again(attack: Attack, what: impl AsyncFn(&Attack) -> std::io::Result<()>) {
+    loop {
+        let _ = what(&attack).await; // it was hung up on
+        tokio::time::sleep(Duration::from_millis(100)).await; // not faster than a network would be
+    }
+}
+
+/// Somebody who means it ill.
+struct Attack {
+    from: SocketAddr,
+    to: SocketAddr,
+    done: Arc<Done>,
+}
+
+impl Attack {
+    async fn connect(&self) -> std::io::Result<TcpStream> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(self.from)?;
+        let stream = socket.connect(self.to).await?;
+        self.done.opened.fetch_add(1, Ordering::Relaxed);
+        Ok(stream)
+    }
+
+    /// Says nothing, and waits to be hung up on.
+    async fn idle(&self) -> std::io::Result<()> {
+        let mut answer = Vec::new();
+        self.connect().await?.read_to_end(&mut answer).await?;
+        self.done.refused.fetch_add(u64::from(answer.starts_with(b"HTTP/1.1 503")), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Says a line of a head now and then.
+    async fn slow(&self) -> std::io::Result<()> {
+        let mut stream = self.connect().await?;
+        stream.write_all(format!("GET / HTTP/1.1\r\nHost: {}\r\n", self.to).as_bytes()).await?;
+        loop {
+            stream.write_all(b"X-Slow: yes\r\n").await?;
+            tokio::time::sleep(Duration::from_secs(1)).await; // that is what is slow
+        }
+    }
+
+    /// A websocket that is taken, and then frames of random bytes, short and long, twice a second.
+    async fn junk(&self) -> std::io::Result<()> {
+        let stream = self.connect().await?;
+        let asked = tokio_tungstenite::client_async(format!("ws://{}/api/v1/stream", self.to), stream).await;
+        let (mut socket, _) = asked.map_err(std::io::Error::other)?;
+        loop {
+            let length = fastrand::usize(1..if fastrand::u8(..) == 0 { 1 << 20 } else { 4 << 10 });
+            let bytes: Vec<u8> = std::iter::repeat_with(|| fastrand::u8(..)).take(length).collect();
+            let is_ping = fastrand::bool();
+            let frame = if is_ping { Message::Ping(vec![0; 100].into()) } else { Message::Binary(bytes.into()) };
+            socket.send(frame).await.map_err(std::io::Error::other)?;
+            self.done.frames.fetch_add(1, Ordering::Relaxed);
+            // What it says to that.
+            if let Ok(None | Some(Err(_))) = tokio::time::timeout(Duration::from_millis(500), socket.next()).await {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A form that is a thousand times as large unpacked.
+    async fn bomb(&self) -> std::io::Result<()> {
+        let packed = zstd::encode_all(&vec![b'a'; 10 << 20][..], 3)?;
+        let head = format!(
+            "POST /sign-in HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Encoding: zstd\r\nContent-Length: {1}\r\nConnection: close\r\n\r\n",
+            self.to,
+            packed.len()
+        );
+        let mut stream = self.connect().await?;
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(&packed).await?;
+        stream.read_to_end(&mut Vec::new()).await?;
+        self.done.bombs.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(1)).await; // one a second of each address
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! A Rollcast that is measured, and who looks at it.
+
+#![allow(dead_code, reason = "each measurement uses some of it")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use futures::SinkExt;
+use timeline::Workload;
+use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// It has listed everything within this time.
+const START: Duration = Duration::from_secs(60);
+
+pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// A rollcast that ends with its owner.
+pub struct Program {
+    child: Child,
+    /// Address and port at which it is.
+    pub address: String,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill(); // it may have ended by itself
+        let _ = self.child.wait();
+    }
+}
+
+impl Program {
+    /// Starts it, and returns once it says where it is.
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit_once("://").unwrap().1.trim_end_matches('/').to_owned();
+        Self { child, address }
+    }
+
+    /// Waits until it has listed everything: who follows earlier is told what there is in several frames.
+    pub async fn ready(&self) {
+        let end = Instant::now() + START;
+        while !ask(&self.address, "/readyz").await.1.lines().next().is_some_and(|first| first.contains(" 200 ")) {
+            assert!(Instant::now() < end, "it is never ready");
+            tokio::time::sleep(Duration::from_millis(10)).await; // polling with a deadline
+        }
+    }
+
+    /// Memory that is its own, in KB, without pages of the program's file: those count as its own or not by whether another one runs.
+    pub fn memory(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id())).unwrap();
+        text.lines()
+            .find_map(|line| line.strip_prefix("Private_Dirty:")?.trim().strip_suffix(" kB")?.parse().ok())
+            .unwrap()
+    }
+
+    /// The same when nothing is given back to the system any more.
+    pub async fn memory_at_rest(&self) -> u64 {
+        let mut least = self.memory();
+        let mut same = 0;
+        while same < 6 {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let now = self.memory();
+            same = if now + 64 < least { 0 } else { same + 1 };
+            least = least.min(now);
+        }
+        self.memory()
+    }
+}
+
+/// How long a page takes, and the answer.
+pub async fn ask(address: &str, path: &str) -> (Duration, String) {
+    let began = Instant::now();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    (began.elapsed(), String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Somebody who follows that workload.
+pub async fn listen(address: &str, workload: Workload) -> Socket {
+    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
+    let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
+    for frame in [hello, ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None }] {
+        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
+    }
+    socket
+}
+
+/// That part of times that are in order; 0.99 for the 99th of a hundred.
+pub fn quantile(sorted: &[Duration], part: f64) -> Duration {
+    sorted[((sorted.len() as f64 * part).ceil() as usize).clamp(1, sorted.len()) - 1]
+}
