@@ -259,6 +259,11 @@ impl RolloutScreen {
         state.drawing_millis = crate::browser::page_millis() - page_millis;
     }
 
+    /// A key was pressed where the picture scrolls.
+    pub fn scroll_key(&self, key: &str) {
+        self.0.drawn.borrow_mut().scroll.key(key, page_millis());
+    }
+
     /// Draws everything anew with the next frame.
     pub fn draw_again(&self) {
         self.0.state.borrow_mut().is_dirty = true;
@@ -282,7 +287,7 @@ impl RolloutScreen {
         let state = &mut *self.0.state.borrow_mut();
         let scroll = &mut self.0.drawn.borrow_mut().scroll;
         set_if_new(&self.0.picture.width, scroll.width());
-        scroll.follow(state.current, above);
+        scroll.follow(state.current, above, page_millis());
         state.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
         let is_on_paper = matches("print");
         (state.is_dirty, state.is_on_paper) = (state.is_dirty || is_on_paper != state.is_on_paper, is_on_paper);

@@ -9,6 +9,10 @@ use crate::score::places::Place;
 const BELOW: f64 = 8.0;
 /// So close to where it would be the picture is kept in place again.
 const NEAR: i32 = 8;
+/// What moves this long after a key that scrolls was moved by that key, in milliseconds.
+const KEY_MILLIS: f64 = 1_000.0;
+/// Keys that scroll.
+const KEYS: [&str; 7] = ["Home", "End", "PageUp", "PageDown", "ArrowUp", "ArrowDown", " "];
 
 /// The part of a page in which bands scroll.
 pub(super) struct Scroll {
@@ -19,11 +23,13 @@ pub(super) struct Scroll {
     heights: (i32, i32),
     /// The viewer scrolled elsewhere, so it stays where it is.
     is_left_alone: bool,
+    /// When a key was pressed in it that scrolls and was not seen to have moved it yet, in page time.
+    key_at: f64,
 }
 
 impl Scroll {
     pub(super) const fn new(node: NodeRef<html::Div>) -> Self {
-        Self { node, at: 0, heights: (0, 0), is_left_alone: false }
+        Self { node, at: 0, heights: (0, 0), is_left_alone: false, key_at: f64::NEG_INFINITY }
     }
 
     /// Height of what can be seen of it, in pixels.
@@ -48,8 +54,15 @@ impl Scroll {
         self.is_left_alone = false;
     }
 
+    /// A key was pressed in it. Wheels and fingers move it many times, a key once: that time may be one at which its height changes.
+    pub(super) fn key(&mut self, key: &str, page_millis: f64) {
+        if KEYS.contains(&key) {
+            self.key_at = page_millis;
+        }
+    }
+
     /// Scrolls to the current band unless the viewer scrolled elsewhere. `above` is the room above the picture.
-    pub(super) fn follow(&mut self, current: Option<Place>, above: f64) {
+    pub(super) fn follow(&mut self, current: Option<Place>, above: f64, page_millis: f64) {
         let (Some(element), Some(current)) = (self.node.get_untracked(), current) else { return };
         let heights = (element.client_height(), element.scroll_height());
         let most = (heights.1 - heights.0).max(0);
@@ -59,8 +72,10 @@ impl Scroll {
         // What moved together with a height may have been moved by that: a browser has no place below the end, and what became
         // lower for a moment keeps where that was. Where nothing can be touched, as on the wall, nobody moved anything.
         let is_inert = matches!(element.closest("[inert]"), Ok(Some(_)));
-        if seen != self.at && heights == self.heights && !is_inert {
+        let is_by_key = page_millis - self.key_at < KEY_MILLIS;
+        if seen != self.at && (heights == self.heights || is_by_key) && !is_inert {
             self.is_left_alone = (seen - wanted).abs() > NEAR;
+            self.key_at = f64::NEG_INFINITY;
         }
         self.heights = heights;
         if !self.is_left_alone && seen != wanted {

@@ -175,6 +175,27 @@ test.describe("more revisions than fit", () => {
     expect(await seen(page.getByTestId("budget"))).toEqual({ isCovered: false, isInside: true });
   });
 
+  test("a key that scrolls counts also at the moment at which the height changes", async ({ page, serve }, info) => {
+    const server = await serve(() => held(info, "many"));
+    await page.setViewportSize({ width: 1280, height: 480 });
+    await page.goto(server.page("many", "shop", "web"));
+    await page.waitForSelector("html[data-live=true]");
+    await expect.poll(() => top(page)).toBeGreaterThan(0);
+    const height = () => scroller(page).evaluate((scroller) => scroller.clientHeight);
+    const before = await height();
+    // All before the page measures again: as Home does it, while a sentence gets a line more.
+    await scroller(page).evaluate((scroller) => {
+      scroller.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
+      scroller.scrollTop = 0;
+      document.querySelector<HTMLElement>(".verdict")!.style.paddingBottom = "40px";
+    });
+    await expect.poll(height).toBeLessThan(before);
+    // The picture is drawn for the new height, which is when it would be scrolled back.
+    await page.keyboard.press("-");
+    await expect.poll(() => page.locator("#picture-box").evaluate((box) => Number(box.getAttribute("viewBox")!.split(" ")[2]))).toBe(120);
+    expect(await top(page)).toBe(0);
+  });
+
   test("axis, budget and bars are one above the other, whatever scrolls", async ({ page, serve }, info) => {
     const server = await serve(() => held(info, "many", "midway40"));
     for (const name of ["many", "midway40"]) {

@@ -8,7 +8,7 @@ import { Server } from "../../fixtures/server.ts";
 
 const began = Date.parse("2026-11-21T10:00:00Z");
 /// When rows change, in seconds: whoever looks has put the focus somewhere by then.
-const CHANGES = 5;
+const CHANGES = 8;
 
 /// A recording of Deployments with so many available pods. Then, all at once, those of alpha are not ready, gamma is deleted, and epsilon is made.
 function changing(): string {
@@ -55,6 +55,7 @@ for (const [name, whose, becomes] of [["alpha", "overtakes others", "alpha"], ["
     const server = await serve(() => replaying(info, "--when-watched"));
     await page.goto(`${server.address}/?sort=available`);
     await page.waitForSelector("html[data-live=true]");
+    await expect(page.getByTestId("deployment")).toHaveCount(4); // who looks first sees an empty list for a moment
     await page.keyboard.press("j");
     await expect(page.getByTestId("deployment").first()).toBeFocused();
     for (let steps = 0; steps < 4 && !(await focused(page.getByTestId("deployment"))).startsWith(name); steps++) await page.keyboard.press("j");
@@ -71,6 +72,7 @@ test("when all rows go, the focus stays where they were", async ({ page, serve }
   const server = await serve(() => replaying(info, "--when-watched"));
   await page.goto(`${server.address}/?q=gamma`);
   await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("deployment")).toHaveCount(1);
   await page.keyboard.press("j");
   expect(await focused(page.getByTestId("deployment"))).toMatch(/^gamma/);
   await expect(page.getByTestId("deployment")).toHaveCount(0);

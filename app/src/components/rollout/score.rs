@@ -38,12 +38,17 @@ pub fn Score(
             controls.act(|screen| screen.point(x, y));
         }
     };
+    let key = move |event: web_sys::KeyboardEvent| {
+        if let Some(controls) = controls {
+            controls.act(|screen| screen.scroll_key(&event.key()));
+        }
+    };
     let id = |name: &str| format!("{prefix}{name}");
     view! {
         <div class="score" role="group" aria-label=label data-testid="score">
             <Axis picture/>
             <BudgetStrip picture view_box=moving.strip/>
-            <div class="scroller" id=id("scroller") tabindex="0" role="region" aria-label="Revisions and their pods" node_ref=nodes.scroller>
+            <div class="scroller" id=id("scroller") tabindex="0" role="region" aria-label="Revisions and their pods" node_ref=nodes.scroller on:keydown=key>
                 <div class="picture" id=id("picture") node_ref=nodes.picture use:placed=size>
                     <Gutter picture/>
                     <div class="canvas" id=id("canvas") node_ref=nodes.canvas on:pointermove=point on:pointerleave=move |_| picture.told.set(None)>
