@@ -55,7 +55,7 @@ struct Done {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if std::env::var_os(INSIDE).is_none() {
-        let enter = "ip link set lo up && ip addr add 10.9.0.1/16 dev lo && ulimit -n 65536 && exec \"$@\"";
+        let enter = "ip link set lo up && ip addr add 10.9.0.1/16 dev lo && ulimit -n \"$(ulimit -Hn)\" && exec \"$@\"";
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--net", "sh", "-c", enter, "sh"]).arg(std::env::current_exe().unwrap());
         assert!(command.args(arguments).env(INSIDE, "yes").status().unwrap().success());
@@ -185,9 +185,13 @@ impl Attack {
             let frame = if is_ping { Message::Ping(vec![0; 100].into()) } else { Message::Binary(bytes.into()) };
             socket.send(frame).await.map_err(std::io::Error::other)?;
             self.done.frames.fetch_add(1, Ordering::Relaxed);
-            // What it says to that.
-            if let Ok(None | Some(Err(_))) = tokio::time::timeout(Duration::from_millis(500), socket.next()).await {
-                return Ok(());
+            // What it says to that is heard until it is time for the next one.
+            let until = Instant::now() + Duration::from_millis(500);
+            while let Ok(heard) = tokio::time::timeout_at(until.into(), socket.next()).await {
+                if matches!(heard, None | Some(Err(_))) {
+                    tokio::time::sleep_until(until.into()).await;
+                    return Ok(()); // it hung up
+                }
             }
         }
     }

@@ -23,6 +23,7 @@ use bytes::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -39,6 +40,8 @@ const HEADERS: Duration = Duration::from_secs(10);
 const MOST_HEADERS: usize = 16 << 10;
 /// Connections at once.
 const MOST: usize = 10_000;
+/// Descriptors that are not for connections: files, databases, API servers, and telling those who are one too many.
+const OTHERS: usize = 200;
 /// Connections of one address at once; proxies and this machine may have more.
 const MOST_OF_ONE: usize = 256;
 /// What of an IPv6 address tells one from another where they are counted: whoever has a network has all addresses of it, and networks
@@ -77,7 +80,24 @@ pub struct Connections {
 
 impl Default for Connections {
     fn default() -> Self {
-        Self::at_most(MOST)
+        Self::at_most(MOST.min(descriptors().saturating_sub(OTHERS)).max(1))
+    }
+}
+
+/// How many files and connections the program may have open.
+fn descriptors() -> usize {
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit.try_into().unwrap_or(usize::MAX))
+}
+
+/// Lets the program have as many descriptors as all connections need, or as many as the system lets it have where that is less: what
+/// programs have at first is made for those with few files.
+pub fn allow_many() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = (MOST + OTHERS) as u64;
+    let allowed = limit.maximum.map_or(wanted, |most| most.min(wanted));
+    if limit.current.is_some_and(|current| current < allowed) {
+        let limit = Rlimit { current: Some(allowed), ..limit };
+        let _ = setrlimit(Resource::Nofile, limit); // there are fewer connections then
     }
 }
 
@@ -350,7 +370,7 @@ mod tests {
 
     #[test]
     fn one_address_does_not_take_all_connections() {
-        let connections = Arc::new(Connections::default());
+        let connections = Arc::new(Connections::at_most(MOST));
         let (greedy, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let mut open: Vec<Open> = (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
         assert!(connections.enter(greedy, false).is_none());

@@ -28,7 +28,7 @@ use crate::source::{self, Counters, Health, Pace, SourceEvent, Texts};
 use crate::state::{Rollcast, Site};
 use crate::tls::Files;
 use crate::viewers::Viewers;
-use crate::{assets, clusters, commands, http, replay, signals, terminal};
+use crate::{assets, clusters, commands, connections, http, replay, signals, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -320,6 +320,7 @@ async fn publish(
     tls: Option<Files>,
     mut site: Site,
 ) -> anyhow::Result<()> {
+    connections::allow_many();
     let address = listener.local_addr()?;
     let tls = tls.map(Files::open).transpose()?;
     if matches!(site.auth, Auth::None) && !address.ip().is_loopback() {

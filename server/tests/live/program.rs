@@ -163,6 +163,14 @@ impl Serving {
         root.join(path.strip_prefix("/").unwrap())
     }
 
+    /// The same, and it may have so many files and connections open: at first, and where it asks for more.
+    pub fn with_descriptors(kubeconfig: &str, first: usize, most: usize) -> Self {
+        let limited = format!("ulimit -Sn {first} && ulimit -Hn {most} && exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_rollcast"), "serve", "--kubeconfig", kubeconfig]);
+        Self::begin(command.args(["--listen", "127.0.0.1:0", "--no-history"]))
+    }
+
     /// The playground, with these options.
     pub fn playground(options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));

@@ -12,6 +12,8 @@ use server::viewers::Viewers;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::program::{Serving, kubeconfig};
+
 async fn site() -> (std::net::SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -49,6 +51,30 @@ async fn headers_that_never_end_are_cut_off_and_keep_nobody_waiting() {
     assert!(took > Duration::from_secs(8) && took < Duration::from_secs(16), "{took:?}");
     crate::until::until("all are gone", async || connections.count() == 0).await;
     assert_eq!(connections.limits.count(Limit::Headers), 100, "each of them is counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_connections_are_taken_than_the_system_lets_the_program_have() {
+    let api = crate::support::shop().await;
+    let serving = Serving::with_descriptors(&kubeconfig(&api, "shop"), 64, 300);
+    let address = serving.address.parse().unwrap();
+    let health = format!("GET /healthz HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    let mut open = Vec::new();
+    for _ in 0..99 {
+        open.push(TcpStream::connect(address).await.unwrap());
+    }
+    assert!(answer(&mut begin(address, &health).await).await.ends_with("ok\n"), "more than it may have at first");
+    open.push(TcpStream::connect(address).await.unwrap());
+    // Who is one too many is told so, as there is a descriptor for that.
+    crate::until::until("there is no room", async || {
+        answer(&mut begin(address, &health).await).await.contains("503 Service Unavailable")
+    })
+    .await;
+    drop(open);
+    crate::until::until("there is room again", async || {
+        answer(&mut begin(address, &health).await).await.ends_with("ok\n")
+    })
+    .await;
 }
 
 #[tokio::test]
