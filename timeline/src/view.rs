@@ -334,11 +334,24 @@ impl<'m> Assessment<'m> {
     fn hold(&self) -> Hold {
         let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
         match self.next {
+            // Whatever else is wrong, the limits let the controllers go on.
+            _ if self.may_go_on() => Hold::Free,
             _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,
             // Old pods that were let go of count until they are asked to go.
             Next::WaitForNew { .. } | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
             _ => Hold::Free,
         }
+    }
+
+    /// The controllers have a next step and can take it.
+    fn may_go_on(&self) -> bool {
+        let has = |is: fn(&CauseKind) -> bool| self.causes.iter().any(|cause| is(&cause.kind));
+        let is_allowed = match self.next {
+            Next::CreateSet | Next::AddNew(_) => !has(|kind| matches!(kind, CauseKind::Refused(_))),
+            Next::RemoveNew(_) | Next::RemoveOld { .. } => true,
+            Next::Nothing | Next::Paused | Next::Spread | Next::WaitForNew { .. } | Next::WaitForOldGone => false,
+        };
+        is_allowed && !has(|kind| matches!(kind, CauseKind::ControllerSilent))
     }
 
     /// The template was edited, and the revision that will come of it is not there yet.

@@ -54,7 +54,8 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     let active = [Group::Stuck, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
     let done = of_group(copy, Group::Finished).filter(|row| !on_stage.contains(&row.key()));
-    let all: Vec<String> = waiting.map(told).chain(done.map(|row| done_words(row, ages))).collect();
+    let done = done.map(|row| format!("{}, {} ago", told(copy, row).trim_end_matches('.'), ages.of(row)));
+    let all: Vec<String> = waiting.map(|row| told(copy, row)).chain(done).collect();
     if all.is_empty() {
         return all;
     }
@@ -62,12 +63,18 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
 }
 
-fn told(row: &Row) -> String {
-    format!("{}: {}", safe(&row.summary.name), row.summary.verdict.sentence)
+fn told(copy: &ListCopy, row: &Row) -> String {
+    format!("{}: {}", named(copy, row), row.summary.verdict.sentence)
 }
 
-fn done_words(row: &Row, ages: &Ages) -> String {
-    format!("{}, {} ago", told(row).trim_end_matches('.'), ages.of(row))
+/// Its name, with its place where another Deployment that the wall knows has the same one: "web in prod / shop".
+fn named(copy: &ListCopy, row: &Row) -> String {
+    let Row { cluster, summary } = row;
+    let is_same = |other: &Row| other.summary.name == summary.name && other.key() != row.key();
+    match copy.overall.clusters.get(usize::from(*cluster)).filter(|_| copy.rows().any(is_same)) {
+        Some(cluster) => safe(&format!("{} in {} / {}", summary.name, cluster.name, summary.namespace)),
+        None => safe(&summary.name),
+    }
 }
 
 /// What was done last: "Last: nginx revision 3, 20 s ago."; empty when nothing was within the hour.
@@ -75,7 +82,7 @@ fn done_words(row: &Row, ages: &Ages) -> String {
 pub fn last(copy: &ListCopy, ages: &Ages) -> String {
     let last = of_group(copy, Group::Finished).next().map(|row| {
         let revision = row.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
-        format!("Last: {}{revision}, {} ago.", safe(&row.summary.name), ages.of(row))
+        format!("Last: {}{revision}, {} ago.", named(copy, row), ages.of(row))
     });
     last.unwrap_or_default()
 }
@@ -202,7 +209,9 @@ fn grouped(number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::made::cluster;
+    use crate::list::made::{cluster, summary};
+    use timeline::list::{ListDelta, RowDelta};
+    use timeline::view::{Summary, Tone};
     use timeline::words::clock;
 
     fn dead() -> ClusterState {
@@ -220,6 +229,21 @@ mod tests {
         assert_eq!(counted([3, 2, 0, 1_279]), "1,279 stable");
         assert_eq!(counted([0, 0, 1, 0]), "0 stable, 1 finished in the last hour");
         assert_eq!(stable_count(&overall(1, vec![dead()])), "1 stable, as last known");
+    }
+
+    #[test]
+    fn of_those_with_one_name_each_says_where_it_is() {
+        let row = |cluster, uid, name: &str| {
+            let uid = timeline::Uid::from_bits(uid);
+            Row { cluster, summary: Summary { uid, name: name.into(), ..summary(Tone::Busy) } }
+        };
+        let rows = [row(0, 1, "web"), row(1, 2, "web"), row(1, 3, "api")];
+        let lines = (0..).zip(rows.clone()).map(|(id, row)| (id, RowDelta::Whole(Box::new(row)))).collect();
+        let clusters = ["eu", "us"].map(|name| cluster(name, ConnectionState::Live));
+        let overall = Some(overall(0, clusters.into()));
+        let mut copy = ListCopy::default();
+        copy.take(ListDelta { is_anew: true, now_millis: Vec::new(), overall, order: Some((0, vec![0, 1, 2])), lines });
+        assert_eq!(rows.map(|row| named(&copy, &row)), ["web in eu / shop", "web in us / shop", "api"]);
     }
 
     #[test]
