@@ -141,6 +141,16 @@ test.describe("on a phone", () => {
   });
 });
 
+test("counts of a thousand pods stand whole beside their picture in the list", async ({ page, serve }, info) => {
+  const server = await serve(() => held(info, "midway1000"));
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  const counted = page.locator(".row .counted").filter({ hasText: "/1000" });
+  await expect(counted).toBeVisible();
+  expect(await counted.evaluate((counted) => counted.getBoundingClientRect().right <= counted.parentElement!.getBoundingClientRect().right)).toBe(true);
+});
+
 test.describe("more revisions than fit", () => {
   test.use({ viewport: { width: 1280, height: 720 } });
   const scroller = (page: Page) => page.getByRole("region", { name: "Revisions and their pods" });
