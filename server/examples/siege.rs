@@ -1,4 +1,5 @@
-//! What it costs a Rollcast when somebody means it ill, or many look at once: `cargo run --example siege -- PATH-OF-ROLLCAST [RECORDING]`.
+//! What it costs a Rollcast when somebody means it ill, or many look at once: `cargo run --release -p server --example siege -- PATH-OF-ROLLCAST [RECORDING]`,
+//! where a program may have more than 5,000 files open (`ulimit -n`).
 //!
 //! - viewers who only listen: what one costs. They come first, while nothing else has grown the heap;
 //! - 50 viewers who ask for moments without end: how long a page takes meanwhile, and without them;
@@ -68,7 +69,7 @@ async fn main() {
     let played = Played::start(&path, &recording, &[]);
     let (program, page) = (&played.program, played.page());
     let address = &program.address;
-    program.ready().await;
+    program.shows(&page).await;
 
     // A few to begin with, so that what is there once is there.
     drop(viewers(&played, LISTENING / 10).await);

@@ -40,7 +40,8 @@ const HEADERS: Duration = Duration::from_secs(10);
 const MOST_HEADERS: usize = 16 << 10;
 /// Connections at once.
 const MOST: usize = 10_000;
-/// Descriptors that are not for connections: files, databases, API servers, and telling those who are one too many.
+/// Descriptors that are kept for other things than viewers' connections: files, databases, API servers (four watches for each cluster, or
+/// for each namespace that is named), and telling those who are one too many.
 const OTHERS: usize = 200;
 /// Connections of one address at once; proxies and this machine may have more.
 const MOST_OF_ONE: usize = 256;
@@ -89,15 +90,23 @@ fn descriptors() -> usize {
     getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit.try_into().unwrap_or(usize::MAX))
 }
 
-/// Lets the program have as many descriptors as all connections need, or as many as the system lets it have where that is less: what
-/// programs have at first is made for those with few files.
+/// Lets the program have as many descriptors as the system lets it have: what programs have at first is made for those with few files.
+/// Says so where that is less than all connections need.
 pub fn allow_many() {
     let limit = getrlimit(Resource::Nofile);
-    let wanted = (MOST + OTHERS) as u64;
-    let allowed = limit.maximum.map_or(wanted, |most| most.min(wanted));
+    let needed = (MOST + OTHERS) as u64;
+    // Some systems say that there is no limit and take no number above theirs.
+    let allowed = limit.maximum.unwrap_or(needed);
     if limit.current.is_some_and(|current| current < allowed) {
         let limit = Rlimit { current: Some(allowed), ..limit };
-        let _ = setrlimit(Resource::Nofile, limit); // there are fewer connections then
+        let _ = setrlimit(Resource::Nofile, limit); // what there are then is said
+    }
+    let most = Connections::default().most;
+    if most < MOST {
+        tracing::warn!(
+            "only {most} connections at once: the system gives this program {} descriptors (ulimit -n)",
+            descriptors()
+        );
     }
 }
 

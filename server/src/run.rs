@@ -61,16 +61,15 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let sign_in = arguments.sign_in;
     let served = arguments.listen.with(&file)?;
     let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
-    let is_for_others = do_people_sign_in || !served.listen.ip().is_loopback();
-    if is_for_others && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
+    if (do_people_sign_in || served.is_for_others()) && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
         wanted = wanted.into_iter().map(clusters::ClusterConfig::without_commands).collect();
     }
+    let listener = listen(&served, do_people_sign_in).await?;
     if let [only] = wanted.as_slice() {
         only.target().await?; // with one cluster, what is wrong is said at once
     }
     let retention = arguments.history.retention(&file);
     let kept = arguments.history.kept(&file)?;
-    let listener = listen(&served, do_people_sign_in).await?;
     let viewers = Viewers::default();
     let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);

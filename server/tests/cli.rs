@@ -278,6 +278,9 @@ fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other(
         (here, &[][..]),
         (here, &["--auth", "token"]),
         (here, &["--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]),
+        (here, &["--trust-proxy", "127.0.0.1"]),
+        (here, &["--public-url", "https://rollouts.example.com"]),
+        (here, &["--allow-host", "rollouts.example.com"]),
         ("0.0.0.0:0", &["--insecure-no-auth"]),
         ("[::]:0", &["--auth", "token"]),
     ] {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{self, Limits, Next, Sums};
 use crate::model::{Deployment, ReplicaSet};
 use crate::say;
-use crate::stall::{Cause, CauseKind, Evidence, Situation};
+use crate::stall::{Cause, CauseKind, Evidence, Refused, Situation};
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Millis, Model, Uid, rollout};
 
@@ -345,13 +345,16 @@ impl<'m> Assessment<'m> {
 
     /// The controllers have a next step and can take it.
     fn may_go_on(&self) -> bool {
-        let has = |is: fn(&CauseKind) -> bool| self.causes.iter().any(|cause| is(&cause.kind));
+        let has = |kind: CauseKind| self.causes.iter().any(|cause| cause.kind == kind);
+        let refused = |what: Refused| has(CauseKind::Refused(what));
         let is_allowed = match self.next {
-            Next::CreateSet | Next::AddNew(_) => !has(|kind| matches!(kind, CauseKind::Refused(_))),
-            Next::RemoveNew(_) | Next::RemoveOld { .. } => true,
-            Next::Nothing | Next::Paused | Next::Spread | Next::WaitForNew { .. } | Next::WaitForOldGone => false,
+            Next::CreateSet => !refused(Refused::ReplicaSet),
+            Next::AddNew(_) => !refused(Refused::Pods),
+            Next::RemoveNew(_) | Next::RemoveOld { .. } => !refused(Refused::Deletion),
+            Next::Spread => true,
+            Next::Nothing | Next::Paused | Next::WaitForNew { .. } | Next::WaitForOldGone => false,
         };
-        is_allowed && !has(|kind| matches!(kind, CauseKind::ControllerSilent))
+        is_allowed && !has(CauseKind::ControllerSilent)
     }
 
     /// The template was edited, and the revision that will come of it is not there yet.

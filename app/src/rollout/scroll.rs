@@ -10,7 +10,7 @@ const BELOW: f64 = 8.0;
 /// So close to where it would be the picture is kept in place again.
 const NEAR: i32 = 8;
 /// What moves this long after a key that scrolls was moved by that key, in milliseconds.
-const KEY_MILLIS: f64 = 1_000.0;
+const KEY_MILLIS: f64 = 2_000.0;
 /// Keys that scroll.
 const KEYS: [&str; 7] = ["Home", "End", "PageUp", "PageDown", "ArrowUp", "ArrowDown", " "];
 
@@ -54,7 +54,7 @@ impl Scroll {
         self.is_left_alone = false;
     }
 
-    /// A key was pressed in it. Wheels and fingers move it many times, a key once: that time may be one at which its height changes.
+    /// A key was pressed in it. Wheels and fingers move it many times, a key perhaps once, and that may be when its height changes.
     pub(super) fn key(&mut self, key: &str, page_millis: f64) {
         if KEYS.contains(&key) {
             self.key_at = page_millis;

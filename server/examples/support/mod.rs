@@ -43,11 +43,16 @@ impl Program {
         Self { child, address }
     }
 
-    /// Waits until it has listed everything: who follows earlier is told what there is in several frames.
+    /// Waits until it has listed everything of a cluster: who follows earlier is told what there is in several frames.
     pub async fn ready(&self) {
+        self.shows("/readyz").await;
+    }
+
+    /// Waits until it answers with what is at that address.
+    pub async fn shows(&self, path: &str) {
         let end = Instant::now() + START;
-        while !ask(&self.address, "/readyz").await.1.lines().next().is_some_and(|first| first.contains(" 200 ")) {
-            assert!(Instant::now() < end, "it is never ready");
+        while !ask(&self.address, path).await.1.lines().next().is_some_and(|first| first.contains(" 200 ")) {
+            assert!(Instant::now() < end, "{path} is never there");
             tokio::time::sleep(Duration::from_millis(10)).await; // polling with a deadline
         }
     }

@@ -66,6 +66,16 @@ pub struct Served {
     pub is_insecure: bool,
 }
 
+impl Served {
+    /// Somebody else than who sits at this machine is to reach it: it listens beyond loopback, or something in front passes requests on.
+    #[must_use]
+    pub fn is_for_others(&self) -> bool {
+        let is_in_front =
+            self.addressed.public.is_some() || !self.addressed.hosts.is_empty() || !self.proxies.is_empty();
+        is_in_front || !self.listen.ip().is_loopback()
+    }
+}
+
 /// Of a certificate and its key one is missing.
 #[derive(Debug, thiserror::Error)]
 #[error("TLS needs both the certificate, --tls-cert, and its key, --tls-key")]

@@ -124,8 +124,8 @@ pub struct Serve {
     /// Namespace to watch, repeatable; without it, all of them. Needs permission in these namespaces only
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
-    /// Run the commands that a kubeconfig names to fetch credentials (exec plugins), although people sign in or other machines reach
-    /// this server. A Rollcast that only this machine reaches, and without sign-in, always does
+    /// Run the commands that a kubeconfig names to fetch credentials (exec plugins), although people sign in, other machines reach this
+    /// server, or something in front of it is named (--trust-proxy, --public-url, --allow-host). Else they are always run
     #[arg(long, env = "ROLLCAST_ALLOW_EXEC_PLUGINS")]
     pub allow_exec_plugins: bool,
     /// How much history it holds, and what of it lasts.

@@ -164,13 +164,10 @@ impl Credentials {
         pace: &Pace,
     ) -> Result<Option<Millis>, TargetError> {
         let auth = &mut config.auth_info;
-        if !self.may_run_commands && names_command(auth) {
+        if !self.may_run_commands && runs_command(auth) {
             return Err(self.unusable(&PluginError::Refused.to_string()));
         }
-        let is_given = auth.auth_provider.is_some()
-            || auth.token.is_some()
-            || auth.token_file.is_some()
-            || (auth.username.is_some() && auth.password.is_some());
+        let is_given = goes_before_command(auth);
         let Some(command) = auth.exec.take().filter(|_| !is_given) else { return Ok(None) };
         let answered = plugin::run(&command, may_ask, pace).await.map_err(|why| self.unusable(&why.to_string()))?;
         auth.token = answered.token.map(Into::into);
@@ -222,10 +219,16 @@ fn has_secret(auth: &AuthInfo) -> bool {
     auth.token.is_some() || auth.token_file.is_some() || auth.password.is_some() || auth.auth_provider.is_some()
 }
 
-/// A command fetches credentials: client-go's "exec plugin", or that of an old auth provider, which kube runs.
-fn names_command(auth: &AuthInfo) -> bool {
+/// There is something because of which a command is not asked.
+fn goes_before_command(auth: &AuthInfo) -> bool {
+    let has_password = auth.username.is_some() && auth.password.is_some();
+    auth.auth_provider.is_some() || auth.token.is_some() || auth.token_file.is_some() || has_password
+}
+
+/// A command would fetch credentials: client-go's "exec plugin", or that of an old auth provider, which kube runs.
+fn runs_command(auth: &AuthInfo) -> bool {
     let of_provider = auth.auth_provider.as_ref().is_some_and(|provider| provider.config.contains_key("cmd-path"));
-    auth.exec.is_some() || of_provider
+    of_provider || (auth.exec.is_some() && !goes_before_command(auth))
 }
 
 fn place(config: &kube::Config) -> u64 {
@@ -270,15 +273,20 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_command_is_known() {
+    fn every_kind_of_command_that_would_run_is_known() {
         for (user, is_command) in [
             (serde_json::json!({ "exec": { "command": "fetch" } }), true),
-            (serde_json::json!({ "token": "a", "exec": { "command": "fetch" } }), true),
+            (serde_json::json!({ "token": "a", "exec": { "command": "fetch" } }), false),
+            (serde_json::json!({ "username": "a", "exec": { "command": "fetch" } }), true),
+            (
+                serde_json::json!({ "token": "a", "auth-provider": { "name": "gcp", "config": { "cmd-path": "f" } } }),
+                true,
+            ),
             (serde_json::json!({ "auth-provider": { "name": "gcp", "config": { "cmd-path": "fetch" } } }), true),
             (serde_json::json!({ "auth-provider": { "name": "oidc", "config": { "id-token": "a" } } }), false),
             (serde_json::json!({ "token": "a" }), false),
         ] {
-            assert_eq!(names_command(&serde_json::from_value(user.clone()).unwrap()), is_command, "{user}");
+            assert_eq!(runs_command(&serde_json::from_value(user.clone()).unwrap()), is_command, "{user}");
         }
     }
 

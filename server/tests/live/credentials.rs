@@ -299,6 +299,37 @@ async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
 }
 
 #[tokio::test]
+async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_it() {
+    let (api, folder) = (shop().await, Folder::new());
+    api.take_only("good");
+    let command = folder.user_of(&answer(&token("good")));
+    folder.write(api.address, &command);
+    let cluster = folder.cluster().without_commands();
+    let hub = cluster.watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
+    let refused = "runs none unless it is started with --allow-exec-plugins";
+    until_connection(&hub, "it is refused", |now| is_stale(now, refused)).await;
+    folder.write(api.address, &token("good"));
+    until_live(&hub).await;
+    // Another one that the kubeconfig names later, when its token is good no more.
+    folder.write(api.address, &command);
+    api.take_only("better");
+    api.hang_up();
+    until_connection(&hub, "it is refused again", |now| is_stale(now, "refused")).await;
+    until("it is asked with what it has", async || api.refusals() > 3).await;
+    // The same of an old kind, which the client library would run.
+    let script = folder.0.join("command").display().to_string();
+    let provider = serde_json::json!({ "name": "gcp", "config": { "cmd-path": "sh", "cmd-args": script } });
+    folder.write(api.address, &serde_json::json!({ "auth-provider": provider }).to_string());
+    let cluster = folder.cluster().without_commands();
+    let old = cluster.watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
+    until_connection(&old, "it is refused", |now| is_stale(now, refused)).await;
+    assert_eq!(folder.runs(), 0);
+    folder.write(api.address, &token("better"));
+    until_live(&hub).await;
+    until_live(&old).await;
+}
+
+#[tokio::test]
 async fn a_token_that_the_kubeconfig_names_goes_before_its_command() {
     let (api, folder) = (shop().await, Folder::new());
     api.take_only("written");

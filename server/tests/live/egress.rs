@@ -1,6 +1,5 @@
 //! Whom the program speaks to: API servers of the kubeconfig and viewers, and nobody else. Held in a network of its own, in which the
 //! kernel counts every connection that is begun and every datagram that is sent, also those that lead nowhere.
-#![cfg(target_os = "linux")]
 
 use std::net::{TcpStream, UdpSocket};
 use std::path::Path;

@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+#[cfg(target_os = "linux")]
 #[path = "../common/addresses.rs"]
 mod addresses;
 mod behind;
@@ -14,6 +15,7 @@ mod credentials;
 mod damaged;
 mod demo;
 mod deploy;
+#[cfg(target_os = "linux")]
 mod egress;
 mod gaps;
 mod kept;

@@ -163,7 +163,7 @@ impl Serving {
         root.join(path.strip_prefix("/").unwrap())
     }
 
-    /// The same, and it may have so many files and connections open: at first, and where it asks for more.
+    /// `rollcast serve` that may have so many files and connections open: at first, and when it asks for more.
     pub fn with_descriptors(kubeconfig: &str, first: usize, most: usize) -> Self {
         let limited = format!("ulimit -Sn {first} && ulimit -Hn {most} && exec \"$@\"");
         let mut command = Command::new("sh");

@@ -11,7 +11,7 @@ use super::bars::{BarsOf, Gaps, Patterns};
 use super::heads::Heads;
 use super::strip::BudgetStrip;
 use super::told::RibbonCounts;
-use crate::browser::placed;
+use crate::browser::{has_modifier, placed, tag};
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
@@ -39,7 +39,9 @@ pub fn Score(
         }
     };
     let key = move |event: web_sys::KeyboardEvent| {
-        if let Some(controls) = controls {
+        // What a link or a button in it takes does not scroll.
+        let may_scroll = tag(&event) == "div" && !has_modifier(&event);
+        if let Some(controls) = controls.filter(|_| may_scroll) {
             controls.act(|screen| screen.scroll_key(&event.key()));
         }
     };
