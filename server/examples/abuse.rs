@@ -179,16 +179,19 @@ impl Attack {
         }
     }
 
-    /// A websocket that is taken, and then frames of random bytes, short and long, twice a second.
+    /// A websocket that is taken, and then pings or frames of random bytes, short and long, twice a second.
     async fn junk(&self) -> std::io::Result<()> {
         let stream = self.connect().await?;
         let asked = tokio_tungstenite::client_async(format!("ws://{}/api/v1/stream", self.to), stream).await;
         let (mut socket, _) = asked.map_err(std::io::Error::other)?;
         loop {
-            let length = fastrand::usize(1..if fastrand::u8(..) == 0 { 1 << 20 } else { 4 << 10 });
-            let bytes: Vec<u8> = std::iter::repeat_with(|| fastrand::u8(..)).take(length).collect();
-            let is_ping = fastrand::bool();
-            let frame = if is_ping { Message::Ping(vec![0; 100].into()) } else { Message::Binary(bytes.into()) };
+            let frame = if fastrand::bool() {
+                Message::Ping(vec![0; 100].into())
+            } else {
+                let length = fastrand::usize(1..if fastrand::u8(..) == 0 { 1 << 20 } else { 4 << 10 });
+                let bytes: Vec<u8> = std::iter::repeat_with(|| fastrand::u8(..)).take(length).collect();
+                Message::Binary(bytes.into())
+            };
             socket.send(frame).await.map_err(std::io::Error::other)?;
             self.done.frames.fetch_add(1, Ordering::Relaxed);
             // What it says to that is heard until it is time for the next one.

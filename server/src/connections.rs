@@ -81,8 +81,13 @@ pub struct Connections {
 
 impl Default for Connections {
     fn default() -> Self {
-        Self::at_most(MOST.min(descriptors().saturating_sub(OTHERS)).max(1))
+        Self::at_most(most())
     }
+}
+
+/// Connections at once for which there are descriptors.
+fn most() -> usize {
+    MOST.min(descriptors().saturating_sub(OTHERS)).max(1)
 }
 
 /// How many files and connections the program may have open.
@@ -101,7 +106,7 @@ pub fn allow_many() {
         let limit = Rlimit { current: Some(allowed), ..limit };
         let _ = setrlimit(Resource::Nofile, limit); // what there are then is said
     }
-    let most = Connections::default().most;
+    let most = most();
     if most < MOST {
         tracing::warn!(
             "only {most} connections at once: the system gives this program {} descriptors (ulimit -n)",

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-/// It has listed everything within this time.
+/// What is waited for is there within this time.
 const START: Duration = Duration::from_secs(60);
 
 pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;

@@ -238,6 +238,11 @@ fn what_holds_the_next_step_is_a_fault_or_a_wait_or_nothing() {
     let mut web = rolling(1, 0);
     web.pod(200, crashing(3));
     assert_eq!(hold(&web), Hold::Blocked);
+    // What is wrong does not keep an old pod from being removed.
+    let mut web = rolling(3, 2);
+    web.pod(202, crashing(3));
+    assert!(next(&web).contains("can be removed"), "{}", next(&web));
+    assert_eq!(hold(&web), Hold::Free);
     // A fault of a pod that is asked for, with nothing to roll.
     let mut web = Web::live(3);
     web.now = 60_000;
