@@ -255,17 +255,29 @@ impl Cluster {
 }
 
 /// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
+///
+/// All of them are said to be connecting before the first one asks: a cluster is live once the last of them is.
 pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     let (life, is_alive) = signal::channel(Life::default());
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
     tokio::spawn(liveness::run(cluster.clone(), life).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
+    let mut watches = Vec::new();
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
-            let watch = watch::Watch::new(cluster.clone(), *kind, namespace.clone(), is_alive.clone());
-            tokio::spawn(watch.run().instrument(span));
+            watches.push((watch::Watch::new(cluster.clone(), *kind, namespace.clone(), is_alive.clone()), span));
         }
     }
+    tokio::spawn(async move {
+        for (watch, _) in &mut watches {
+            if watch.connecting().await.is_err() {
+                return; // the hub is gone
+            }
+        }
+        for (watch, span) in watches {
+            tokio::spawn(watch.run().instrument(span));
+        }
+    });
 }

@@ -26,7 +26,7 @@ use super::stream::{Ended, Stream, WatchEvent};
 use super::{Cluster, Counters, Health, SourceEvent, list};
 
 /// The hub is gone: time to end.
-struct HubGone;
+pub(super) struct HubGone;
 
 /// How a watch went.
 struct Followed {
@@ -79,11 +79,13 @@ impl Watch {
         }
     }
 
+    /// Says that it is there.
+    pub(super) async fn connecting(&mut self) -> Result<(), HubGone> {
+        self.tell(Health::Connecting).await
+    }
+
     /// Runs until the hub is gone.
     pub(super) async fn run(mut self) {
-        if self.tell(Health::Connecting).await.is_err() {
-            return;
-        }
         let mut position: Option<String> = None;
         let mut place = self.cluster.access.place();
         loop {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::json;
 use server::clock::Clock;
 use server::source::access::Access;
-use server::source::{self, SourceEvent};
+use server::source::{self, Health, SourceEvent};
+use timeline::fact::Kind;
 use timeline::wire::ConnectionState;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -236,8 +237,13 @@ async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
 }
 
-/// What is told of a cluster that is asked for nothing but whether it answers, at the pace of the product.
+/// What is told of a cluster that is asked for nothing but whether it answers.
 fn probed(client: kube::Client) -> mpsc::Receiver<SourceEvent> {
+    told(client, &[], &[])
+}
+
+/// What is told of a cluster at the pace of the product.
+fn told(client: kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::Receiver<SourceEvent> {
     let (events, told) = mpsc::channel(source::QUEUE);
     let cluster = source::Cluster {
         name: "fake".into(),
@@ -250,8 +256,22 @@ fn probed(client: kube::Client) -> mpsc::Receiver<SourceEvent> {
         clock: watch::channel(Clock::Real).1,
         anew: watch::channel(0).1,
     };
-    source::start(&cluster, &[], &[]);
+    source::start(&cluster, kinds, namespaces);
     told
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
+    let server = tower::service_fn(|_| async {
+        let list = r#"{"metadata":{"resourceVersion":"1"},"items":[]}"#;
+        Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::from(list.as_bytes().to_vec())))
+    });
+    let namespaces: Vec<String> = (0..300).map(|number| format!("shop-{number}")).collect();
+    let mut told = told(kube::Client::new(server, "default"), &Kind::ALL, &namespaces);
+    for number in 0..Kind::ALL.len() * namespaces.len() {
+        let event = tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("a watch").unwrap();
+        assert!(matches!(event, SourceEvent::Health { health: Health::Connecting, .. }), "{number}: {event:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
