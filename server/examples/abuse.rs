@@ -4,6 +4,9 @@
 //! again as they are closed: connections that say nothing, heads that come a line at a time, websockets that send what is no frame of
 //! ours or pings, and forms that would be 10 MB unpacked, of which the server unpacks none. Another address asks for a page twenty times a second,
 //! for a minute before and meanwhile, and follows a Deployment.
+//!
+//! Who attacks has machines of his own: here that is a process of the lowest priority, so that what making the attacks costs is not
+//! taken for what they cost the server.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +18,7 @@
 mod support;
 
 use std::net::SocketAddr;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -42,8 +45,11 @@ const TOO_MANY: usize = 16;
 static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
 const RECORDING: &str = "server/tests/traces/rollover.jsonl";
 const PAGE: &str = "/clusters/rollover/namespaces/rollover/deployments/web";
+const ADDRESS: &str = "10.9.0.1:7440";
 /// Set for the process in the network of its own.
 const INSIDE: &str = "ROLLCAST_ABUSE_INSIDE";
+/// The only argument of the process that attacks.
+const ATTACK: &str = "attack";
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -63,41 +69,31 @@ fn main() {
         assert!(command.args(arguments).env(INSIDE, "yes").status().unwrap().success());
         return;
     }
-    let minutes = arguments.get(1).map_or(10, |minutes| minutes.parse().expect("a number of minutes"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    if arguments == [ATTACK] {
+        return runtime.block_on(LocalSet::new().run_until(attack(ADDRESS.parse().unwrap())));
+    }
+    let minutes = arguments.get(1).map_or(10, |minutes| minutes.parse().expect("a number of minutes"));
     let path = arguments.first().expect("the path of rollcast");
     runtime.block_on(LocalSet::new().run_until(abuse(path, Duration::from_secs(60 * minutes))));
 }
 
 async fn abuse(path: &str, lasts: Duration) {
     let mut command = Command::new(path);
-    command.args(["replay", RECORDING, "--hold-at", "400", "--listen", "10.9.0.1:7440", "--insecure-no-auth"]);
+    command.args(["replay", RECORDING, "--hold-at", "400", "--listen", ADDRESS, "--insecure-no-auth"]);
     let program = Program::start(&mut command);
-    let address: SocketAddr = program.address.parse().unwrap();
     program.shows(PAGE).await;
     let heard = Arc::new(AtomicU64::new(0));
     let follower = spawn_local(follow(program.address.clone(), heard.clone()));
 
     let alone = pages(&program, Duration::from_secs(60)).await.0;
     let before = program.memory_at_rest().await;
-    let done = Arc::new(Done::default());
-    for number in 0..ADDRESSES {
-        let from = SocketAddr::from(([10, 9, 1, number + 1], 0));
-        let attack = || Attack { from, to: address, done: done.clone() };
-        (0..IDLE + TOO_MANY).for_each(|_| drop(spawn_local(again(attack(), Attack::idle))));
-        (0..SLOW).for_each(|_| drop(spawn_local(again(attack(), Attack::slow))));
-        (0..JUNK).for_each(|_| drop(spawn_local(again(attack(), Attack::junk))));
-        (0..BOMBS).for_each(|_| drop(spawn_local(again(attack(), Attack::bomb))));
-    }
+    let mut attack = Command::new("nice");
+    attack.args(["-n", "19"]).arg(std::env::current_exe().unwrap()).arg(ATTACK).stdin(Stdio::piped());
+    let mut attack = attack.spawn().unwrap();
     let (among, most) = pages(&program, lasts).await;
-    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    println!(
-        "{} connections from {ADDRESSES} addresses, {} of them refused, {} frames that are none or pings, {} forms that would be 10 MB unpacked",
-        count(&done.opened),
-        count(&done.refused),
-        count(&done.frames),
-        count(&done.bombs)
-    );
+    drop(attack.stdin.take()); // it says what it did, and ends
+    assert!(attack.wait().unwrap().success());
     for part in [0.5, 0.95, 0.99] {
         let (alone, among) = (quantile(&alone, part), quantile(&among, part));
         let times = among.as_secs_f64() / alone.as_secs_f64();
@@ -109,7 +105,29 @@ async fn abuse(path: &str, lasts: Duration) {
         most.saturating_sub(before) as f64 / 1024.0
     );
     assert!(!follower.is_finished(), "who follows is not hung up on");
-    println!("who follows a Deployment was told of it {} times, on one connection", count(&heard));
+    println!("who follows a Deployment was told of it {} times, on one connection", heard.load(Ordering::Relaxed));
+}
+
+/// Means it ill until nothing more can be read from the standard input, and says what was done.
+async fn attack(to: SocketAddr) {
+    let done = Arc::new(Done::default());
+    for number in 0..ADDRESSES {
+        let from = SocketAddr::from(([10, 9, 1, number + 1], 0));
+        let attack = || Attack { from, to, done: done.clone() };
+        (0..IDLE + TOO_MANY).for_each(|_| drop(spawn_local(again(attack(), Attack::idle))));
+        (0..SLOW).for_each(|_| drop(spawn_local(again(attack(), Attack::slow))));
+        (0..JUNK).for_each(|_| drop(spawn_local(again(attack(), Attack::junk))));
+        (0..BOMBS).for_each(|_| drop(spawn_local(again(attack(), Attack::bomb))));
+    }
+    tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin())).await.unwrap().unwrap();
+    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    println!(
+        "{} connections from {ADDRESSES} addresses, {} of them refused, {} frames that are none or pings, {} forms that would be 10 MB unpacked",
+        count(&done.opened),
+        count(&done.refused),
+        count(&done.frames),
+        count(&done.bombs)
+    );
 }
 
 /// How long pages took, in order, and how much memory the program had at most, in KB.
