@@ -103,6 +103,14 @@ impl Addressed {
         Self { hosts, ..Self::default() }
     }
 
+    /// Others reach it by what it is called: not every name of it means this machine.
+    #[must_use]
+    pub fn is_known_elsewhere(&self) -> bool {
+        let is_other = |name: &str| !Host::of(name).is_some_and(Host::is_loopback);
+        self.public.as_ref().is_some_and(|public| is_other(&public.authority))
+            || self.hosts.iter().any(|name| is_other(name))
+    }
+
     /// It answers to that Host header. Where the public address is said, other machines' addresses are known for `is_health` only:
     /// those who ask after this server's health may not know its name.
     #[must_use]

@@ -20,6 +20,7 @@ pub mod decode;
 mod earlier;
 mod excerpt;
 pub mod export;
+pub mod exports;
 mod fetch;
 mod flight;
 pub mod forwarded;

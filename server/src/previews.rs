@@ -1,12 +1,12 @@
 //! Previews that were drawn lately, for whoever asks next, and whose turn it is to draw one.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use timeline::Workload;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::scope::Scope;
 
@@ -39,16 +39,17 @@ pub enum Pictured {
 pub struct Previews {
     drawn: Mutex<BTreeMap<(Pictured, Form), (Instant, Bytes)>>,
     /// Who may come: the one who draws, and those who wait and may find it drawn.
-    places: Semaphore,
-    turns: Semaphore,
+    places: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
 }
 
-/// Somebody's turn to draw.
-pub struct Turn<'p>(#[expect(dead_code, reason = "held until the picture is drawn")] [SemaphorePermit<'p>; 2]);
+/// Somebody's turn to draw. What cannot be called off keeps it.
+pub struct Turn(#[expect(dead_code, reason = "held until the picture is drawn")] [OwnedSemaphorePermit; 2]);
 
 impl Default for Previews {
     fn default() -> Self {
-        Self { drawn: Mutex::default(), places: Semaphore::new(1 + MOST_WAITING), turns: Semaphore::new(1) }
+        let of = |many| Arc::new(Semaphore::new(many));
+        Self { drawn: Mutex::default(), places: of(1 + MOST_WAITING), turns: of(1) }
     }
 }
 
@@ -61,9 +62,9 @@ impl Previews {
     }
 
     /// Waits for the turn to draw; `None` where too many wait.
-    pub async fn turn(&self) -> Option<Turn<'_>> {
-        let place = self.places.try_acquire().ok()?;
-        Some(Turn([place, self.turns.acquire().await.ok()?]))
+    pub async fn turn(&self) -> Option<Turn> {
+        let place = self.places.clone().try_acquire_owned().ok()?;
+        Some(Turn([place, self.turns.clone().acquire_owned().await.ok()?]))
     }
 
     /// Keeps a picture.
@@ -80,8 +81,6 @@ impl Previews {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[tokio::test]

@@ -93,7 +93,9 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         );
     }
     let tls = served.tls.clone();
-    let site = Site { auth, shares, audit, archive: archive.clone(), ..Site::from(served) };
+    let site = Site::from(served);
+    let auth = if matches!(auth, Auth::None) { site.auth } else { auth };
+    let site = Site { auth, shares, audit, archive: archive.clone(), ..site };
     let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
     put_away(&hubs, archive).await;
     ended
@@ -292,17 +294,23 @@ fn cluster(
 
 impl From<Served> for Site {
     fn from(served: Served) -> Self {
+        let auth = if served.is_for_others() { Auth::Open } else { Auth::None };
         let Served { addressed, proxies, has_public_pictures, .. } = served;
-        Self { addressed, proxies, has_public_pictures, ..Self::default() }
+        Self { auth, addressed, proxies, has_public_pictures, ..Self::default() }
     }
 }
 
-/// Listens. Other machines reach an address only where people sign in, or somebody says that they need not.
+/// Listens. Others reach an address only where people sign in, or somebody says that they need not.
 async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
     let address = served.listen;
+    let is_reached = if address.ip().is_loopback() {
+        "has others' requests passed on to it (--public-url, --trust-proxy, --allow-host)"
+    } else {
+        "is reached from other machines"
+    };
     anyhow::ensure!(
-        do_people_sign_in || served.is_insecure || address.ip().is_loopback(),
-        "{address} is reached from other machines, and nobody has to sign in. Let people sign in with --auth, or say with --insecure-no-auth that whoever reaches it may see everything."
+        do_people_sign_in || served.is_insecure || !served.is_for_others(),
+        "{address} {is_reached}, and nobody has to sign in. Let people sign in with --auth, or say with --insecure-no-auth that whoever reaches it may see everything."
     );
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
@@ -317,14 +325,11 @@ async fn publish(
     viewers: Viewers,
     listener: TcpListener,
     tls: Option<Files>,
-    mut site: Site,
+    site: Site,
 ) -> anyhow::Result<()> {
     connections::allow_many();
     let address = listener.local_addr()?;
     let tls = tls.map(Files::open).transpose()?;
-    if matches!(site.auth, Auth::None) && !address.ip().is_loopback() {
-        site.auth = Auth::Open;
-    }
     let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
     // The one line for people and scripts alike; logs go to standard error.
     let here = Addressed { public: None, ..rollcast.addressed.clone() }.origin(&address.to_string(), false);
@@ -334,7 +339,9 @@ async fn publish(
         let _ = write!(std::io::stdout(), "{}", playground.welcome(&here));
     }
     if matches!(rollcast.auth, Auth::Open) {
-        tracing::warn!("anyone who can reach {address} sees the rollouts; there is no sign-in");
+        tracing::warn!(
+            "anyone who can reach {address}, or what is in front of it, sees the rollouts; there is no sign-in"
+        );
     }
     let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
     let is_trusted = move |address| trusted.is_proxy(address);

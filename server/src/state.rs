@@ -18,6 +18,7 @@ use crate::auth::{Auth, Stranger, Viewer};
 use crate::clock;
 use crate::connections::Connections;
 use crate::excerpt::Excerpts;
+use crate::exports::Exports;
 use crate::forwarded::is_among;
 use crate::history::Archive;
 use crate::history::past::Past;
@@ -29,10 +30,6 @@ use crate::previews::Previews;
 use crate::scope::Scope;
 use crate::viewers::Viewers;
 use timeline::{Millis, Workload};
-use tokio::sync::Semaphore;
-
-/// Files of rollouts that are made at once.
-const EXPORTS: usize = 2;
 
 /// What is served besides clusters, and to whom.
 #[derive(Default)]
@@ -71,8 +68,8 @@ pub struct Rollcast {
     listings: Arc<Listings>,
     /// How this server is addressed.
     pub addressed: Addressed,
-    /// Who makes a file of a rollout: that takes a while.
-    pub exports: Semaphore,
+    /// Files of rollouts that are being made: that takes a while.
+    pub exports: Arc<Exports>,
     /// Previews that were drawn lately.
     pub previews: Previews,
     /// What is kept beyond the life of the program, if anything is.
@@ -133,7 +130,7 @@ impl Rollcast {
             resyncs: AtomicU64::new(0),
             listings,
             addressed,
-            exports: Semaphore::new(EXPORTS),
+            exports: Arc::default(),
             previews: Previews::default(),
             archive,
             auth,

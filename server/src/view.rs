@@ -95,16 +95,16 @@ impl View {
         self.rollcast.all_hubs().filter(|hub| self.sight.of(hub.name()).is_some())
     }
 
-    /// All of a cluster is seen.
+    /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens.
     #[must_use]
     pub fn sees_all_of(&self, cluster: &str) -> bool {
-        self.sight.of(cluster) == Some(&Seen::All)
+        self.viewer.link.is_none() && self.sight.of(cluster) == Some(&Seen::All)
     }
 
     /// All of every cluster is seen, and with it what tells of all of them together.
     #[must_use]
     pub fn sees_all(&self) -> bool {
-        self.viewer.link.is_none() && self.rollcast.all_hubs().all(|hub| self.sees_all_of(hub.name()))
+        self.rollcast.all_hubs().all(|hub| self.sees_all_of(hub.name()))
     }
 
     /// A cluster that is seen.
@@ -188,13 +188,18 @@ impl View {
     /// Follows a list; `from` is the address from which they do.
     #[must_use]
     pub fn follow(&self, query: &Query, from: Option<IpAddr>) -> Choice {
+        self.rollcast.listings().follow(query, &self.sight_of_lists(), &self.follower(from))
+    }
+
+    /// Who this is, where what one has is counted; `from` is the address from which they ask.
+    #[must_use]
+    pub fn follower(&self, from: Option<IpAddr>) -> Follower {
         let link = self.viewer.link.as_ref().map(|link| link.id.clone());
-        let follower = match (&self.viewer.subjects, from) {
+        match (&self.viewer.subjects, from) {
             (Some(subjects), _) => Follower::Known(subjects.clone(), link),
             (None, Some(from)) if !from.is_loopback() && !self.rollcast.is_proxy(from) => Follower::at(from),
             (None, _) => Follower::Many,
-        };
-        self.rollcast.listings().follow(query, &self.sight_of_lists(), &follower)
+        }
     }
 
     /// Something is kept beyond the life of the program.

@@ -135,6 +135,23 @@ fn beyond_loopback_people_sign_in_or_somebody_says_that_they_need_not() {
         assert!(text.contains("is reached from other machines, and nobody has to sign in"), "{text}");
         assert!(text.contains("--insecure-no-auth"), "{text}");
     }
+    // Something in front passes on what others ask.
+    for command in [
+        &["replay", &recording][..],
+        &["serve", "--kubeconfig", &kubeconfig, "--no-history"],
+        &["serve", "--kubeconfig", &kubeconfig, "--no-history", "--auth", "none"],
+        &["demo"],
+    ] {
+        for named in [
+            ["--public-url", "https://rollouts.example.com"],
+            ["--trust-proxy", "127.0.0.1"],
+            ["--allow-host", "rollouts.example.com"],
+        ] {
+            let text = refusal(&[command, &["--listen", "127.0.0.1:0"], &named].concat());
+            assert!(text.contains("has others' requests passed on to it"), "{command:?} {named:?}: {text}");
+            assert!(text.contains("nobody has to sign in") && text.contains("--insecure-no-auth"), "{text}");
+        }
+    }
     let text =
         refusal(&["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "127.0.0.1:0", "--auth", "proxy"]);
     assert!(text.contains("--auth-proxy-from"), "{text}");
@@ -278,9 +295,9 @@ fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other(
         (here, &[][..]),
         (here, &["--auth", "token"]),
         (here, &["--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]),
-        (here, &["--trust-proxy", "127.0.0.1"]),
-        (here, &["--public-url", "https://rollouts.example.com"]),
-        (here, &["--allow-host", "rollouts.example.com"]),
+        (here, &["--trust-proxy", "127.0.0.1", "--insecure-no-auth"]),
+        (here, &["--public-url", "https://rollouts.example.com", "--insecure-no-auth"]),
+        (here, &["--allow-host", "rollouts.example.com", "--insecure-no-auth"]),
         ("0.0.0.0:0", &["--insecure-no-auth"]),
         ("[::]:0", &["--auth", "token"]),
     ] {

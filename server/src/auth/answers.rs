@@ -24,7 +24,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(8);
 /// Namespaces that are asked about at once, for one viewer.
 const AT_ONCE: usize = 16;
 
-/// Whether something may be seen, and when that was said.
+/// Whether something may be seen, and when that was asked.
 type Answer = (Instant, bool);
 
 /// What a cluster said.
@@ -83,8 +83,10 @@ impl Answers {
     ) -> Result<(), RequestError> {
         let late = |_| RequestError::Unreachable("the API server does not answer in time".to_owned());
         if is_old(self.whole.as_ref()) {
+            // What is answered was so at some time since then.
+            let asked_at = Instant::now();
             let answer = timeout_at(by, reviewer.may_list_pods(subject, None)).await.map_err(late)??;
-            self.whole = Some((Instant::now(), answer));
+            self.whole = Some((asked_at, answer));
         }
         self.namespaces.retain(|name, _| namespaces.contains(name));
         // Who may see everything needs not be asked for parts.
@@ -96,12 +98,13 @@ impl Answers {
             namespaces.iter().filter(|name| is_old(said(name))).map(|name| (*name).clone()).collect();
         old.sort_by_key(|name| said(name).map(|(at, _)| *at));
         let asked = stream::iter(old.into_iter().map(|name| async move {
+            let asked_at = Instant::now();
             let answer = reviewer.may_list_pods(subject, Some(&name)).await;
-            (name, answer)
+            (name, answer.map(|answer| (asked_at, answer)))
         }));
         let mut answers = pin!(asked.buffer_unordered(AT_ONCE));
         while let Some((name, answer)) = timeout_at(by, answers.next()).await.map_err(late)? {
-            self.namespaces.insert(name, (Instant::now(), answer?));
+            self.namespaces.insert(name, answer?);
         }
         Ok(())
     }

@@ -14,6 +14,7 @@
 
 mod answers;
 pub mod cookie;
+mod ended;
 pub mod oidc;
 mod once;
 pub mod proxy;
@@ -32,7 +33,6 @@ use serde::{Deserialize, Serialize};
 use timeline::Millis;
 use timeline::words::safe;
 
-use self::cookie::Name;
 use self::oidc::Oidc;
 use self::proxy::Proxy;
 use self::token::Tokens;
@@ -212,7 +212,7 @@ impl Auth {
     pub fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         match self {
             Self::Oidc(oidc) => oidc.renewed(headers),
-            Self::Token(tokens) => tokens.keys.resealed(Name::Session, headers),
+            Self::Token(tokens) => tokens.resealed(headers),
             Self::None | Self::Open | Self::Proxy(_) => None,
         }
     }

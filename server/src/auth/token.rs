@@ -1,19 +1,21 @@
 //! A Kubernetes token shows who somebody is: each cluster says whether it takes it, and for whom. In a browser the token rests in the
-//! session's cookie, encrypted; a program sends it with every request.
+//! session's cookie, encrypted, with which session it is; a program sends it with every request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use futures::future::join_all;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
-use super::cookie::Keys;
+use super::cookie::{Keys, Name};
+use super::ended::Ended;
 use super::once::Once;
 use super::{Stranger, Subjects, Viewer};
-use crate::source::review::{Reviewer, Subject};
+use crate::clock;
+use crate::source::review::{Asker, Reviewer, Subject};
 
 /// What a cluster said of a token is asked again after this long.
 const ASK_AGAIN: Duration = Duration::from_secs(25);
@@ -32,14 +34,41 @@ type Print = [u8; 32];
 
 /// Knows people by their tokens.
 pub struct Tokens {
-    /// Keys of sessions.
-    pub keys: Keys,
+    keys: Keys,
     clusters: Vec<(String, Reviewer)>,
     /// What was said lately of tokens that somebody has.
     known: Mutex<HashMap<Print, Known>>,
     /// When tokens were said to be nobody's: apart, so that whoever invents tokens pushes nobody's out.
     refused: Mutex<HashMap<Print, Instant>>,
     asking: Once<Print>,
+    ended: Ended,
+}
+
+/// A session of somebody who showed a token in a browser, as its cookie holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Session {
+    /// When it began, in seconds of the Unix epoch.
+    began: i64,
+    /// Tells those apart that began in the same second.
+    id: String,
+    token: String,
+}
+
+impl Session {
+    fn begin(token: &str) -> Self {
+        let id = format!("{:016x}", fastrand::u64(..));
+        Self { began: clock::now_millis() / 1_000, id, token: token.to_owned() }
+    }
+
+    /// As text: no token has a space.
+    fn to_text(&self) -> String {
+        format!("{} {} {}", self.began, self.id, self.token)
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(3, ' ').map(str::to_owned);
+        Some(Self { began: parts.next()?.parse().ok()?, id: parts.next()?, token: parts.next()? })
+    }
 }
 
 /// What each cluster said of a token.
@@ -48,7 +77,7 @@ type Known = BTreeMap<String, Said>;
 /// What a cluster said of a token.
 #[derive(Clone, Default)]
 struct Said {
-    /// Whose it is, and when that was said.
+    /// Whose it is, and when that was asked.
     whose: Option<(Instant, Option<Subject>)>,
     /// When the cluster did not answer.
     silent: Option<Instant>,
@@ -75,7 +104,14 @@ impl Tokens {
     /// Tokens of these clusters.
     #[must_use]
     pub fn new(keys: Keys, clusters: Vec<(String, Reviewer)>) -> Self {
-        Self { keys, clusters, known: Mutex::default(), refused: Mutex::default(), asking: Once::default() }
+        Self {
+            keys,
+            clusters,
+            known: Mutex::default(),
+            refused: Mutex::default(),
+            asking: Once::default(),
+            ended: Ended::default(),
+        }
     }
 
     /// Who sends a request.
@@ -85,10 +121,34 @@ impl Tokens {
     pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, Stranger> {
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
-        match bearer.or_else(|| self.keys.open(headers)) {
+        let session = || self.session(headers).filter(|session| !self.ended.has(session.began, &session.id));
+        match bearer.or_else(|| session().map(|session| session.token)) {
             Some(token) => self.whose(&token).await,
             None => Err(Stranger::SignIn),
         }
+    }
+
+    /// The cookie of a session that begins; `None` where the token is too long for one.
+    #[must_use]
+    pub fn begin(&self, token: &str) -> Option<HeaderValue> {
+        self.keys.seal(&Session::begin(token).to_text())
+    }
+
+    /// The session of a request is over, also for who kept its cookie.
+    pub fn end(&self, headers: &HeaderMap) {
+        if let Some(Session { began, id, .. }) = self.session(headers) {
+            self.ended.insert(began, &id);
+        }
+    }
+
+    /// A session that goes on, sealed anew where that was done with an older key.
+    #[must_use]
+    pub fn resealed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        self.keys.resealed(Name::Session, headers)
+    }
+
+    fn session(&self, headers: &HeaderMap) -> Option<Session> {
+        Session::from_text(&self.keys.open(headers)?)
     }
 
     /// Whose token it is.
@@ -110,13 +170,17 @@ impl Tokens {
         let mut said =
             self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&print).cloned().unwrap_or_default();
         let asked = self.clusters.iter().filter(|(name, _)| said.get(name).is_none_or(Said::is_old));
-        let answers = join_all(
-            asked.map(|(name, reviewer)| async move { (name.clone(), timeout(PATIENCE, reviewer.whose(token)).await) }),
-        );
+        // Strangers may make up tokens without end: who is known does not wait for them.
+        let asker = if viewer(&said).is_ok() { Asker::Known } else { Asker::Stranger };
+        // What is answered was so at some time since then.
+        let asked_at = Instant::now();
+        let answers = join_all(asked.map(|(name, reviewer)| async move {
+            (name.clone(), timeout(PATIENCE, reviewer.whose(token, asker)).await)
+        }));
         for (cluster, answer) in answers.await {
             let said = said.entry(cluster).or_default();
             match answer {
-                Ok(Ok(whose)) => *said = Said { whose: Some((Instant::now(), whose)), silent: None },
+                Ok(Ok(whose)) => *said = Said { whose: Some((asked_at, whose)), silent: None },
                 Ok(Err(_)) | Err(_) => said.silent = Some(Instant::now()),
             }
         }

@@ -36,7 +36,8 @@ pub struct Listen {
     /// The key of that certificate, in PEM
     #[arg(long, env = "ROLLCAST_TLS_KEY", value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// Serve to other machines although nobody has to sign in; every page says so
+    /// Serve to others (beyond loopback, or behind what --public-url, --trust-proxy or --allow-host name) although nobody has to sign in;
+    /// every page says so
     #[arg(long, env = "ROLLCAST_INSECURE_NO_AUTH")]
     pub insecure_no_auth: bool,
 }
@@ -62,7 +63,7 @@ pub struct Served {
     pub has_public_pictures: bool,
     /// Certificate and key, where TLS is spoken.
     pub tls: Option<Files>,
-    /// Other machines may reach it although nobody has to sign in.
+    /// Others may reach it although nobody has to sign in.
     pub is_insecure: bool,
 }
 
@@ -70,9 +71,13 @@ impl Served {
     /// Somebody else than who sits at this machine is to reach it: it listens beyond loopback, or something in front passes requests on.
     #[must_use]
     pub fn is_for_others(&self) -> bool {
-        let is_in_front =
-            self.addressed.public.is_some() || !self.addressed.hosts.is_empty() || !self.proxies.is_empty();
-        is_in_front || !self.listen.ip().is_loopback()
+        self.is_passed_on() || !self.listen.ip().is_loopback()
+    }
+
+    /// Something in front passes requests of others on.
+    #[must_use]
+    pub fn is_passed_on(&self) -> bool {
+        self.addressed.is_known_elsewhere() || !self.proxies.is_empty()
     }
 }
 

@@ -67,13 +67,15 @@ pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, Expo
     let place = workload.clone();
     let gathered = hub.read(move |reader| gathered::gather(reader, place, revision)).await?;
     let gathered = gathered.ok_or(ExportError::Unknown)?;
-    let _one = AT_A_TIME.acquire().await;
+    let turn = AT_A_TIME.acquire().await;
     let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
     let name = format!("{name}-revision-{}.html", gathered.revision);
+    // What cannot be called off keeps its turn, though whoever asked may have left.
     let export = tokio::task::spawn_blocking(move || {
         let export = gathered.export();
-        if is_redacted { redact::Names::of(&gathered, &export)?.redact(&export) } else { Ok(export) }
+        let export = if is_redacted { redact::Names::of(&gathered, &export)?.redact(&export) } else { Ok(export) };
+        export.map(|export| (export, turn))
     });
-    let export = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
+    let (export, _turn) = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
     Ok(Exported { name, html: document::render(export).await? })
 }

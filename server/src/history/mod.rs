@@ -45,7 +45,7 @@ use crate::clock;
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
 /// Readers at once; more wait.
-const READERS: usize = 4;
+pub(crate) const READERS: usize = 4;
 /// Whoever reads waits this long for the store to be opened, which may make what stands there what this version reads; so does a hub that
 /// begins.
 const OPENING: Duration = Duration::from_secs(5);
@@ -184,9 +184,13 @@ impl Archive {
         let mut is_begun = self.is_begun.clone();
         // What takes longer answers for itself.
         let _ = tokio::time::timeout(OPENING, is_begun.wait_for(|is_begun| *is_begun)).await;
-        let _one = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
+        let turn = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
         let reader = self.reader.clone();
-        tokio::task::spawn_blocking(move || read(&reader)).await.map_err(|_| ended())?
+        let reading = move || {
+            let _turn = turn; // whoever asked may have left: reading is not called off, and counts until it has ended
+            read(&reader)
+        };
+        tokio::task::spawn_blocking(reading).await.map_err(|_| ended())?
     }
 
     /// What the writer counts.

@@ -1,6 +1,7 @@
 //! `/clusters/…/deployments/{name}/export`: one rollout as a file, as a page (`format=html`) or as a recording (`format=jsonl`).
 
 use app::address;
+use axum::Extension;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -8,6 +9,7 @@ use timeline::Workload;
 use timeline::words::safe;
 
 use super::extract::{Malformed, NamedWorkload, Parameters, file_name};
+use super::guard::Client;
 use super::pages;
 use crate::earlier;
 use crate::export::redact::Names;
@@ -47,27 +49,33 @@ pub(super) async fn file(
     view: View,
     NamedWorkload(workload): NamedWorkload,
     parameters: Parameters,
+    Extension(client): Extension<Client>,
     request: Request,
 ) -> Response {
-    let view = &view;
     let name = safe(&workload.name);
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
     let Asked { format, revision, is_redacted } = match asked(&parameters) {
         Ok(asked) => asked,
-        Err(wrong) => return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await,
+        Err(wrong) => return pages::refuse(&view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await,
     };
-    let Ok(_turn) = view.rollcast().exports.try_acquire() else {
+    let Some(making) = view.rollcast().exports.begin(view.follower(client.address)) else {
         view.rollcast().limits.met(Limit::Exports);
         let why = "Other files are being made. Try again in a moment.".to_owned();
-        return pages::refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
+        return pages::refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
-    let made = match format {
-        Format::Html => html(view, ExportRequest { workload, revision, is_redacted }).await,
-        Format::Lines => lines(view, workload, revision, is_redacted).await,
-    };
-    match made {
+    let seen = view.clone();
+    // Made to its end though whoever asked leaves: most of the work cannot be called off, and it is counted for as long as it lasts.
+    let made = tokio::spawn(async move {
+        let _making = making;
+        match format {
+            Format::Html => html(&seen, ExportRequest { workload, revision, is_redacted }).await,
+            Format::Lines => lines(&seen, workload, revision, is_redacted).await,
+        }
+    });
+    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be made.".to_owned()));
+    match made.await.unwrap_or_else(ended) {
         Ok(response) => response,
-        Err((status, why)) => pages::refuse(view, status, why, instead, request).await,
+        Err((status, why)) => pages::refuse(&view, status, why, instead, request).await,
     }
 }
 

@@ -31,7 +31,7 @@ use axum::routing::{MethodRouter, get, post};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
-use tower_http::timeout::RequestBodyTimeoutLayer;
+use tower_http::timeout::RequestBodyDeadlineLayer;
 
 use crate::state::Rollcast;
 
@@ -111,7 +111,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .route("/{*path}", get(files::file_or_not_found))
         .layer(compression)
         .layer(DefaultBodyLimit::max(MOST_SENT))
-        .layer(RequestBodyTimeoutLayer::new(SENT_WITHIN))
+        .layer(RequestBodyDeadlineLayer::new(SENT_WITHIN))
         .layer(axum::middleware::from_fn_with_state(rollcast.clone(), guard::guard))
         .with_state(rollcast)
 }

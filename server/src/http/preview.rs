@@ -39,7 +39,7 @@ pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Res
     if let Some(drawn) = previews.get(&of) {
         return image(form, drawn);
     }
-    let Some(_turn) = previews.turn().await else {
+    let Some(turn) = previews.turn().await else {
         view.rollcast().limits.met(Limit::Previews);
         let why = "Many previews wait to be drawn. Try again in a moment.\n";
         return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
@@ -50,9 +50,13 @@ pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Res
     let Some(svg) = drawing(view, workload).await else {
         return nothing();
     };
-    let drawn = match form {
-        Form::Svg => Some(svg.into_bytes()),
-        Form::Png => tokio::task::spawn_blocking(move || pixels(&svg)).await.ok().flatten(),
+    // Whoever asked may leave meanwhile: drawing is not called off, and it stays its turn until it has ended.
+    let (drawn, _turn) = match form {
+        Form::Svg => (Some(svg.into_bytes()), Some(turn)),
+        Form::Png => {
+            let drawing = tokio::task::spawn_blocking(move || (pixels(&svg), Some(turn)));
+            drawing.await.unwrap_or_default()
+        }
     };
     match drawn.map(Bytes::from) {
         Some(drawn) => {

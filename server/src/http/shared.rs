@@ -97,7 +97,11 @@ async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, 
         Some(workload) => {
             Some(view.naming(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
         }
-        None => Some(view).filter(|view| share.scope.cluster().is_none_or(|cluster| view.has_cluster(cluster))),
+        // Of a wall of whatever there is, the maker sees something as long as one cluster shows them anything.
+        None => Some(view).filter(|view| match share.scope.cluster() {
+            Some(cluster) => view.has_cluster(cluster),
+            None => view.hubs().next().is_some(),
+        }),
     };
     Ok(view.map(|view| (share, view)))
 }

@@ -64,7 +64,7 @@ pub(super) async fn sign_in(State(rollcast): State<Arc<Rollcast>>, Form(shown): 
     let token = shown.token.trim();
     let to = local(&shown.to);
     let (status, trouble) = match tokens.whose(token).await {
-        Ok(viewer) => match tokens.keys.seal(token) {
+        Ok(viewer) => match tokens.begin(token) {
             Some(cookie) => return signed_in(viewer, cookie, &to),
             None => (StatusCode::BAD_REQUEST, "That token is too long to be kept by a browser."),
         },
@@ -92,9 +92,13 @@ pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: Hea
         return ([(header::SET_COOKIE, Keys::nothing_as(Name::Link))], Redirect::to("/")).into_response();
     }
     let mut to = ADDRESS.to_owned();
-    if let Auth::Oidc(oidc) = &rollcast.auth {
-        oidc.end(&headers);
-        to.push_str("?left");
+    match &rollcast.auth {
+        Auth::Oidc(oidc) => {
+            oidc.end(&headers);
+            to.push_str("?left");
+        }
+        Auth::Token(tokens) => tokens.end(&headers),
+        Auth::None | Auth::Open | Auth::Proxy(_) => {}
     }
     ([(header::SET_COOKIE, Keys::nothing())], Redirect::to(&to)).into_response()
 }

@@ -26,7 +26,7 @@ use timeline::document::{self, Document};
 use timeline::view::Summary;
 use timeline::wire::{Connection, ConnectionState, Position, Snapshot};
 use timeline::{Fact, History, Millis, Retention, Timeline, Uid, Workload};
-use tokio::sync::{broadcast, mpsc, oneshot, watch as signal};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
 pub use self::moments::Then;
@@ -40,6 +40,9 @@ use crate::source::{self, Counters, SourceEvent};
 
 /// Capacity of the queue of commands to a hub.
 const COMMANDS: usize = 256;
+
+/// Timeline documents that are written at once, of all clusters; more wait.
+static DOCUMENTS: Semaphore = Semaphore::const_new(4);
 
 /// Exit code when a hub broke.
 const BROKEN: i32 = 70;
@@ -391,12 +394,16 @@ impl Handle {
     /// When the hub has ended.
     pub async fn document(&self, workload: &Workload) -> Result<Option<Document>, HubEnded> {
         let workload = workload.clone();
+        let turn = DOCUMENTS.acquire().await;
         let copy = self.read(move |reader| {
             let model = reader.timeline.model();
             Some((model.only(workload.find(model)?.uid), reader.observed.unzip()))
         });
         let Some((model, (from, to))) = copy.await? else { return Ok(None) };
-        let written = tokio::task::spawn_blocking(move || document::document(&model, from, to));
+        let written = tokio::task::spawn_blocking(move || {
+            let _turn = turn; // whoever asked may have left: writing is not called off
+            document::document(&model, from, to)
+        });
         written.await.map(Some).map_err(|_| HubEnded)
     }
 

@@ -12,6 +12,8 @@ use crate::connections::whose;
 
 /// Different lists of one client at once.
 pub(super) const MOST_OF_ONE: usize = 64;
+/// The same of all links of one maker together.
+pub(super) const MOST_OF_LINKS: usize = 4 * MOST_OF_ONE;
 
 /// Who follows a list, as far as lists are counted by who follows them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,40 +32,69 @@ impl Follower {
     pub fn at(address: IpAddr) -> Self {
         Self::At(whose(address))
     }
+
+    /// Whose link they came by.
+    const fn maker(&self) -> Option<&Arc<Subjects>> {
+        match self {
+            Self::Known(maker, Some(_)) => Some(maker),
+            Self::Known(_, None) | Self::At(_) | Self::Many => None,
+        }
+    }
 }
 
-/// The lists that each client follows, and how often.
+/// The lists that each client follows.
 #[derive(Default)]
-pub(super) struct Followers(HashMap<Follower, HashMap<Question, usize>>);
+pub(super) struct Followers {
+    /// Which, and how often.
+    each: HashMap<Follower, HashMap<Question, usize>>,
+    /// How many the links of each maker follow together.
+    of_links: HashMap<Arc<Subjects>, usize>,
+}
 
 impl Followers {
     /// They follow one more; `false` where that is one too many.
     pub(super) fn enter(&mut self, follower: &Follower, question: &Question) -> bool {
-        let all = self.0.entry(follower.clone()).or_default();
-        let is_full = all.len() >= MOST_OF_ONE && *follower != Follower::Many;
-        if is_full && !all.contains_key(question) {
+        if let Some(times) = self.each.get_mut(follower).and_then(|all| all.get_mut(question)) {
+            *times += 1;
+            return true;
+        }
+        let is_full =
+            self.each.get(follower).is_some_and(|all| all.len() >= MOST_OF_ONE) && *follower != Follower::Many;
+        let maker = follower.maker();
+        let of_links = maker.and_then(|maker| self.of_links.get(maker)).copied().unwrap_or_default();
+        if is_full || of_links >= MOST_OF_LINKS {
             return false;
         }
-        *all.entry(question.clone()).or_default() += 1;
+        if let Some(maker) = maker {
+            self.of_links.insert(maker.clone(), of_links + 1);
+        }
+        self.each.entry(follower.clone()).or_default().insert(question.clone(), 1);
         true
     }
 
     fn leave(&mut self, follower: &Follower, question: &Question) {
-        let Some(all) = self.0.get_mut(follower) else { return };
-        if let Some(times) = all.get_mut(question) {
-            *times -= 1;
-            if *times == 0 {
-                all.remove(question);
-            }
+        let Some(all) = self.each.get_mut(follower) else { return };
+        let Some(times) = all.get_mut(question) else { return };
+        *times -= 1;
+        if *times > 0 {
+            return;
         }
+        all.remove(question);
         if all.is_empty() {
-            self.0.remove(follower);
+            self.each.remove(follower);
+        }
+        let Some(maker) = follower.maker() else { return };
+        if let Some(count) = self.of_links.get_mut(maker) {
+            *count -= 1;
+            if *count == 0 {
+                self.of_links.remove(maker);
+            }
         }
     }
 
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.0.len()
+        self.each.len() + self.of_links.len()
     }
 }
 

@@ -231,6 +231,8 @@ fn same(query: &Query) -> Query {
 mod tests {
     use super::followers::MOST_OF_ONE;
     use super::*;
+    use crate::auth::Subjects;
+    use crate::source::review::Subject;
 
     const MANY: Follower = Follower::Many;
 
@@ -322,6 +324,29 @@ mod tests {
         let local: Vec<_> = (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &sight, &MANY)).collect();
         assert!(local.iter().all(is_followed), "many may be behind them");
         drop((all, more, shared, local));
+        assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
+    }
+
+    #[tokio::test]
+    async fn the_links_of_one_maker_together_do_not_take_the_lists_of_the_others() {
+        let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
+        let sight = Arc::new(Sight::All);
+        let by = |maker: &str, link: Option<usize>| {
+            let subject = Subject { user: maker.to_owned(), ..Subject::default() };
+            Follower::Known(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
+        };
+        let is_followed = |choice: &Choice| choice.chosen.has_changed().is_ok();
+        let many = |follower: &Follower, link: usize| -> Vec<Choice> {
+            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&format!("{link}.{n}")), &sight, follower)).collect()
+        };
+        let of_links: Vec<Vec<Choice>> = (0..4).map(|link| many(&by("ann", Some(link)), link)).collect();
+        assert!(of_links.iter().flatten().all(is_followed));
+        assert!(!is_followed(&listings.follow(&of("more"), &sight, &by("ann", Some(4)))), "another link");
+        assert!(is_followed(&listings.follow(&of("0.0"), &sight, &by("ann", Some(0)))), "which is followed already");
+        assert!(is_followed(&listings.follow(&of("more"), &sight, &by("bob", Some(0)))), "somebody else's");
+        assert!(many(&by("ann", None), 9).iter().all(is_followed), "the maker's own");
+        drop(of_links);
+        assert!(is_followed(&listings.follow(&of("more"), &sight, &by("ann", Some(4)))), "there is room");
         assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
     }
 }

@@ -17,7 +17,7 @@ use super::request::RequestError;
 
 /// Questions that a cluster is asked at once, for all viewers together; of tokens that strangers may have made up, fewer, and apart.
 const AT_ONCE: usize = 32;
-const TOKENS_AT_ONCE: usize = 8;
+const STRANGERS_AT_ONCE: usize = 8;
 /// What API servers tell of a token itself, and not of whose it is: with it, everybody would be somebody else with each token.
 const OF_TOKENS: &str = "authentication.kubernetes.io/";
 
@@ -39,7 +39,16 @@ pub struct Subject {
 pub struct Reviewer {
     way: signal::Receiver<Option<Way>>,
     turns: Arc<Semaphore>,
-    token_turns: Arc<Semaphore>,
+    strangers_turns: Arc<Semaphore>,
+}
+
+/// Who shows a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// Somebody of whom the cluster said lately that it is theirs.
+    Known,
+    /// Somebody who may have made it up.
+    Stranger,
 }
 
 /// The way to a cluster, once there is one.
@@ -62,7 +71,7 @@ impl Reviewer {
     #[must_use]
     pub fn new(way: signal::Receiver<Option<Way>>) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
-        Self { way, turns: semaphore(AT_ONCE), token_turns: semaphore(TOKENS_AT_ONCE) }
+        Self { way, turns: semaphore(AT_ONCE), strangers_turns: semaphore(STRANGERS_AT_ONCE) }
     }
 
     /// Whether a subject may list pods in a namespace; in all of them, where none is named.
@@ -96,12 +105,16 @@ impl Reviewer {
     ///
     /// # Errors
     /// When the cluster does not say.
-    pub async fn whose(&self, token: &str) -> Result<Option<Subject>, RequestError> {
+    pub async fn whose(&self, token: &str, asker: Asker) -> Result<Option<Subject>, RequestError> {
         let review = TokenReview {
             spec: TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() },
             ..TokenReview::default()
         };
-        let answer = self.ask(&self.token_turns, "/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
+        let turns = match asker {
+            Asker::Known => &self.turns,
+            Asker::Stranger => &self.strangers_turns,
+        };
+        let answer = self.ask(turns, "/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
         let status = answer.status.filter(|status| status.authenticated == Some(true));
         Ok(status.and_then(|status| status.user).and_then(subject))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use server::source::access::Access;
-use server::source::review::{Reviewer, Subject, Way};
+use server::source::review::{Asker, Reviewer, Subject, Way};
 use timeline::fact::Kind;
 use tokio::sync::watch;
 
@@ -68,7 +68,7 @@ async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
     let reviewer = Reviewer::new(watch::channel(Some(way)).1);
     // That server has no answer to them; what is asked is what counts.
     assert!(reviewer.may_list_pods(&Subject::default(), None).await.is_err());
-    let _ = reviewer.whose("a token").await;
+    let _ = reviewer.whose("a token", Asker::Stranger).await;
     let asked = api.paths().into_iter().map(|(_, path)| needed(&path, "create"));
     assert_eq!(role(&manifests, "rollcast-sign-in"), asked.collect());
 }

@@ -166,9 +166,25 @@ async fn what_is_sent_has_to_come_and_is_not_long() {
     let mut long = begin(address, &post(17 << 10)).await;
     let _ = long.write_all(&vec![b'x'; 17 << 10]).await; // it may have hung up by now
     assert!(answer(&mut long).await.starts_with("HTTP/1.1 413"));
-    let mut slow = begin(address, &post(1_000)).await;
-    let ended = tokio::time::timeout(Duration::from_secs(40), answer(&mut slow)).await;
-    assert!(ended.is_ok(), "it is not waited for");
+    let silent = async {
+        let mut slow = begin(address, &post(1_000)).await;
+        answer(&mut slow).await
+    };
+    // Something comes now and then, and never all of it.
+    let dripping = async {
+        let (mut from, mut to) = begin(address, &post(1_000)).await.into_split();
+        let drip = tokio::spawn(async move {
+            while to.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await; // that is what is slow
+            }
+        });
+        let mut text = String::new();
+        let _ = from.read_to_string(&mut text).await; // it may be cut off
+        drip.abort();
+        text
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(20), futures::future::join(silent, dripping)).await;
+    assert!(ended.is_ok(), "neither is waited for");
     crate::until::until("all are gone", async || connections.count() == 0).await;
 }
 

@@ -18,7 +18,7 @@ use server::source::Pace;
 use server::source::access::Access;
 use server::source::credentials::Credentials;
 use server::source::kubeconfig::Contexts;
-use server::source::review::{Reviewer, Subject, Way};
+use server::source::review::{Asker, Reviewer, Subject, Way};
 use server::state::Rollcast;
 use server::viewers::Viewers;
 use timeline::Workload;
@@ -165,7 +165,7 @@ async fn damaged_answers_of_clusters_let_nobody_see_more() {
         said += usize::from(may.is_ok());
         assert!(!matches!(may, Ok(true)) || is_true(&answer), "seed {seed}: {}", String::from_utf8_lossy(&answer));
         let answer = damaged(known, rng);
-        let whose = reviewer(answer.clone()).whose("a.b.c").await;
+        let whose = reviewer(answer.clone()).whose("a.b.c", Asker::Stranger).await;
         assert!(!matches!(whose, Ok(Some(_))) || is_true(&answer), "seed {seed}: {}", String::from_utf8_lossy(&answer));
         // Tokens as people show them.
         let token = String::from_utf8_lossy(&damaged(b"eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.c2ln", rng)).into_owned();

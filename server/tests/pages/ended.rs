@@ -82,6 +82,37 @@ async fn a_preview_dies_with_its_makers_right_and_with_the_link() {
     }
 }
 
+/// A wall of whatever its maker may see names no cluster, and no picture is drawn of it.
+#[tokio::test(start_paused = true)]
+async fn the_preview_of_a_wall_dies_with_its_makers_right() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    for to in ["/wall?namespace=rollover", "/wall?cluster=prod&namespace=rollover"] {
+        let (_, address) = previewed(&rollcast, &signed_in("partly"), to).await;
+        let is_named = async || Somebody::default().get(&rollcast, &address).await.text.contains("rollover");
+        assert!(is_named().await, "{to}");
+        rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
+        tokio::time::sleep(MINUTE).await; // how long a right counts
+        assert!(!is_named().await, "{to}: the right is gone");
+        rules.lock().unwrap().allowed.insert(("partly".to_owned(), "rollover".to_owned()));
+        tokio::time::sleep(MINUTE).await;
+        assert!(is_named().await, "{to}: the right is there again");
+    }
+}
+
+#[tokio::test]
+async fn a_link_to_a_wall_tells_no_figures_of_the_whole_cluster() {
+    let rollcast = site(&rules(&PROD)).await;
+    let maker = signed_in("fully");
+    let of_all = "rollcast_facts_total{";
+    assert!(maker.get(&rollcast, "/metrics").await.text.contains(of_all));
+    let (_, secret) = maker.make(&rollcast, "/wall").await;
+    let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
+    let told = visitor.get(&rollcast, "/metrics").await;
+    assert_eq!(told.status, StatusCode::OK);
+    assert!(told.text.contains("rollcast_deployments{") && !told.text.contains(of_all), "{}", told.text);
+}
+
 #[tokio::test]
 async fn a_preview_ends_when_its_link_does() {
     let rules = rules(&PROD);

@@ -11,6 +11,7 @@ use server::addressed::Addressed;
 use server::auth::Auth;
 use server::connections::Peer;
 use server::http::{addresses, router};
+use server::listing::Follower;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
 use tower::ServiceExt;
@@ -203,7 +204,7 @@ async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
 #[tokio::test]
 async fn who_may_come_again_later_is_told_when() {
     let rollcast = with(Site::default()).await;
-    let _busy = [rollcast.exports.acquire().await.unwrap(), rollcast.exports.acquire().await.unwrap()];
+    let _busy = [rollcast.exports.begin(Follower::Many).unwrap(), rollcast.exports.begin(Follower::Many).unwrap()];
     let mut turns = vec![rollcast.previews.turn().await.unwrap()];
     // Those who wait for a picture: their turn does not come.
     let mut waiting: Vec<_> = (0..16).map(|_| Box::pin(rollcast.previews.turn())).collect();

@@ -46,6 +46,7 @@ mod site;
 mod strange;
 #[path = "../common/strangers.rs"]
 mod strangers;
+mod tokens;
 mod unchecked;
 #[path = "../common/until.rs"]
 mod until;

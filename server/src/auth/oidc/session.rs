@@ -1,6 +1,6 @@
 //! Sessions: what a browser's cookie holds, what became of it since, and which sessions are over. Everything in memory is bounded.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,12 +9,11 @@ use tokio::time::Instant;
 
 use super::identity::Identity;
 use crate::auth::Viewer;
+use crate::auth::ended::Ended;
 use crate::source::review::Subject;
 
 /// Sessions that went on since their browser was told; the one that nobody has asked about for longest goes first.
 const MOST_HELD: usize = 4_096;
-/// Sessions of which it is known that they are over.
-const MOST_ENDED: usize = 65_536;
 /// What the text of a session begins with: no token does.
 const MARK: &str = "session ";
 
@@ -110,7 +109,7 @@ impl Held {
 #[derive(Default)]
 pub(super) struct Sessions {
     held: Mutex<HashMap<String, Arc<Held>>>,
-    ended: Mutex<Ended>,
+    ended: Ended,
 }
 
 impl Sessions {
@@ -147,34 +146,12 @@ impl Sessions {
     /// It is over.
     pub(super) fn end(&self, session: &Session) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert(session, MOST_ENDED);
+        self.ended.insert(session.began, &session.id);
     }
 
     /// Whether it is over.
     pub(super) fn is_ended(&self, session: &Session) -> bool {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).has(session)
-    }
-}
-
-/// Sessions that are over: those that began last by themselves, and of those before everything.
-#[derive(Debug, Default)]
-struct Ended {
-    all: BTreeSet<(i64, String)>,
-    /// What began in this second or before is over, whoever ended it: so that forgetting never opens one again.
-    before: Option<i64>,
-}
-
-impl Ended {
-    fn insert(&mut self, session: &Session, most: usize) {
-        self.all.insert((session.began, session.id.clone()));
-        if self.all.len() > most {
-            self.before = self.all.pop_first().map(|(began, _)| began).max(self.before);
-        }
-    }
-
-    fn has(&self, session: &Session) -> bool {
-        self.before.is_some_and(|before| session.began <= before)
-            || self.all.contains(&(session.began, session.id.clone()))
+        self.ended.has(session.began, &session.id)
     }
 }
 
@@ -256,19 +233,5 @@ mod tests {
             sessions.hold(&session(&number.to_string(), 1_000));
         }
         assert_eq!(sessions.held.lock().unwrap().len(), MOST_HELD);
-    }
-
-    #[test]
-    fn a_session_that_is_over_stays_so_however_many_end() {
-        let mut ended = Ended::default();
-        let all: Vec<Session> = (0..100).map(|number| session(&number.to_string(), 1_000 + number)).collect();
-        // The one that began last ends first.
-        for session in all.iter().rev() {
-            ended.insert(session, 10);
-        }
-        assert!(all.iter().all(|session| ended.has(session)));
-        assert_eq!(ended.all.len(), 10);
-        assert!(!ended.has(&session("new", 2_000)));
-        assert!(ended.has(&session("forgotten", 1_050)), "rather one too many than one too few");
     }
 }

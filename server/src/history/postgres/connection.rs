@@ -13,6 +13,7 @@ use tokio_postgres::{Client, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::server::{CONNECT, Server, why};
+use crate::history::READERS;
 use crate::history::database::{Cell, Database, Row, Value};
 use crate::history::store::StoreError;
 
@@ -279,9 +280,11 @@ impl Pool {
         let alive = idle.and_then(|mut connection| connection.rows("SELECT 1", &[]).ok().map(|_| connection));
         let mut connection = alive.map_or_else(|| Connection::to_read(&self.server), Ok)?;
         let answer = read(&mut connection);
-        if !connection.is_lost() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if !connection.is_lost() && idle.len() < READERS {
+            idle.push(connection);
         }
+        drop(idle);
         answer
     }
 }
