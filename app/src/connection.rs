@@ -23,12 +23,17 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
     }
 }
 
-/// That the page has no word from the server: since when, where that is told, and when the next try is.
+/// That the page has no word from the server: since when, where that is told.
 #[must_use]
-pub fn lost(since: Option<&str>, retry_seconds: Option<u32>) -> String {
+pub fn lost(since: Option<&str>) -> String {
     let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
-    let next = retry_seconds.map_or_else(|| "trying again".to_owned(), |seconds| format!("next try in {seconds} s"));
-    format!("Rollcast unreachable{since}. Showing last known data; {next}.")
+    format!("Rollcast unreachable{since}. Showing last known data.")
+}
+
+/// When the server is tried again, by the second.
+#[must_use]
+pub fn next_try(retry_seconds: Option<u32>) -> String {
+    retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
 /// That a cluster gives no word: since when, why, and when it is asked again. Times of day are told by `stamp`.
@@ -84,11 +89,9 @@ mod tests {
 
     #[test]
     fn what_is_lost_says_since_when_and_when_it_is_tried_again() {
-        assert_eq!(
-            lost(Some("14:02:05"), Some(3)),
-            "Rollcast unreachable since 14:02:05. Showing last known data; next try in 3 s."
-        );
-        assert_eq!(lost(None, None), "Rollcast unreachable. Showing last known data; trying again.");
+        assert_eq!(lost(Some("14:02:05")), "Rollcast unreachable since 14:02:05. Showing last known data.");
+        assert_eq!(lost(None), "Rollcast unreachable. Showing last known data.");
+        assert_eq!([Some(3), None].map(next_try), ["Next try in 3 s.", "Trying again."]);
         let told = |retry| unreachable("prod", 0, "connection refused", retry, clock);
         assert_eq!(
             told(Some(5_000)),

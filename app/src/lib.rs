@@ -54,7 +54,9 @@ pub async fn hydrate() {
     say_when_stopped();
     match Page::of_document() {
         Some(page) => {
-            parts::load_for(&page).await;
+            for part in parts::Part::of(&page) {
+                part.load().await;
+            }
             leptos::mount::hydrate_body(move || app::App(app::AppProps { page }));
         }
         None => app::stopped(),
@@ -66,10 +68,10 @@ pub async fn hydrate() {
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub async fn hydrate_exported(content: Vec<u8>) {
     use leptos::prelude::Suspend;
-    use parts::{Pictured, pictures};
+    use parts::{Part, Pictured, pictures};
 
     say_when_stopped();
-    parts::load_for_file().await;
+    Part::Pictures.load().await;
     leptos::mount::hydrate_body(move || Suspend::new(pictures(Pictured::File(content))));
 }
 

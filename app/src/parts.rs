@@ -14,7 +14,6 @@ use crate::pages::detail::DetailPage;
 use crate::pages::exported::ExportedPage;
 use crate::pages::rollout::RolloutPage;
 use crate::pages::wall::WallPage;
-#[cfg(feature = "hydrate")]
 use crate::payload::{Page, Payload};
 use crate::playground::Playground;
 
@@ -74,28 +73,59 @@ pub fn strip(first: Playground) -> AnyView {
     view! { <Strip first/> }.into_any()
 }
 
-/// Loads what a page needs that the server rendered. Names are those that `#[lazy]` gives.
-#[cfg(feature = "hydrate")]
-pub async fn load_for(page: &Page) {
-    match page.payload {
-        Payload::List(_) => __preload_lists().await,
-        Payload::Deployment(_) | Payload::Wall(_) => __preload_pictures().await,
-        Payload::Detail(_) => __preload_details().await,
-    }
-    if page.playground.is_some() {
-        __preload_strip().await;
-    }
+/// A part of the program that not every page needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// [`lists`].
+    Lists,
+    /// [`pictures`].
+    Pictures,
+    /// [`details`].
+    Details,
+    /// [`strip`].
+    Strip,
 }
 
-/// Loads what a file needs.
-#[cfg(feature = "hydrate")]
-pub async fn load_for_file() {
-    __preload_pictures().await;
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Lists, Self::Pictures, Self::Details, Self::Strip];
+
+    /// Those that a page needs.
+    pub fn of(page: &Page) -> impl Iterator<Item = Self> + use<> {
+        let part = match page.payload {
+            Payload::List(_) => Self::Lists,
+            Payload::Deployment(_) | Payload::Wall(_) => Self::Pictures,
+            Payload::Detail(_) => Self::Details,
+        };
+        [Some(part), page.playground.is_some().then_some(Self::Strip)].into_iter().flatten()
+    }
+
+    /// What its files are found by: the name of its function.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lists => "lists",
+            Self::Pictures => "pictures",
+            Self::Details => "details",
+            Self::Strip => "strip",
+        }
+    }
+
+    /// Loads it, once. The functions are those that `#[lazy]` makes.
+    #[cfg(feature = "hydrate")]
+    pub async fn load(self) {
+        match self {
+            Self::Lists => __preload_lists().await,
+            Self::Pictures => __preload_pictures().await,
+            Self::Details => __preload_details().await,
+            Self::Strip => __preload_strip().await,
+        }
+    }
 }
 
 /// A page that is in one of the parts: the router loads that before it goes there.
 macro_rules! route {
-    ($(#[$doc:meta])* $route:ident, $view:expr, $preload:ident) => {
+    ($(#[$doc:meta])* $route:ident, $view:expr, $part:expr) => {
         $(#[$doc])*
         pub struct $route;
 
@@ -113,7 +143,7 @@ macro_rules! route {
                 {
                     // Going elsewhere on the way there would leave the router between both.
                     let _still = crate::browser::Still::of_page();
-                    $preload().await;
+                    $part.load().await;
                 }
             }
         }
@@ -122,17 +152,17 @@ macro_rules! route {
 
 route!(
     /// The way to lists.
-    DeploymentsRoute, lists(), __preload_lists
+    DeploymentsRoute, lists(), Part::Lists
 );
 route!(
     /// The way to the page of a Deployment.
-    RolloutRoute, pictures(Pictured::Rollout), __preload_pictures
+    RolloutRoute, pictures(Pictured::Rollout), Part::Pictures
 );
 route!(
     /// The way to the wall.
-    WallRoute, pictures(Pictured::Wall), __preload_pictures
+    WallRoute, pictures(Pictured::Wall), Part::Pictures
 );
 route!(
     /// The way to the page of a detail.
-    DetailRoute, details(Detailed::Page), __preload_details
+    DetailRoute, details(Detailed::Page), Part::Details
 );

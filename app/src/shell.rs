@@ -16,30 +16,20 @@ use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
 use crate::pages::shares::{SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
-use crate::payload::{self, Page, Payload, Preview};
-
-/// Which part of the program a page needs beside what all pages share.
-fn part(payload: &Payload) -> &'static str {
-    match payload {
-        Payload::List(_) => "lists",
-        Payload::Deployment(_) | Payload::Wall(_) => "pictures",
-        Payload::Detail(_) => "details",
-    }
-}
+use crate::parts::Part;
+use crate::payload::{self, Page, Preview};
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
 /// names of the files of a part of the program.
 #[must_use]
-pub fn shell(page: Page, origin: &str, files: fn(&str) -> Vec<String>) -> impl IntoView + use<> {
+pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl IntoView + use<> {
     let build = page.build.clone();
     let versioned = |path: &str| format!("{path}?v={build}");
     provide_context(Origin(origin.to_owned()));
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     // They come beside the program, and not after it.
-    let strip = if page.playground.is_some() { files("strip") } else { Vec::new() };
-    let parts = files(part(&page.payload)).into_iter().chain(strip);
-    let parts = parts.map(
+    let parts = Part::of(&page).flat_map(files).map(
         |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> },
     );
     let head = view! {

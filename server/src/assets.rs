@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
+use app::parts::Part;
 use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 use tower_http::services::fs::{Backend, File, Metadata};
 
@@ -116,12 +117,12 @@ pub fn names_content(path: &str) -> bool {
     path.ends_with(".woff2") || path.trim_start_matches('/').starts_with(PARTS)
 }
 
-/// Names of the files of a part of the program (`app/src/parts.rs`).
+/// Names of the files of a part of the program.
 #[must_use]
-pub fn part(name: &str) -> Vec<String> {
+pub fn part(part: Part) -> Vec<String> {
     let lists = file("pkg/parts.txt").unwrap_or_default();
     let lists = std::str::from_utf8(&lists).unwrap_or_default();
-    let files = lists.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let files = lists.lines().filter_map(|line| line.strip_prefix(part.name())?.strip_prefix(' '));
     files.flat_map(|files| files.split_whitespace().map(str::to_owned)).collect()
 }
 
@@ -160,4 +161,20 @@ pub fn build() -> &'static str {
         folded.iter().map(|byte| format!("{byte:02x}")).collect()
     });
     &BUILD
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_the_program_has_files() {
+        if file("pkg/parts.txt").is_none() {
+            return; // the page was not built
+        }
+        for part in Part::ALL {
+            assert!(!self::part(part).is_empty(), "{part:?}");
+            assert!(self::part(part).iter().all(|file| of_part(file).is_some()), "{part:?}");
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! A screen that stays on.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use js_sys::{Function, Promise, Reflect};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -8,21 +11,52 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::is_hidden;
 
-/// Asks the browser to keep the screen on while the page is seen. Browsers may refuse, or know nothing of it; then the screen's own
-/// settings count.
-pub fn stay_awake() {
-    if is_hidden() {
-        return;
-    }
-    // The interface is not part of all browsers, and nowhere without encryption.
-    let property = |of: &JsValue, name: &str| Reflect::get(of, &name.into()).ok().filter(|found| !found.is_undefined());
-    let navigator: JsValue = window().navigator().into();
-    let Some(lock) = property(&navigator, "wakeLock") else { return };
-    let request = property(&lock, "request").and_then(|request| request.dyn_into::<Function>().ok());
-    let promise = request.and_then(|request| request.call1(&lock, &"screen".into()).ok());
-    if let Some(promise) = promise.and_then(|promise| promise.dyn_into::<Promise>().ok()) {
+/// Keeps the screen on while this lives. Browsers let go of it whenever the page is not seen, so that it is asked for again then;
+/// they may refuse, or know nothing of it: then the screen's own settings count.
+#[derive(Default)]
+pub struct Awake(Rc<RefCell<Option<JsValue>>>);
+
+impl Awake {
+    /// Asks the browser for it, if the page is seen.
+    pub fn ask(&self) {
+        if is_hidden() {
+            return;
+        }
+        // The interface is not part of all browsers, and nowhere without encryption.
+        let navigator: JsValue = window().navigator().into();
+        let Some(promise) = property(&navigator, "wakeLock").and_then(|lock| call(&lock, "request", &"screen".into()))
+        else {
+            return;
+        };
+        let held = Rc::downgrade(&self.0);
         spawn_local(async move {
-            let _ = JsFuture::from(promise).await; // a refusal is the browser's right
+            let Ok(lock) = JsFuture::from(promise).await else { return };
+            let before = match held.upgrade() {
+                Some(held) => held.replace(Some(lock)),
+                None => Some(lock), // nobody wants it any more
+            };
+            release(before);
         });
     }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        release(self.0.take());
+    }
+}
+
+fn release(lock: Option<JsValue>) {
+    if let Some(lock) = lock {
+        call(&lock, "release", &JsValue::UNDEFINED);
+    }
+}
+
+fn property(of: &JsValue, name: &str) -> Option<JsValue> {
+    Reflect::get(of, &name.into()).ok().filter(|found| !found.is_undefined())
+}
+
+fn call(of: &JsValue, name: &str, argument: &JsValue) -> Option<Promise> {
+    let function = property(of, name)?.dyn_into::<Function>().ok()?;
+    function.call1(of, argument).ok()?.dyn_into().ok()
 }

@@ -11,13 +11,6 @@ pub fn text_of(id: &str) -> Option<String> {
     document().get_element_by_id(id)?.text_content()
 }
 
-/// Gives the element with that id, where there is one, another class.
-pub fn set_class(id: &str, class: &str) {
-    if let Some(element) = document().get_element_by_id(id) {
-        element.set_class_name(class);
-    }
-}
-
 /// Bytes that stand in the document as base64; `None` where they are something else.
 #[must_use]
 pub fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {

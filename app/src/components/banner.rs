@@ -2,12 +2,15 @@
 
 use leptos::prelude::*;
 
-/// A bar across the page with one sentence; it is not there while there is nothing to say.
+/// A bar across the page; it is not there while there is nothing to say. Screen readers tell its words when they change.
 #[component]
 pub fn Banner(
     /// What it says; nothing while it is empty.
     #[prop(into)]
     words: Signal<String>,
+    /// What it says besides and changes by the second, which nobody is told each time.
+    #[prop(optional, into)]
+    countdown: MaybeProp<String>,
     /// The `data-testid` by which tests find it.
     test_id: &'static str,
     /// It tells something that is not wrong.
@@ -19,5 +22,8 @@ pub fn Banner(
         (false, true) => "banner quiet",
         (false, false) => "banner",
     };
-    view! { <div class=class role="status" data-testid=test_id>{move || words.get()}</div> }
+    let countdown = move || countdown.get().map(|words| format!(" {words}"));
+    view! {
+        <div class=class data-testid=test_id><span role="status">{move || words.get()}</span>{countdown}</div>
+    }
 }

@@ -7,14 +7,18 @@ use crate::browser;
 /// The button. Where a browser has no clipboard for the page, the text can be taken from beside it.
 #[component]
 pub fn CopyButton(
-    /// The text that the button copies.
+    /// The text that the button copies, as it is when it is used.
     #[prop(into)]
-    text: String,
+    text: Signal<String>,
     /// What the button says until it was used.
     #[prop(default = "Copy")]
     label: &'static str,
 ) -> impl IntoView {
     let copied = RwSignal::new(None);
-    let copy = move |_| copied.set(Some(browser::copied_words(browser::copy(&text))));
+    let copy = move |_| {
+        browser::copy(&text.read_untracked(), move |is_copied| {
+            copied.try_set(Some(browser::copied_words(is_copied)));
+        });
+    };
     view! { <button type="button" data-copied=copied on:click=copy>{label}</button> }
 }

@@ -1,4 +1,4 @@
-//! The visible parts of the pages, one component per file, each named as its file.
+//! The visible parts of the pages: a file for each, with the small components that only it uses.
 
 #[cfg(feature = "ssr")]
 pub mod audience;

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::phase::PodState;
+use timeline::story::LineKind;
 
 use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
@@ -42,14 +43,14 @@ pub fn StateMarks(
 /// The points on the axis.
 #[component]
 pub fn Points() -> impl IntoView {
-    let point = |(class, words): (&'static str, &'static str)| {
-        view! { <li><i class=format!("sample point {class}")></i>{words}</li> }
+    let point = |(kind, words): (LineKind, &'static str)| {
+        view! { <li><i class=format!("sample point {}", kind.name())></i>{words}</li> }
     };
     [
-        ("revision", "a revision starts (the same colours in the story)"),
-        ("done", "a rollout is complete"),
-        ("outside", "something from outside the rollout, or a Warning Event"),
-        ("bad", "something went wrong"),
+        (LineKind::Revision, "a revision starts (the same colours in the story)"),
+        (LineKind::Done, "a rollout is complete"),
+        (LineKind::Outside, "something from outside the rollout, or a Warning Event"),
+        (LineKind::Bad, "something went wrong"),
     ]
     .map(point)
     .into_iter()

@@ -19,7 +19,7 @@ use crate::components::list::pages::Pages;
 use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
-use crate::connection::lost;
+use crate::connection::{lost, next_try};
 use crate::history::Search;
 use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
@@ -48,7 +48,8 @@ pub fn DeploymentsPage() -> impl IntoView {
     let zone = Zone::of_page();
     let overall = board.overall;
     let live = Live::of_app();
-    let lost = move || if board.is_linked.get() { String::new() } else { lost(None, live.retry_seconds.get()) };
+    let lost = move || if board.is_linked.get() { String::new() } else { lost(None) };
+    let next = move || (!board.is_linked.get()).then(|| next_try(live.retry_seconds.get()));
     let is_part = move || {
         let Query { cluster, namespace, .. } = &*query.read();
         cluster.is_some() || namespace.is_some()
@@ -75,7 +76,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             {HasHistory::of_app().then(|| view! { <a id="history" class="choice" href=past rel="external">"History"</a> })}
             <a id="wall" class="choice" href=move || address::wall(&query.read())>"Wall"</a>
         </header>
-        <Banner test_id="banner" words=Signal::derive(lost)/>
+        <Banner test_id="banner" words=Signal::derive(lost) countdown=Signal::derive(next)/>
         <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone))/>
         <main class="list" data-testid="overview">
             <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href="/">"All"</a></h1>

@@ -15,7 +15,7 @@ use crate::components::rollout::connection::ConnectionBars;
 use crate::components::rollout::header::Header;
 use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
-use crate::components::rollout::linked::LinkBars;
+use crate::components::rollout::link_bars::LinkBars;
 use crate::components::rollout::missing::MissingDeployment;
 use crate::components::rollout::panel::Panel;
 use crate::components::rollout::role::Role;

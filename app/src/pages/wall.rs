@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 
 use crate::app::First;
-use crate::browser::{self, Every, placed, stay_awake};
+use crate::browser::{self, Awake, Every, placed};
 use crate::components::banner::Banner;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
@@ -15,6 +15,7 @@ use crate::components::wall::legend::WallLegend;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
+use crate::connection::next_try;
 use crate::list::query::Parameters;
 use crate::list::{self, Known};
 use crate::live::client::Live;
@@ -50,14 +51,15 @@ pub fn WallPage() -> impl IntoView {
     let stale = move || {
         let stamp = |at_millis| zone.stamp(at_millis);
         let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());
-        wall::stale(&board.overall.read(), since_millis, live.retry_seconds.get(), stamp)
+        wall::stale(&board.overall.read(), since_millis, stamp)
     };
+    let next = move || (!board.is_linked.get()).then(|| next_try(live.retry_seconds.get()));
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     let shifted = shifting();
     view! {
         <PageTitle text=Signal::derive(title)/>
         <main class="wall" data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
-            <Banner test_id="stale" words=Signal::derive(stale)/>
+            <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board/>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
@@ -81,8 +83,12 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Lis
     };
     live.show(begin, WallScreen::stop);
     Effect::new(move |_| {
-        stay_awake();
-        browser::on_window(leptos::ev::visibilitychange, move |_| stay_awake()); // it bubbles; locks end with being seen
+        // It ends with the page.
+        let awake = StoredValue::new_local(Awake::default());
+        awake.with_value(Awake::ask);
+        browser::on_window(leptos::ev::visibilitychange, move |_| {
+            awake.try_with_value(Awake::ask); // it bubbles
+        });
     });
 }
 

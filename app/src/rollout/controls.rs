@@ -51,6 +51,13 @@ impl Controls {
         }
     }
 
+    /// Closes what is open beside the picture. The focus goes back to what opened it; where that is gone, to the picture.
+    pub fn close(self) {
+        if !self.panel.close() {
+            self.act(RolloutScreen::focus);
+        }
+    }
+
     /// Does something to the screen, once there is one.
     pub fn act(self, act: impl FnOnce(&RolloutScreen)) {
         self.screen.try_with_value(|screen| {
@@ -67,6 +74,10 @@ impl Controls {
 
     /// Copies a link to the revision or the moment that is shown; the button says whether that worked.
     pub fn copy_link(self) {
-        self.act(|screen| self.copied.set(Some(browser::copied_words(browser::copy(&screen.link())))));
+        self.act(|screen| {
+            browser::copy(&screen.link(), move |is_copied| {
+                self.copied.try_set(Some(browser::copied_words(is_copied)));
+            });
+        });
     }
 }

@@ -54,6 +54,8 @@ pub struct PanelState {
     opener: StoredValue<Option<SendWrapper<Element>>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
+    /// How often something was asked: an answer to an earlier question is not shown.
+    asked: StoredValue<u32>,
     /// What answers where there is no server.
     exported: StoredValue<Option<Exported>>,
     /// The pod that is open, which the playground's buttons mean too.
@@ -72,6 +74,7 @@ impl PanelState {
             opener: StoredValue::new(None),
             is_old: StoredValue::new(false),
             asked_millis: StoredValue::new(0.0),
+            asked: StoredValue::new(0),
             exported: StoredValue::new(Exported::of_app()),
             opened: Opened::of_app(),
             section: NodeRef::new(),
@@ -95,12 +98,13 @@ impl PanelState {
         self.ask(true);
     }
 
-    /// Closes the panel and gives the focus back.
-    pub fn close(self) {
+    /// Closes the panel and gives the focus back; false where what opened it is gone.
+    pub(super) fn close(self) -> bool {
         self.path.set(None);
         self.show(Shown::Nothing);
-        if let Some(opener) = self.opener.try_update_value(Option::take).flatten() {
-            browser::focus(&opener);
+        match self.opener.try_update_value(Option::take).flatten() {
+            Some(opener) => opener.is_connected() && browser::focus(&opener),
+            None => true, // nothing was open, or nothing had the focus
         }
     }
 
@@ -119,6 +123,8 @@ impl PanelState {
         let Some(path) = self.path.get_untracked() else { return };
         self.is_old.set_value(false);
         self.asked_millis.set_value(browser::page_millis());
+        let number = self.asked.get_value().wrapping_add(1);
+        self.asked.set_value(number);
         let exported = self.exported.get_value();
         spawn_local(async move {
             let answer = match exported {
@@ -129,8 +135,9 @@ impl PanelState {
                 None => answer(&below_this_page(&path)).await,
             };
             let shown = answer.unwrap_or_else(|| Shown::Trouble(NO_ANSWER.to_owned()));
-            // Meanwhile something else may be open, or the page may be another one.
-            if self.path.try_get_untracked().flatten().as_ref() != Some(&path) {
+            // Meanwhile something else may be open, the same be asked again, or the page be another one.
+            let is_open = self.path.try_get_untracked().flatten().as_ref() == Some(&path);
+            if !is_open || self.asked.try_get_value() != Some(number) {
                 return;
             }
             self.show(shown);

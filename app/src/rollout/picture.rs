@@ -62,7 +62,7 @@ pub struct Picture {
     /// What a ribbon tells of the place that is pointed at.
     pub told: RwSignal<Option<RibbonTip>>,
     /// The line of the story that a point of the axis led to.
-    pub pointed: RwSignal<Option<Millis>>,
+    pub pointed: Lasting<Option<Millis>>,
     /// Handles of its elements that are measured, moved or focused.
     pub nodes: Nodes,
 }
@@ -135,7 +135,7 @@ impl Picture {
             width: RwSignal::new(None),
             has_spare: RwSignal::new(false),
             told: RwSignal::new(None),
-            pointed: RwSignal::new(None),
+            pointed: Lasting::new(None),
             nodes: Nodes::default(),
         }
     }

@@ -14,7 +14,7 @@ use timeline::{Millis, Uid};
 use super::board::{Board, Rendered, said_then};
 use super::picture::{Moving, Picture, RibbonTip};
 use super::scroll::Scroll;
-use crate::browser::{matches, page_millis};
+use crate::browser::{focus_in_place, matches, page_millis};
 use crate::exported::Exported;
 use crate::live::client::{Ask, Screen};
 use crate::live::clock::Clock;
@@ -262,6 +262,13 @@ impl RolloutScreen {
     /// A key was pressed where the picture scrolls.
     pub fn scroll_key(&self, key: &str) {
         self.0.drawn.borrow_mut().scroll.key(key, page_millis());
+    }
+
+    /// Gives the picture the focus.
+    pub fn focus(&self) {
+        if let Some(scroller) = self.0.picture.nodes.scroller.get_untracked() {
+            focus_in_place(&scroller);
+        }
     }
 
     /// Draws everything anew with the next frame.

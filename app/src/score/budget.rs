@@ -33,6 +33,16 @@ pub enum Layer {
     Terminating,
 }
 
+/// Class of the mark beside the limits; it is not there while nothing holds the controller.
+#[must_use]
+pub const fn hold_class(hold: Hold) -> &'static str {
+    match hold {
+        Hold::Free => "unused",
+        Hold::Waits => "label waits",
+        Hold::Blocked => "label blocked",
+    }
+}
+
 impl Layer {
     /// All of them, the lowest first.
     pub const ALL: [Self; 4] = [Self::Available, Self::NotYet, Self::Failing, Self::Terminating];

@@ -1,5 +1,5 @@
-//! What states look like in the picture: one table for every painter ([`super::paint`]). A new state, or another look of one, is
-//! told here and nowhere else.
+//! What states look like in the picture: one table for every painter ([`super::paint`]). CONTRIBUTING.md says what else a new state
+//! touches.
 
 use timeline::phase::PodState;
 
@@ -36,6 +36,19 @@ pub enum Colour {
 }
 
 impl Colour {
+    /// Every colour that marks are drawn in.
+    pub const ALL: [Self; 9] = [
+        Self::Available,
+        Self::Ready,
+        Self::Unready,
+        Self::Starting,
+        Self::Scheduling,
+        Self::Failing,
+        Self::Terminating,
+        Self::Quarantine,
+        Self::Line,
+    ];
+
     /// The custom property of the style sheet.
     #[must_use]
     pub const fn token(self) -> &'static str {
@@ -229,4 +242,22 @@ const fn pattern(pattern: Pattern) -> Ink {
 
 const fn line(width: f64) -> Option<Edge> {
     Some(Edge { width, dashes: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKENS: &str = include_str!("../../../style/tokens.css");
+
+    #[test]
+    fn what_is_drawn_has_a_colour_that_painters_know_and_each_theme_has() {
+        let looks = PodState::ALL.into_iter().map(Look::In).chain([Look::Outside]);
+        let used = looks.map(|look| look.ink().colour).chain(Pattern::ALL.map(Pattern::colour));
+        used.for_each(|colour| assert!(Colour::ALL.contains(&colour), "{colour:?}"));
+        for colour in Colour::ALL {
+            // Light, dark by choice, dark by the browser.
+            assert_eq!(TOKENS.matches(&format!("{}: #", colour.token())).count(), 3, "{colour:?}");
+        }
+    }
 }

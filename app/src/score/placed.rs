@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use timeline::Millis;
 
-use super::budget::{HEIGHT, Strip};
+use super::budget::{HEIGHT, Limit, Strip};
 use super::frame::Frame;
 use super::scene::{BandRow, Gap, Keyed, Scene, Spot};
 use crate::numbers::{fixed, thousandths};
@@ -68,9 +68,10 @@ pub fn sheet(scene: &Scene, ticks: &[Millis], frame: Frame) -> String {
     out
 }
 
-/// The labels of the strip in their order.
+/// The labels of the strip in their order: one of each limit, whether it is told or not, and what holds the controller.
 fn labels(strip: &Strip) -> Vec<f64> {
-    strip.labels.iter().map(|(_, _, top)| *top).chain(strip.hold.map(|(_, top)| top)).collect()
+    let top = |limit: Limit| strip.labels.iter().find(|(known, ..)| *known == limit).map_or(0.0, |(_, _, top)| *top);
+    Limit::ALL.into_iter().map(top).chain(strip.hold.map(|(_, top)| top)).collect()
 }
 
 fn of<T>(rows: &Keyed<T>, style: impl Fn(&T) -> String) -> impl Iterator<Item = String> {

@@ -164,14 +164,9 @@ fn lowered(words: &str) -> String {
 /// What is said across the top when what is shown is old: of a connection to the server that was lost `since_millis`, or of clusters.
 /// `stamp` tells times of day.
 #[must_use]
-pub fn stale(
-    overall: &Overall,
-    since_millis: Option<Millis>,
-    retry_seconds: Option<u32>,
-    stamp: impl Fn(Millis) -> String,
-) -> String {
+pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Millis) -> String) -> String {
     if let Some(since_millis) = since_millis {
-        return lost(Some(&stamp(since_millis)), retry_seconds);
+        return lost(Some(&stamp(since_millis)));
     }
     let mut words = overall.trouble.clone();
     for cluster in &overall.clusters {
@@ -274,13 +269,10 @@ mod tests {
 
     #[test]
     fn what_is_old_says_so_across_the_top() {
-        let told = |since_millis| stale(&overall(1, vec![dead()]), since_millis, Some(2), clock);
+        let told = |since_millis| stale(&overall(1, vec![dead()]), since_millis, clock);
         assert_eq!(told(None), "Cluster “dead” unreachable since 14:02:00, next try at 14:02:05.");
-        assert_eq!(
-            told(Some(60_000)),
-            "Rollcast unreachable since 00:01:00. Showing last known data; next try in 2 s."
-        );
-        assert_eq!(stale(&overall(1, Vec::new()), None, None, clock), "");
+        assert_eq!(told(Some(60_000)), "Rollcast unreachable since 00:01:00. Showing last known data.");
+        assert_eq!(stale(&overall(1, Vec::new()), None, clock), "");
     }
 
     #[test]

@@ -106,6 +106,17 @@ test("a column sorts the list, by click and by key; the address says so, and so 
   await expect(page.getByTestId("head").first()).toHaveText("Stuck 1");
 });
 
+test("what stands in a column stands below its head, and none has more or fewer", async ({ page, serve }) => {
+  const server = await serve(start);
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.goto(server.address);
+  const left = (elements: Element[]) => elements.map((element) => Math.round(element.getBoundingClientRect().left));
+  const heads = await page.getByTestId("columns").getByRole("columnheader").evaluateAll(left);
+  const rows = page.getByTestId("deployment");
+  await expect(rows).toHaveCount(3);
+  for (const row of await rows.all()) expect(await row.locator("> *").evaluateAll(left)).toEqual(heads);
+});
+
 test("lines change, come and go while one looks", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), recording("deleted-and-recreated"), "--speed", "2", "--loop"]));
   await page.goto(server.address);

@@ -97,7 +97,7 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   await page.waitForSelector("html[data-live=true]");
   await expect(page.locator(".tile")).toHaveCount(2);
   await server.kill();
-  await expect(page.getByTestId("stale")).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.] Showing last known data; next try in \d+ s[.]$/, { timeout: 10_000 });
+  await expect(page.getByTestId("stale")).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.] Showing last known data[.] Next try in \d+ s[.]$/, { timeout: 10_000 });
   await expect(page.locator(".tile.stale").first()).toBeVisible();
   await expect(page.locator(".tile")).toHaveCount(2);
   const again = await server.again();

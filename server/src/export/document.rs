@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use app::exported::Export;
+use app::parts::Part;
 use app::shell::Enclosed;
 use axum::extract::Request;
 use base64::Engine;
@@ -24,7 +25,7 @@ const CONTENT_LEVEL: i32 = 15;
 static PARTS: LazyLock<Option<Enclosed>> = LazyLock::new(parts);
 
 /// The parts of the program that a rollout needs.
-const NEEDED: [&str; 2] = ["pictures", "details"];
+const NEEDED: [Part; 2] = [Part::Pictures, Part::Details];
 
 fn parts() -> Option<Enclosed> {
     let mut program = assets::file("pkg/rollcast_bg.wasm")?.into_owned();

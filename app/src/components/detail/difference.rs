@@ -19,7 +19,7 @@ pub fn Difference(
     let each = move || revision.read().differences.clone();
     let told = move |Told { from, lines }: Told| {
         view! {
-            <h3>"Changes from revision "<DetailLink workload path=address::revision(from)>{from}</DetailLink></h3>
+            <h3>"Changes from revision "<DetailLink workload=workload.get_value() path=address::revision(from)>{from}</DetailLink></h3>
             <ul class="lines">{lines.into_iter().map(|line| view! { <li>{line}</li> }).collect_view()}</ul>
         }
     };

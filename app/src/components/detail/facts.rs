@@ -33,7 +33,8 @@ fn said(workload: StoredValue<Workload>, value: Value) -> AnyView {
             (move || zone.stamp(at_millis)).into_any()
         }
         Value::Revision(revision) => {
-            view! { <DetailLink workload path=address::revision(revision)>{revision}</DetailLink> }.into_any()
+            view! { <DetailLink workload=workload.get_value() path=address::revision(revision)>{revision}</DetailLink> }
+                .into_any()
         }
         Value::Link(address) => {
             let text = safe(&address);

@@ -25,7 +25,7 @@ pub fn Frame(
     let close = move |event: MouseEvent| {
         if let Some(controls) = controls.filter(|_| is_plain(&event)) {
             event.prevent_default();
-            controls.panel.close();
+            controls.close();
         }
     };
     view! {

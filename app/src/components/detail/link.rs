@@ -1,28 +1,38 @@
-//! A link from one detail to another.
+//! A link to something below the page of a Deployment: a pod, a revision, its rollouts.
 
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 use timeline::Workload;
 
 use crate::address;
+use crate::exported::Exported;
 use crate::rollout::controls::Controls;
 
-/// The link. Beside the picture it opens there; as a page of its own the server is asked for it.
+/// The link. On the page of the Deployment it opens beside the picture, elsewhere and in another tab the server is asked for it, of
+/// the very workload that is meant; in a file there is nothing but what opens beside the picture.
 #[component]
 pub fn DetailLink(
-    /// The workload that the detail is of.
-    workload: StoredValue<Workload>,
+    /// The workload that it is of.
+    workload: Workload,
     /// Its path below the page of the Deployment.
     path: String,
+    /// Class of the link.
+    #[prop(optional)]
+    class: &'static str,
+    /// What the link is called, where that is more than it says.
+    #[prop(optional, into)]
+    label: Option<String>,
     /// What the link says.
     children: Children,
 ) -> impl IntoView {
     let controls = Controls::of_page();
-    let address = workload.with_value(|workload| address::below(workload, &path));
+    let is_file = Exported::of_app().is_some();
+    let address = if is_file { "#".to_owned() } else { address::below(&workload, &path) };
     let open = move |event: MouseEvent| {
         if let Some(controls) = controls {
             controls.open_link(&event, path.clone());
         }
     };
-    view! { <a href=address rel="external" on:click=open>{children()}</a> }
+    let class = (!class.is_empty()).then_some(class);
+    view! { <a class=class href=address rel="external" aria-label=label on:click=open>{children()}</a> }
 }

@@ -52,6 +52,10 @@ fn Point(
     let said = text.clone();
     let label = move || format!("{} {}", zone.clock(at_millis), zone.said(&said, at_millis));
     let title = move || zone.said(&text, at_millis);
+    let point = move |_| {
+        picture.pointed.set(None); // so that it leads there again
+        picture.pointed.set(Some(at_millis));
+    };
     view! {
         <button
             type="button"
@@ -59,7 +63,7 @@ fn Point(
             aria-label=label
             title=title
             use:placed=style
-            on:click=move |_| picture.pointed.set(Some(at_millis))
+            on:click=point
         ></button>
     }
 }

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
-use crate::connection::{forbidden, lost, state_words, unreachable, unwritten};
+use crate::connection::{forbidden, lost, next_try, state_words, unreachable, unwritten};
 use crate::live::client::Live;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
@@ -28,7 +28,9 @@ pub fn Chip(
         _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), zone),
     };
-    view! { <span id="chip" class=class role="status" data-testid="live">{words}</span> }
+    // While the past plays, its moment is told to who looks there and not by the second.
+    let is_told = move || if board.time.read().tenths.is_some() { "off" } else { "polite" };
+    view! { <span id="chip" class=class role="status" aria-live=is_told data-testid="live">{words}</span> }
 }
 
 /// The bars below the header: no word from the server or the cluster, and what may not be read.
@@ -39,8 +41,9 @@ pub fn ConnectionBars(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let retry_seconds = Live::of_app().retry_seconds;
+    let next = move || board.link.get().is_lost().then(|| next_try(retry_seconds.get()));
     view! {
-        <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone, retry_seconds).unwrap_or_default())/>
+        <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default()) countdown=Signal::derive(next)/>
         <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
         <Banner test_id="unwritten" words=Signal::derive(move || unkept(board, zone).unwrap_or_default())/>
     }
@@ -51,10 +54,10 @@ fn unkept(board: Board, zone: Zone) -> Option<String> {
     Some(format!("{said} What happens is still shown."))
 }
 
-fn trouble(board: Board, zone: Zone, retry_seconds: RwSignal<Option<u32>>) -> Option<String> {
+fn trouble(board: Board, zone: Zone) -> Option<String> {
     let shown = || zone.stamp(board.now_millis());
     if board.link.get().is_lost() {
-        return Some(lost(Some(&shown()), retry_seconds.get()));
+        return Some(lost(Some(&shown())));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     match &board.connection.read().state {

@@ -9,9 +9,9 @@ use super::icon::TabIcon;
 use super::notify::Notify;
 use crate::address;
 use crate::components::brand::Brand;
+use crate::components::detail::link::DetailLink;
 use crate::exported::Exported;
 use crate::rollout::board::Board;
-use crate::rollout::controls::Controls;
 
 /// The top line of a Deployment's page: where it is, what can be done with it, and how the connection is.
 #[component]
@@ -22,17 +22,7 @@ pub fn Header(
     title: Signal<String>,
 ) -> impl IntoView {
     let workload = board.workload.get_untracked();
-    let page = address::whatever_bears_the_name(&workload);
     let is_file = Exported::of_app().is_some();
-    let rollouts = if is_file { "#".to_owned() } else { format!("{page}/rollouts") };
-    let controls = Controls::of_page();
-    let open = move |path: &'static str| {
-        move |event: web_sys::MouseEvent| {
-            if let Some(controls) = controls {
-                controls.open_link(&event, path.to_owned());
-            }
-        }
-    };
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
     let body =
         Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
@@ -47,11 +37,11 @@ pub fn Header(
                 <b>{safe(&workload.name)}</b>
             </nav>
             <span class="spread"></span>
-            <a class="choice" href=rollouts on:click=open("rollouts")>"Rollouts"</a>
+            <DetailLink workload=workload.clone() path="rollouts".to_owned() class="choice">"Rollouts"</DetailLink>
             // A file is shared by handing it on, and nothing happens in it.
             {(!is_file).then(|| view! {
-                <a class="choice" href=format!("{page}/share") on:click=open("share")>"Share"</a>
-                <Notify tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
+                <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
+                <Notify page=address::workload(&workload) tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
             })}
             <TabIcon tone=tone/>
             <Chip board/>

@@ -63,7 +63,7 @@ fn PodHead(
     };
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_meant = match event.key().as_str() {
-            "Enter" => {
+            "Enter" | " " => {
                 open();
                 true
             }

@@ -1,5 +1,5 @@
 //! Keys: what each does on a Deployment's page, wherever on it the focus is, and the list of them. From pod to pod they lead where pods
-//! are shown ([`super::heads`], [`super::bands`]).
+//! are shown ([`super::heads`], [`super::gutter`]).
 
 use leptos::html;
 use leptos::prelude::*;
@@ -120,7 +120,7 @@ impl Keyboard {
                     help.set_open(!help.open());
                 }
             }
-            "Escape" => controls.panel.close(),
+            "Escape" => controls.close(),
             _ => return false,
         }
         true

@@ -2,10 +2,12 @@
 
 use leptos::{html, prelude::*};
 use timeline::phase::PodState;
+use timeline::view::Hold;
 
 use crate::components::state_marks::{LIFE, Points, StateMarks, usual};
 use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
+use crate::score::budget::{Limit, hold_class};
 use crate::score::ink::Look;
 
 /// The legend: the states in one line where there is room, and all marks when it is opened.
@@ -42,15 +44,24 @@ pub fn Marks() -> impl IntoView {
         <ul class="marks-of-states" aria-label="Legend">
             {LIFE.map(|state| view! { <StateMarks state/> }).into_iter().collect_view()}
             <li><Swatch look=Look::Outside/>"out of rotation: its labels no longer match"</li>
-            {line("ceiling", "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
-            {line("floor", "floor: replicas − maxUnavailable, a percentage rounded down")}
+            {line(Limit::Ceiling.name(), "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
+            {line(Limit::Floor.name(), "floor: replicas − maxUnavailable, a percentage rounded down")}
             {line("gap-sample", "not observed, or no longer kept")}
             <li><Swatch look=Look::In(PodState::Starting)/>"in the strip above: pods that are not available yet, from scheduling to ready"</li>
             {line("end", "a pod is gone")}
             {line("now", "now: right of it are the pods as they are")}
-            <li><span class="label waits">"waiting"</span>"the next step waits for pods, as it should"</li>
-            <li><span class="label blocked">"blocked"</span>"a fault holds up the next step"</li>
+            <li><HoldMark hold=Hold::Waits/>"the next step waits for pods, as it should"</li>
+            <li><HoldMark hold=Hold::Blocked/>"a fault holds up the next step"</li>
             <Points/>
         </ul>
     }
+}
+
+/// What stands beside the limits while something holds the controller.
+#[component]
+fn HoldMark(
+    /// What holds it.
+    hold: Hold,
+) -> impl IntoView {
+    view! { <span class=hold_class(hold)>{hold.words()}</span> }
 }

@@ -17,6 +17,7 @@ pub fn MissingDeployment(
     let Workload { cluster, namespace, name, .. } = board.workload.get_untracked();
     let looking = move || {
         let since = zone.stamp(board.looking_since_millis.get());
+        let cluster = safe(&cluster);
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
     let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));

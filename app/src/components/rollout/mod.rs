@@ -1,25 +1,25 @@
 //! The parts of a Deployment's page; the score among them is shown on walls as well.
 
 pub mod axis;
-pub mod bands;
 pub mod bars;
 pub mod connection;
+pub mod gutter;
 pub mod header;
 pub mod heads;
 pub mod icon;
 pub mod keys;
 pub mod legend;
-pub mod linked;
+pub mod link_bars;
 pub mod measured;
 pub mod missing;
 pub mod notify;
 pub mod panel;
 pub mod remedy;
+pub mod ribbon_counts;
 pub mod role;
 pub mod score;
 pub mod story;
 pub mod strip;
 pub mod table;
-pub mod told;
 pub mod transport;
 pub mod verdict;

@@ -24,6 +24,8 @@ pub fn Notify(
     /// The text of a notification: what is said of the rollout.
     #[prop(into)]
     body: Signal<String>,
+    /// The address of the page, which tells Deployments apart.
+    page: String,
     /// The viewer looks at the past: nothing happens there.
     #[prop(into)]
     is_past: Signal<bool>,
@@ -31,15 +33,19 @@ pub fn Notify(
     let is_offered = RwSignal::new(false);
     let is_wanted = RwSignal::new(false);
     let is_denied = RwSignal::new(false);
+    // Where the tab remembers that they are wanted of this Deployment.
+    let remembered_as = StoredValue::new(format!("rollcast-notify:{page}"));
+    let page = StoredValue::new(page);
     let want = move |is_on: bool| {
         is_wanted.try_set(is_on);
         // Where the tab may remember nothing, it is asked for again on the next page.
-        let _ = browser::remember_here(&remembered_as(), is_on.then_some("yes"));
+        remembered_as.try_with_value(|name| browser::remember_here(name, is_on.then_some("yes")));
     };
     Effect::new(move |_| {
         if let Some(notifications) = Notifications::of_browser() {
             is_offered.set(true);
-            want(browser::remembered_here(&remembered_as()).is_some() && notifications.is_granted());
+            let is_remembered = remembered_as.with_value(|name| browser::remembered_here(name)).is_some();
+            want(is_remembered && notifications.is_granted());
         }
     });
     Effect::new(move |before: Option<Option<Tone>>| {
@@ -53,7 +59,7 @@ pub fn Notify(
             && let Some(notifications) = granted()
         {
             // Of each Deployment there is one at a time: the last word replaces the one before.
-            notifications.show(&browser::path(), &title.get_untracked(), &body.get_untracked());
+            notifications.show(&page.get_value(), &title.get_untracked(), &body.get_untracked());
         }
         now.filter(|tone| *tone != Tone::Quiet)
     });
@@ -88,11 +94,6 @@ pub fn Notify(
 /// It became something that people wait for, and it was something else before.
 fn is_news(before: Option<Tone>, now: Option<Tone>) -> bool {
     before.is_some() && before != now && matches!(now, Some(Tone::Ok | Tone::Bad))
-}
-
-/// Where the tab remembers that they are wanted of this Deployment.
-fn remembered_as() -> String {
-    format!("rollcast-notify:{}", browser::path())
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@
 use leptos::prelude::*;
 
 use super::axis::Axis;
-use super::bands::Gutter;
 use super::bars::{BarsOf, Gaps, Patterns};
+use super::gutter::Gutter;
 use super::heads::Heads;
+use super::ribbon_counts::RibbonCounts;
 use super::strip::BudgetStrip;
-use super::told::RibbonCounts;
 use crate::browser::{has_modifier, placed, tag};
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;

@@ -1,12 +1,11 @@
 //! The budget strip: pods over time against the two limits of a rolling update.
 
 use leptos::prelude::*;
-use timeline::view::Hold;
 
 use crate::browser::placed;
 use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
-use crate::score::budget::{Layer, Limit};
+use crate::score::budget::{Layer, Limit, hold_class};
 use crate::score::ink::Fill;
 use crate::score::placed;
 use crate::score::scene::Gap;
@@ -104,22 +103,14 @@ fn Labels(picture: Picture) -> impl IntoView {
             labels.iter().find(|(known, ..)| *known == limit).map(|(_, pods, top)| (*pods, *top))
         });
         let style = Signal::derive(move || now.get().map(|(_, top)| placed::label(top)).unwrap_or_default());
-        let is_there = Memo::new(move |_| now.read().is_some());
+        let class = move || if now.read().is_some() { format!("label {}", limit.name()) } else { "unused".to_owned() };
         let pods = move || now.get().map(|(pods, _)| pods.to_string()).unwrap_or_default();
-        move || {
-            is_there.get().then(|| view! { <div class=format!("label {}", limit.name()) use:placed=style>{pods}</div> })
-        }
+        view! { <div class=class use:placed=style>{pods}</div> }
     };
     let hold = Memo::new(move |_| picture.strip.read().hold);
-    let held = Memo::new(move |_| hold.get().map(|(hold, _)| hold));
     let style = Signal::derive(move || hold.get().map(|(_, top)| placed::label(top)).unwrap_or_default());
-    let pill = move || {
-        let (class, words) = match held.get()? {
-            Hold::Free => return None,
-            Hold::Waits => ("label waits", "waiting"),
-            Hold::Blocked => ("label blocked", "blocked"),
-        };
-        Some(view! { <div class=class use:placed=style>{words}</div> })
-    };
-    (Limit::ALL.map(label).into_iter().collect_view(), pill)
+    let held = move || hold.get().map(|(hold, _)| hold).unwrap_or_default();
+    let (class, words) = (move || hold_class(held()), move || held().words());
+    let labels = Limit::ALL.map(label).into_iter().collect_view();
+    view! { {labels}<div class=class use:placed=style>{words}</div> }
 }

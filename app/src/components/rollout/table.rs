@@ -1,10 +1,11 @@
 //! The table twin of the score: every pod in view as text, for screen readers and whoever prefers it.
 
 use leptos::prelude::*;
+use timeline::Workload;
 use timeline::words::safe;
 
 use crate::address;
-use crate::exported::Exported;
+use crate::components::detail::link::DetailLink;
 use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
@@ -28,10 +29,9 @@ pub fn PodTable(
         Listed::NotAvailable { more: 0 } => "Pods in view that are not available".to_owned(),
         Listed::NotAvailable { more } => format!("Pods in view that are not available; {more} more are not listed"),
     };
-    let base = board.workload.with_untracked(|workload| address::segment(&workload.name));
     let row = move |key: u128| {
-        let base = base.clone();
-        picture.table.row(key).map(|row| view! { <PodRow row base/> })
+        let workload = board.workload.get_untracked();
+        picture.table.row(key).map(|row| view! { <PodRow row workload/> })
     };
     view! {
         <div class="twin" data-testid="twin">
@@ -88,17 +88,11 @@ fn ColumnHead(
 fn PodRow(
     /// What the row says of the pod.
     row: ArcRwSignal<TableRow>,
-    /// The page of its Deployment, as links beside it see it.
-    base: String,
+    /// The Deployment of the page, for links.
+    workload: Workload,
 ) -> impl IntoView {
-    let (zone, controls) = (Zone::of_page(), Controls::of_page());
+    let zone = Zone::of_page();
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
-    let href = if Exported::of_app().is_some() { "#".to_owned() } else { format!("{base}/{}", address::pod(uid)) };
-    let open = move |event: web_sys::MouseEvent| {
-        if let Some(controls) = controls {
-            controls.open_link(&event, address::pod(uid));
-        }
-    };
     let with = |read: fn(&TableRow) -> String| {
         let row = row.clone();
         move || row.with(read)
@@ -107,7 +101,7 @@ fn PodRow(
     let since = move || zone.clock(of.read().since_millis);
     view! {
         <tr>
-            <td><a href=href on:click=open>{name}</a></td>
+            <td><DetailLink workload path=address::pod(uid)>{name}</DetailLink></td>
             <td>{with(|row| row.revision.clone())}</td>
             <td>{with(|row| row.state.label().to_owned())}</td>
             <td>{since}</td>

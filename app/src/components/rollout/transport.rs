@@ -62,7 +62,7 @@ pub fn Transport(
             <button type="button" class="play" title="Play or pause (space)" on:click=act(RolloutScreen::toggle)>{play}</button>
             <button type="button" title="Next change (right arrow)" aria-label="Next change" on:click=act(|screen| screen.step(true))>"\u{203a}"</button>
             <Slider board controls/>
-            <output data-testid="moment">{moment}</output>
+            <output aria-live="off" data-testid="moment">{moment}</output>
             <Speed controls/>
             <button type="button" class=live_class title=live_title data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
             {(!is_file).then(|| view! {

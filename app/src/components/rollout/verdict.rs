@@ -19,14 +19,14 @@ pub fn VerdictLine(
     let zone = Zone::of_page();
     let said = move |read: fn(&View) -> String| move || zone.said(&board.said(read), board.now_millis());
     let class = move || board.said(|view: &View| format!("badge {}", view.verdict.tone.name()));
-    // Where there is little room for it, the first lines stand for all of it until somebody taps them.
+    // Where there is little room for it, the first lines stand for all of it until somebody taps them or goes there by key.
     let is_whole = RwSignal::new(false);
     view! {
         <section class="verdict">
             <div>
                 <span id="badge" class=class data-testid="badge">{said(|view| view.verdict.badge.clone())}</span>
                 <h1 id="verdict" data-testid="verdict">{said(|view| view.verdict.sentence.clone())}</h1>
-                <p id="why" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(View::explanation)}</p>
+                <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(View::explanation)}</p>
                 <Remedy board/>
             </div>
             <Figures board/>

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::components::state_marks::{Points, StateMarks, usual};
 use crate::components::swatch::Swatch;
+use crate::score::budget::Limit;
 use crate::score::ink::Look;
 
 /// The legend; not there while there are no pictures.
@@ -18,8 +19,8 @@ pub fn WallLegend(
         <ul class=class aria-label="Legend">
             {states}
             <li><Swatch look=Look::Outside/>"out of rotation"</li>
-            <li><i class="sample ceiling"></i>"at most (replicas + maxSurge)"</li>
-            <li><i class="sample floor"></i>"at least (replicas − maxUnavailable)"</li>
+            <li><i class=format!("sample {}", Limit::Ceiling.name())></i>"at most (replicas + maxSurge)"</li>
+            <li><i class=format!("sample {}", Limit::Floor.name())></i>"at least (replicas − maxUnavailable)"</li>
             <Points/>
         </ul>
     }

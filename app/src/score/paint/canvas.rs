@@ -98,21 +98,10 @@ impl Canvas {
             return false;
         }
         let Ok(Some(style)) = leptos::prelude::window().get_computed_style(&root) else { return false };
-        let colours = [
-            Colour::Available,
-            Colour::Ready,
-            Colour::Unready,
-            Colour::Starting,
-            Colour::Scheduling,
-            Colour::Failing,
-            Colour::Terminating,
-            Colour::Quarantine,
-            Colour::Line,
-        ];
         let value = |colour: Colour| style.get_property_value(colour.token()).unwrap_or_default();
         let tile = |kind: Pattern| (kind, pattern(&self.context, &value(kind.colour()), kind, ratio));
         self.palette = Palette {
-            colours: colours.into_iter().map(|colour| (colour, value(colour))).collect(),
+            colours: Colour::ALL.into_iter().map(|colour| (colour, value(colour))).collect(),
             patterns: Pattern::ALL.into_iter().map(tile).collect(),
         };
         self.theme = theme;

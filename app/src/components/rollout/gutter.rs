@@ -5,10 +5,9 @@ use timeline::words::safe;
 
 use crate::address;
 use crate::browser::{self, placed};
-use crate::exported::Exported;
+use crate::components::detail::link::DetailLink;
 use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
-use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
 use crate::score::placed;
@@ -89,19 +88,13 @@ fn RevisionLink(
     /// Address of its details, below the page's.
     path: String,
 ) -> impl IntoView {
-    let controls = Controls::of_page();
-    let is_file = Exported::of_app().is_some();
-    let href = Board::of_page().map(|board| {
-        let name = board.workload.with_untracked(|workload| address::segment(&workload.name));
-        if is_file { "#".to_owned() } else { format!("{name}/{path}") }
-    });
-    let open = move |event: web_sys::MouseEvent| {
-        if let Some(controls) = controls {
-            controls.open_link(&event, path.clone());
-        }
-    };
     let label = format!("Revision {number}");
-    view! { <a href=href aria-label=label on:click=open>{number}</a> }
+    match Board::of_page() {
+        Some(board) => {
+            view! { <DetailLink workload=board.workload.get_untracked() path label>{number}</DetailLink> }.into_any()
+        }
+        None => number.into_any(), // on a wall
+    }
 }
 
 fn class(band: &BandRow) -> String {

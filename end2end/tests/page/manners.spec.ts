@@ -1,0 +1,155 @@
+/// Manners: what keys reach, what screen readers are told, what browsers are asked for, and links that mean the very Deployment that is looked at.
+
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording } from "../../fixtures/environment.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const held = () => Server.replaying("rollover", "--hold-at", "12");
+const address = (server: Server) => server.page("rollover", "rollover", "web");
+
+test("space opens a pod as Enter does, and whoever closes it is back at the pod, or at the picture where that has gone", async ({ page, serve }) => {
+  const server = await serve(held);
+  await page.goto(address(server));
+  await isLive(page, /Recording/);
+  const pods = page.getByTestId("pod");
+  await pods.first().focus();
+  await page.keyboard.press(" ");
+  await expect(page.locator("#detail h2")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(pods.first()).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.locator("#detail h2")).toBeVisible();
+  await page.evaluate(() => document.querySelector("[data-testid=pod]")?.remove());
+  await page.keyboard.press("Escape");
+  await expect(page.locator("#scroller")).toBeFocused();
+});
+
+test("no screen reader is told what changes by the second", async ({ page, serve, complaints }) => {
+  const server = await serve(held);
+  await page.goto(address(server));
+  await isLive(page, /Recording/);
+  await expect(page.getByTestId("moment")).toHaveAttribute("aria-live", "off");
+  const chip = page.getByTestId("live");
+  await expect(chip).toHaveAttribute("aria-live", "polite");
+  await page.keyboard.press("ArrowLeft");
+  await expect(chip).toHaveText(/^As it was at /);
+  await expect(chip).toHaveAttribute("aria-live", "off");
+  await page.keyboard.press("l");
+  await expect(chip).toHaveAttribute("aria-live", "polite");
+  await server.kill();
+  const banner = page.getByTestId("banner");
+  await expect(banner).toHaveText(/Showing last known data[.] (Next try in \d+ s|Trying again)[.]$/, { timeout: 30_000 });
+  await expect(banner.getByRole("status")).toHaveText(/Showing last known data[.]$/);
+  await page.goto("about:blank");
+  complaints.length = 0; // tries that were refused are errors of the console
+});
+
+test("who cannot point reads the whole reason on a phone", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 320, height: 500 });
+  const server = await serve(held);
+  await page.goto(server.address);
+  await page.getByTestId("deployment").first().click();
+  await isLive(page, /Recording/);
+  const why = new RolloutPage(page).why;
+  const isCut = () => why.evaluate((text) => text.scrollHeight > text.clientHeight + 1);
+  await expect.poll(isCut).toBe(true);
+  while (!(await why.evaluate((text) => text === document.activeElement))) await page.keyboard.press("Tab");
+  await expect.poll(isCut).toBe(false);
+});
+
+for (const [words, answer] of [["copied", "resolve"], ["not allowed here", "reject"]] as const)
+  test(`a button that copies says "${words}" once the browser says so`, async ({ page, serve }) => {
+    await page.addInitScript((answer) => {
+      const asked: { end?: () => void } = {};
+      const writeText = () => new Promise<void>((resolve, reject) => { asked.end = answer === "resolve" ? resolve : () => reject(new Error("no")); });
+      Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+      Object.assign(window, { asked });
+    }, answer);
+    const server = await serve(held);
+    await page.goto(address(server));
+    await isLive(page, /Recording/);
+    const button = page.getByRole("button", { name: "Copy link" });
+    await button.click();
+    await page.waitForFunction(() => "end" in (window as unknown as { asked: object }).asked);
+    expect(await button.getAttribute("data-copied")).toBeNull();
+    await page.evaluate(() => (window as unknown as { asked: { end: () => void } }).asked.end());
+    await expect(button).toHaveAttribute("data-copied", words);
+  });
+
+test("the screen stays on for the wall and not for what comes after it", async ({ page, serve }) => {
+  await page.addInitScript(() => {
+    const held = { now: 0, ever: 0 };
+    const request = async () => {
+      held.now += 1;
+      held.ever += 1;
+      return { release: async () => { held.now -= 1; } };
+    };
+    Object.defineProperty(navigator, "wakeLock", { value: { request } });
+    Object.assign(window, { held });
+  });
+  const server = await serve(held);
+  const locks = () => page.evaluate(() => (window as unknown as { held: { now: number; ever: number } }).held);
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  await page.getByRole("link", { name: "Wall" }).click();
+  await expect(page.getByTestId("wall")).toBeVisible();
+  await expect.poll(locks).toEqual({ now: 1, ever: 1 });
+  // Browsers let go of it with the page out of sight; what is asked for anew takes the place of the one before.
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+  await expect.poll(locks).toEqual({ now: 1, ever: 2 });
+  await page.goBack();
+  await expect(page.getByTestId("overview")).toBeVisible();
+  await expect.poll(locks).toEqual({ now: 0, ever: 2 });
+});
+
+test("links below a Deployment mean the one that is looked at", async ({ page, serve }) => {
+  const server = await serve(held);
+  await page.goto(address(server));
+  await isLive(page, /Recording/);
+  const links = ["#detail", "header", "#gutter", "[data-testid=pod-table]"].map((part) => `${part} a`).join(", ");
+  const below = () => page.locator(links).evaluateAll((links) =>
+    links.map((link) => (link as HTMLAnchorElement).href).filter((href) => /[/]deployments[/][^/]+[/]/.test(href)));
+  await page.keyboard.press("t");
+  const plain = await below();
+  expect(plain.length).toBeGreaterThan(6);
+  for (const href of plain) expect(new URL(href).search).toBe("");
+  const link = page.url();
+  const { uid } = (await (await page.request.get(link.replace("/clusters/", "/api/v1/clusters/") + "/timeline")).json()).deployments[0] as { uid: string };
+  await page.goto(`${link}?uid=${uid}`);
+  await isLive(page, /Recording/);
+  await page.keyboard.press("t");
+  const meant = await below();
+  expect(meant).toHaveLength(plain.length);
+  for (const href of meant) {
+    expect(new URL(href).search).toBe(`?uid=${uid}`);
+    expect((await page.request.get(href)).status(), href).toBe(200);
+  }
+});
+
+test("of which Deployment notifications are wanted is known however its page was reached", async ({ page, serve }) => {
+  await page.addInitScript(() => {
+    class Told {
+      static permission = "granted";
+      static requestPermission = () => Promise.resolve("granted");
+    }
+    Object.assign(window, { Notification: Told });
+  });
+  const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
+  const notify = page.getByRole("button", { name: "Notify me" });
+  const open = async (name: string) => {
+    await page.goto(server.address);
+    await page.waitForSelector("html[data-live=true]");
+    await page.getByTestId("deployment").filter({ hasText: name }).click();
+    await expect(page).toHaveURL(/[/]deployments[/]/);
+    await expect(notify).toBeVisible();
+  };
+  await open("nginx");
+  await notify.click();
+  await expect(notify).toHaveAttribute("aria-pressed", "true");
+  await open("web");
+  await expect(notify).toHaveAttribute("aria-pressed", "false");
+  await open("nginx");
+  await expect(notify).toHaveAttribute("aria-pressed", "true");
+  await page.reload();
+  await expect(notify).toHaveAttribute("aria-pressed", "true");
+});
