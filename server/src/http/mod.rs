@@ -51,6 +51,8 @@ const OF_WORKLOADS: &str = "/clusters/{cluster}/namespaces/{namespace}/{resource
 const BADGE: &str = "badge.svg";
 const PREVIEW_SVG: &str = "preview.svg";
 const PREVIEW_PNG: &str = "preview.png";
+/// One of its rollouts as a file.
+const EXPORT: &str = "export";
 
 /// Every address and what answers it, but files and what is not found.
 fn routes() -> Vec<(String, Route)> {
@@ -84,7 +86,7 @@ fn routes() -> Vec<(String, Route)> {
     ];
     let of_workloads: [(&str, Route); 5] = [
         ("compare", get(compare::page)),
-        ("export", get(export::file)),
+        (EXPORT, get(export::file)),
         (BADGE, get(badge::badge)),
         (PREVIEW_SVG, get(preview::svg)),
         (PREVIEW_PNG, get(preview::png)),

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::extract::{NamedWorkload, OwnOrigin, Parameters};
 use super::shares::done;
 use super::sign_in::local;
-use super::{api, pages, preview, stream};
+use super::{BADGE, EXPORT, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG, api, pages, preview, stream};
 use crate::auth::cookie::{Keys, Name};
 use crate::auth::share::{Share, Unchecked};
 use crate::clock;
@@ -31,20 +31,9 @@ pub(super) const PREVIEWED: &str = "/shared/{preview}";
 /// The picture of such a preview.
 pub(super) const PICTURE: &str = "/shared/{preview}/preview.png";
 
-/// What a link to a rollout or a moment opens besides the stream: the page, details of pods and revisions, the document, pictures.
-/// What lists other rollouts, or leads to them, is not among it.
-const OF_PARTS: [&str; 7] = [
-    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}",
-    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/pods/{uid}",
-    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/revisions/{revision}",
-    api::TIMELINE,
-    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg",
-    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg",
-    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png",
-];
-
-/// What a link to a rollout opens besides: the file of that rollout, as a page. A moment is none to play.
-const FILE: &str = "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/export";
+/// What of a workload a link to a rollout or a moment opens, besides its page, the document and the stream: details of pods and revisions,
+/// pictures. What lists other rollouts, or leads to them, is not among it.
+const OF_PARTS: [&str; 5] = ["pods/{uid}", "revisions/{revision}", BADGE, PREVIEW_SVG, PREVIEW_PNG];
 
 /// What those are told who come by a link of which nobody can tell now whether it still opens anything.
 pub(super) const UNCHECKED: &str =
@@ -203,8 +192,12 @@ async fn is_within(part: &Scope, request: &mut Request) -> bool {
     if pattern == stream::ADDRESS {
         return true; // what is followed there is looked at by the view
     }
-    let is_file = pattern == FILE && matches!(part, Scope::Rollout { .. });
-    if !is_file && !OF_PARTS.contains(&pattern.as_str()) {
+    let of_workload = pattern.strip_prefix(OF_WORKLOADS);
+    let is_page = pattern == OF_WORKLOADS.trim_end_matches('/');
+    // A link to a rollout opens the file of it besides, as a page. A moment is none to play.
+    let is_file = of_workload == Some(EXPORT) && matches!(part, Scope::Rollout { .. });
+    let is_opened = of_workload.is_some_and(|of| OF_PARTS.contains(&of)) || is_page || pattern == api::TIMELINE;
+    if !is_file && !is_opened {
         return false;
     }
     let (Ok(NamedWorkload(workload)), Ok(parameters)) =

@@ -38,9 +38,9 @@ use crate::clock;
 /// Who goes to the provider has to be back within this time, in seconds.
 const AWAY: i64 = 600;
 /// Codes that the provider is asked about at once.
+const AT_ONCE: usize = 16;
 /// Somebody waits for their turn so long.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-const AT_ONCE: usize = 16;
 
 /// Knows people by what a provider says. Clones are the same.
 #[derive(Clone)]
