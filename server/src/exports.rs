@@ -31,8 +31,13 @@ impl Default for Exports {
 }
 
 impl Exports {
-    /// Begins one; `None` where too many are being made, or another one of the same client.
+    /// Begins one; `None` where too many are being made, or another one of the same client. Who came by a link is one with all who came by
+    /// links of its maker.
     pub fn begin(self: &Arc<Self>, whose: Follower) -> Option<Making> {
+        let whose = match whose {
+            Follower::Known(maker, Some(_)) => Follower::Known(maker, Some(String::new())),
+            other => other,
+        };
         let place = self.places.clone().try_acquire_owned().ok()?;
         let is_first = whose == Follower::Many || self.known().insert(whose.clone());
         is_first.then(|| Making { _place: place, exports: self.clone(), whose })
@@ -51,7 +56,10 @@ impl Drop for Making {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::auth::Subjects;
 
     #[test]
     fn nobody_has_two_made_at_once_and_no_more_than_two_are() {
@@ -67,6 +75,11 @@ mod tests {
         assert!(exports.begin(at(2)).is_none(), "it has one still");
         assert!(exports.begin(at(1)).is_some());
         drop(second);
+        let maker = Arc::new(Subjects::Each(BTreeMap::new()));
+        let by = |link: &str| Follower::Known(maker.clone(), Some(link.to_owned()));
+        let first = exports.begin(by("a"));
+        assert!(first.is_some() && exports.begin(by("b")).is_none(), "another link of the same maker");
+        drop(first);
         let many = [exports.begin(Follower::Many), exports.begin(Follower::Many)];
         assert!(many.iter().all(Option::is_some), "behind these may be many");
     }

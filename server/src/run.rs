@@ -117,6 +117,8 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
             "the playground listens on loopback only, because whoever reaches it may change it: {address} is no loopback address"
         );
     }
+    let served = arguments.listen.clone().with(&Config::default())?;
+    let listener = listen(&served, false).await?;
     let viewers = Viewers::default();
     let playground = Playground::start(&arguments, viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
@@ -127,8 +129,6 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
         hide_messages: false,
     };
     let wanted = clusters::configured(&clusters, &[], &Config::default())?;
-    let served = arguments.listen.with(&Config::default())?;
-    let listener = listen(&served, false).await?;
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
     let watch = |cluster: clusters::ClusterConfig| {

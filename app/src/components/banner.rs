@@ -10,7 +10,7 @@ pub fn Banner(
     words: Signal<String>,
     /// What it says besides and changes by the second, which nobody is told each time.
     #[prop(optional, into)]
-    countdown: MaybeProp<String>,
+    countdown: Signal<String>,
     /// The `data-testid` by which tests find it.
     test_id: &'static str,
     /// It tells something that is not wrong.
@@ -22,8 +22,7 @@ pub fn Banner(
         (false, true) => "banner quiet",
         (false, false) => "banner",
     };
-    let countdown = move || countdown.get().map(|words| format!(" {words}"));
     view! {
-        <div class=class data-testid=test_id><span role="status">{move || words.get()}</span>{countdown}</div>
+        <div class=class data-testid=test_id><span role="status">{move || words.get()}</span>" "{move || countdown.get()}</div>
     }
 }

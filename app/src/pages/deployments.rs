@@ -49,7 +49,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let overall = board.overall;
     let live = Live::of_app();
     let lost = move || if board.is_linked.get() { String::new() } else { lost(None) };
-    let next = move || (!board.is_linked.get()).then(|| next_try(live.retry_seconds.get()));
+    let next = move || if board.is_linked.get() { String::new() } else { next_try(live.retry_seconds.get()) };
     let is_part = move || {
         let Query { cluster, namespace, .. } = &*query.read();
         cluster.is_some() || namespace.is_some()

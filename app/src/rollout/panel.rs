@@ -54,8 +54,10 @@ pub struct PanelState {
     opener: StoredValue<Option<SendWrapper<Element>>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
-    /// How often something was asked: an answer to an earlier question is not shown.
-    asked: StoredValue<u32>,
+    /// When what was answered last was asked: an answer to what was asked before that is not shown any more.
+    answered_millis: StoredValue<f64>,
+    /// What is shown next gets the focus.
+    is_entered: StoredValue<bool>,
     /// What answers where there is no server.
     exported: StoredValue<Option<Exported>>,
     /// The pod that is open, which the playground's buttons mean too.
@@ -74,7 +76,8 @@ impl PanelState {
             opener: StoredValue::new(None),
             is_old: StoredValue::new(false),
             asked_millis: StoredValue::new(0.0),
-            asked: StoredValue::new(0),
+            answered_millis: StoredValue::new(0.0),
+            is_entered: StoredValue::new(false),
             exported: StoredValue::new(Exported::of_app()),
             opened: Opened::of_app(),
             section: NodeRef::new(),
@@ -95,16 +98,21 @@ impl PanelState {
             self.opener.set_value(opener.map(SendWrapper::new));
         }
         self.path.set(Some(path));
-        self.ask(true);
+        self.is_entered.set_value(true);
+        self.ask();
     }
 
-    /// Closes the panel and gives the focus back; false where what opened it is gone.
+    /// Closes the panel and gives the focus back; false where something was open and what opened it has it not.
     pub(super) fn close(self) -> bool {
+        let was_open = self.path.with_untracked(Option::is_some);
         self.path.set(None);
         self.show(Shown::Nothing);
         match self.opener.try_update_value(Option::take).flatten() {
-            Some(opener) => opener.is_connected() && browser::focus(&opener),
-            None => true, // nothing was open, or nothing had the focus
+            Some(opener) => {
+                browser::focus(&opener);
+                browser::focused().as_ref() == Some(&*opener)
+            }
+            None => !was_open,
         }
     }
 
@@ -115,16 +123,15 @@ impl PanelState {
         }
         let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
         if is_due && self.path.with_untracked(Option::is_some) {
-            self.ask(false);
+            self.ask();
         }
     }
 
-    fn ask(self, is_new: bool) {
+    fn ask(self) {
         let Some(path) = self.path.get_untracked() else { return };
         self.is_old.set_value(false);
-        self.asked_millis.set_value(browser::page_millis());
-        let number = self.asked.get_value().wrapping_add(1);
-        self.asked.set_value(number);
+        let asked_millis = browser::page_millis();
+        self.asked_millis.set_value(asked_millis);
         let exported = self.exported.get_value();
         spawn_local(async move {
             let answer = match exported {
@@ -135,13 +142,15 @@ impl PanelState {
                 None => answer(&below_this_page(&path)).await,
             };
             let shown = answer.unwrap_or_else(|| Shown::Trouble(NO_ANSWER.to_owned()));
-            // Meanwhile something else may be open, the same be asked again, or the page be another one.
+            // Meanwhile something else may be open, a later question be answered, or the page be another one.
             let is_open = self.path.try_get_untracked().flatten().as_ref() == Some(&path);
-            if !is_open || self.asked.try_get_value() != Some(number) {
+            if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
                 return;
             }
+            self.answered_millis.set_value(asked_millis);
             self.show(shown);
-            if is_new {
+            if self.is_entered.get_value() {
+                self.is_entered.set_value(false);
                 browser::next_frame(move || self.focus());
             }
         });

@@ -154,4 +154,8 @@ test("of which Deployment notifications are wanted is known however its page was
   await expect(notify).toHaveAttribute("aria-pressed", "true");
   await page.reload();
   await expect(notify).toHaveAttribute("aria-pressed", "true");
+  const { uid } = (await (await page.request.get(page.url().replace("/clusters/", "/api/v1/clusters/") + "/timeline")).json()).deployments[0] as { uid: string };
+  await page.goto(`${page.url()}?uid=${uid}`);
+  await isLive(page, /Recording/);
+  await expect(notify).toHaveAttribute("aria-pressed", "true");
 });

@@ -1,41 +1,62 @@
 //! Sessions that are over although whoever kept their cookie could go on with it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-/// Sessions of which it is known one by one that they are over.
-const MOST: usize = 65_536;
+/// Sessions of one owner of which it is known one by one that they are over, and owners.
+const MOST_OF_ONE: usize = 64;
+const MOST_OWNERS: usize = 4_096;
 
-/// Sessions that are over, for as long as the program runs. What is remembered is bounded.
+/// Sessions that are over, for as long as the program runs. What is remembered is bounded, and forgetting never opens a session again:
+/// rather one too many of the same owner is over, and of everybody only where there are very many owners.
 #[derive(Debug, Default)]
-pub(super) struct Ended(Mutex<All>);
+pub(super) struct Ended(Mutex<Owners>);
 
-/// Those that began last by themselves, and of those before everything.
 #[derive(Debug, Default)]
-struct All {
-    each: BTreeSet<(i64, String)>,
-    /// What began in this second or before is over, whoever ended it: so that forgetting never opens one again.
+struct Owners {
+    each: HashMap<String, OfOne>,
+    /// What began in this second or before is over, whoever's it was.
     before: Option<i64>,
+}
+
+/// Those of one owner that began last by themselves, and of those before everything.
+#[derive(Debug, Default)]
+struct OfOne {
+    each: BTreeSet<(i64, String)>,
+    before: Option<i64>,
+}
+
+impl OfOne {
+    /// The latest second of which something is known.
+    fn last(&self) -> Option<i64> {
+        self.each.last().map(|(began, _)| *began).max(self.before)
+    }
 }
 
 impl Ended {
     /// The session of that id, which began in that second, is over.
-    pub(super) fn insert(&self, began: i64, id: &str) {
-        self.insert_of(began, id, MOST);
-    }
-
-    fn insert_of(&self, began: i64, id: &str, most: usize) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.each.insert((began, id.to_owned()));
-        if all.each.len() > most {
-            all.before = all.each.pop_first().map(|(began, _)| began).max(all.before);
+    pub(super) fn insert(&self, owner: &str, began: i64, id: &str) {
+        let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = owners.each.entry(owner.to_owned()).or_default();
+        of.each.insert((began, id.to_owned()));
+        if of.each.len() > MOST_OF_ONE {
+            of.before = of.each.pop_first().map(|(began, _)| began).max(of.before);
+        }
+        if owners.each.len() > MOST_OWNERS
+            && let Some(oldest) = owners.each.iter().min_by_key(|(_, of)| of.last()).map(|(owner, _)| owner.clone())
+        {
+            let forgotten = owners.each.remove(&oldest).and_then(|of| of.last());
+            owners.before = owners.before.max(forgotten);
         }
     }
 
     /// Whether it is over.
-    pub(super) fn has(&self, began: i64, id: &str) -> bool {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.before.is_some_and(|before| began <= before) || all.each.contains(&(began, id.to_owned()))
+    pub(super) fn has(&self, owner: &str, began: i64, id: &str) -> bool {
+        let owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_before = |before: Option<i64>| before.is_some_and(|before| began <= before);
+        let of_one = owners.each.get(owner);
+        is_before(owners.before)
+            || of_one.is_some_and(|of| is_before(of.before) || of.each.contains(&(began, id.to_owned())))
     }
 }
 
@@ -44,16 +65,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_that_is_over_stays_so_however_many_end() {
+    fn a_session_that_is_over_stays_so_however_many_end_and_nobody_ends_those_of_others() {
         let ended = Ended::default();
-        let all: Vec<(i64, String)> = (0..100).map(|number| (1_000 + number, number.to_string())).collect();
+        let all: Vec<(i64, String)> = (0..200).map(|number| (1_000 + number, number.to_string())).collect();
         // The one that began last ends first.
         for (began, id) in all.iter().rev() {
-            ended.insert_of(*began, id, 10);
+            ended.insert("ann", *began, id);
         }
-        assert!(all.iter().all(|(began, id)| ended.has(*began, id)));
-        assert_eq!(ended.0.lock().unwrap().each.len(), 10);
-        assert!(!ended.has(2_000, "new"));
-        assert!(ended.has(1_050, "forgotten"), "rather one too many than one too few");
+        assert!(all.iter().all(|(began, id)| ended.has("ann", *began, id)));
+        assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), MOST_OF_ONE);
+        assert!(!ended.has("ann", 2_000, "new"));
+        assert!(ended.has("ann", 1_050, "forgotten"), "rather one too many than one too few");
+        assert!(!ended.has("bob", 1_050, "forgotten"), "somebody else's");
+    }
+
+    #[test]
+    fn what_is_remembered_of_owners_is_bounded() {
+        let ended = Ended::default();
+        for number in 0..MOST_OWNERS + 10 {
+            ended.insert(&number.to_string(), number as i64, "a");
+        }
+        assert_eq!(ended.0.lock().unwrap().each.len(), MOST_OWNERS);
+        assert!((0..MOST_OWNERS + 10).all(|number| ended.has(&number.to_string(), number as i64, "a")));
+        assert!(!ended.has("3", 5_000, "b"), "what began later goes on");
     }
 }

@@ -60,6 +60,11 @@ impl Session {
         Self { began: clock::now_millis() / 1_000, id, token: token.to_owned() }
     }
 
+    /// Whose it is: who has the same token.
+    fn owner(&self) -> String {
+        Sha256::digest(&self.token).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// As text: no token has a space.
     fn to_text(&self) -> String {
         format!("{} {} {}", self.began, self.id, self.token)
@@ -121,9 +126,14 @@ impl Tokens {
     pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, Stranger> {
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
-        let session = || self.session(headers).filter(|session| !self.ended.has(session.began, &session.id));
-        match bearer.or_else(|| session().map(|session| session.token)) {
-            Some(token) => self.whose(&token).await,
+        if let Some(token) = bearer {
+            return self.whose(&token).await;
+        }
+        let session =
+            self.session(headers).filter(|session| !self.ended.has(&session.owner(), session.began, &session.id));
+        match session {
+            // A cluster took it when the session began: nobody made it up.
+            Some(session) => self.ask(&session.token, Asker::Known).await,
             None => Err(Stranger::SignIn),
         }
     }
@@ -136,8 +146,8 @@ impl Tokens {
 
     /// The session of a request is over, also for who kept its cookie.
     pub fn end(&self, headers: &HeaderMap) {
-        if let Some(Session { began, id, .. }) = self.session(headers) {
-            self.ended.insert(began, &id);
+        if let Some(session) = self.session(headers) {
+            self.ended.insert(&session.owner(), session.began, &session.id);
         }
     }
 
@@ -156,6 +166,10 @@ impl Tokens {
     /// # Errors
     /// When no cluster takes it, or none says.
     pub async fn whose(&self, token: &str) -> Result<Viewer, Stranger> {
+        self.ask(token, Asker::Stranger).await
+    }
+
+    async fn ask(&self, token: &str, asker: Asker) -> Result<Viewer, Stranger> {
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Stranger::SignIn);
         }
@@ -170,8 +184,9 @@ impl Tokens {
         let mut said =
             self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&print).cloned().unwrap_or_default();
         let asked = self.clusters.iter().filter(|(name, _)| said.get(name).is_none_or(Said::is_old));
-        // Strangers may make up tokens without end: who is known does not wait for them.
-        let asker = if viewer(&said).is_ok() { Asker::Known } else { Asker::Stranger };
+        // Strangers may make up tokens without end: who was known does not wait for them.
+        let was_known = said.values().any(|said| matches!(said.whose, Some((_, Some(_)))));
+        let asker = if was_known { Asker::Known } else { asker };
         // What is answered was so at some time since then.
         let asked_at = Instant::now();
         let answers = join_all(asked.map(|(name, reviewer)| async move {

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::tls::Files;
 
 /// Where to serve.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Listen {
     /// Address and port to serve on [default: 127.0.0.1:7440]
     #[arg(long, env = "ROLLCAST_LISTEN", value_name = "ADDRESS:PORT")]

@@ -60,7 +60,7 @@ pub(super) async fn file(
     };
     let Some(making) = view.rollcast().exports.begin(view.follower(client.address)) else {
         view.rollcast().limits.met(Limit::Exports);
-        let why = "Other files are being made. Try again in a moment.".to_owned();
+        let why = "Another file is being made, of yours or of others. Try again in a moment.".to_owned();
         return pages::refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
     let seen = view.clone();

@@ -38,7 +38,7 @@ use crate::state::Rollcast;
 /// How hard answers are compressed (brotli's and gzip's scale): pages are made while somebody waits.
 const COMPRESSION: i32 = 4;
 
-/// Most bytes of what is sent to this server, and how long it may pause while it comes: forms are small.
+/// Most bytes of what is sent to this server, and within which time all of it has to come: forms are small.
 const MOST_SENT: usize = 16 << 10;
 const SENT_WITHIN: Duration = Duration::from_secs(10);
 

@@ -41,8 +41,8 @@ use crate::source::{self, Counters, SourceEvent};
 /// Capacity of the queue of commands to a hub.
 const COMMANDS: usize = 256;
 
-/// Timeline documents that are written at once, of all clusters; more wait.
-static DOCUMENTS: Semaphore = Semaphore::const_new(4);
+/// Timeline documents of a cluster that are copied or written at once; more wait.
+const DOCUMENTS: usize = 4;
 
 /// Exit code when a hub broke.
 const BROKEN: i32 = 70;
@@ -178,6 +178,7 @@ pub struct Handle {
     reviewer: Reviewer,
     pasts: Pasts,
     streams: Streams,
+    documents: Arc<Semaphore>,
     /// It stands still for good.
     is_over: bool,
 }
@@ -246,6 +247,7 @@ impl Handle {
             reviewer: Reviewer::new(signal::channel(None).1),
             pasts: Pasts::default(),
             streams: Streams::default(),
+            documents: Arc::new(Semaphore::new(DOCUMENTS)),
             is_over: false,
         };
         (handle, events)
@@ -394,7 +396,7 @@ impl Handle {
     /// When the hub has ended.
     pub async fn document(&self, workload: &Workload) -> Result<Option<Document>, HubEnded> {
         let workload = workload.clone();
-        let turn = DOCUMENTS.acquire().await;
+        let turn = self.documents.clone().acquire_owned().await;
         let copy = self.read(move |reader| {
             let model = reader.timeline.model();
             Some((model.only(workload.find(model)?.uid), reader.observed.unzip()))

@@ -45,7 +45,7 @@ pub struct Reviewer {
 /// Who shows a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
-    /// Somebody of whom the cluster said lately that it is theirs.
+    /// Somebody of whom a cluster said that it is theirs.
     Known,
     /// Somebody who may have made it up.
     Stranger,

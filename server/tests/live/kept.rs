@@ -2,12 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use server::history::options::{Limits, Location, Options};
 use server::history::resume::Resumed;
-use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store, StoreError, Stored, Written};
 use server::history::{Archive, Before, Keeping};
@@ -252,43 +251,6 @@ async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
     }
     let told = story(&after);
     assert!(told.iter().all(|entry| entry.at_millis <= ahead_millis), "{told:?}");
-}
-
-/// Whoever asks for something of history may leave; what was begun for them counts until it has ended.
-#[tokio::test(flavor = "multi_thread")]
-async fn no_more_is_read_at_once_when_those_who_asked_have_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = archive(folder.path());
-    let (begun, is_free) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
-    let read = || {
-        let (archive, begun, is_free) = (archive.clone(), begun.clone(), is_free.clone());
-        tokio::spawn(async move {
-            let reading = move |_: &Reader| {
-                begun.fetch_add(1, Ordering::SeqCst);
-                while !is_free.load(Ordering::SeqCst) {
-                    std::thread::sleep(Duration::from_millis(5)); // a database that takes its time
-                }
-                Ok(())
-            };
-            archive.read(reading).await
-        })
-    };
-    let first: Vec<_> = (0..4).map(|_| read()).collect();
-    until("four are read", async || begun.load(Ordering::SeqCst) == 4).await;
-    first.iter().for_each(tokio::task::JoinHandle::abort);
-    for one in first {
-        assert!(one.await.is_err_and(|error| error.is_cancelled()));
-    }
-    let next = read();
-    // Whatever was let go of would be taken before this is answered.
-    for _ in 0..10 {
-        tokio::task::spawn_blocking(|| ()).await.unwrap();
-        assert_eq!(begun.load(Ordering::SeqCst), 4);
-    }
-    is_free.store(true, Ordering::SeqCst);
-    next.await.unwrap().unwrap();
-    assert_eq!(begun.load(Ordering::SeqCst), 5);
-    archive.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,6 +19,7 @@ mod deploy;
 mod egress;
 mod gaps;
 mod kept;
+mod left;
 mod ordering;
 mod outages;
 #[path = "../common/postgres.rs"]

@@ -3,23 +3,28 @@
 use app::address;
 use app::detail::Detail;
 use app::exported::Export;
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use server::export::redact::Names;
 use server::export::{ExportError, ExportRequest, html};
 use server::history::past;
+use server::http::router;
 use server::hub::Handle;
+use server::listing::Follower;
 use server::recording::Recording;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
 use simcluster::action::Action;
 use timeline::{Millis, Uid, Workload, wire};
+use tower::ServiceExt;
 
 use crate::common;
 use crate::kept::kept;
 use crate::simulated::Recorder;
-use crate::site::fetch;
+use crate::site::{fetch, held};
+use crate::until::until;
 
 /// The goal for a rollout of 50 pods, in bytes.
 const SMALL: usize = 1_000_000;
@@ -264,4 +269,25 @@ async fn files_are_handed_on_by_the_server() {
     let nobody =
         ExportRequest { workload: Workload::deployment("rollover", "x", "y"), revision: None, is_redacted: false };
     assert!(matches!(html(&hub, nobody).await, Err(ExportError::Unknown)));
+}
+
+/// Whoever asks may leave: making goes on, and counts.
+#[tokio::test]
+async fn a_file_is_counted_until_it_is_made_though_whoever_asked_has_left() {
+    let (name, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let rollcast = held(&name, &text).await;
+    let is_counted = || {
+        let two = [rollcast.exports.begin(Follower::Many), rollcast.exports.begin(Follower::Many)];
+        two.iter().any(Option::is_none)
+    };
+    let path = "/clusters/rollover/namespaces/rollover/deployments/web/export";
+    let request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
+    let mut asking = Box::pin(router(rollcast.clone()).oneshot(request));
+    while !is_counted() {
+        assert!(futures::poll!(&mut asking).is_pending(), "it is not made at once");
+        tokio::task::yield_now().await;
+    }
+    drop(asking);
+    assert!(is_counted());
+    until("it is made", async || !is_counted()).await;
 }

@@ -41,7 +41,7 @@ pub fn ConnectionBars(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let retry_seconds = Live::of_app().retry_seconds;
-    let next = move || board.link.get().is_lost().then(|| next_try(retry_seconds.get()));
+    let next = move || if board.link.get().is_lost() { next_try(retry_seconds.get()) } else { String::new() };
     view! {
         <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default()) countdown=Signal::derive(next)/>
         <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>

@@ -59,9 +59,14 @@ fn Beside(
     let number = with(|band| {
         band.heading.revision.filter(|_| !band.heading.is_out()).map(address::revision).unwrap_or_default()
     });
-    let heading = move || match number.get() {
-        path if path.is_empty() => title.get().into_any(),
-        path => view! { <RevisionLink number=title.get() path/> }.into_any(),
+    // On a wall there is no page that it could lead to.
+    let board = Board::of_page();
+    let heading = move || match (board, number.get(), title.get()) {
+        (Some(board), path, number) if !path.is_empty() => {
+            let (workload, label) = (board.workload.get_untracked(), format!("Revision {number}"));
+            view! { <DetailLink workload path label>{number}</DetailLink> }.into_any()
+        }
+        (_, _, title) => title.into_any(),
     };
     let was = with(|band| match band.heading.was.as_slice() {
         [] => String::new(),
@@ -77,23 +82,6 @@ fn Beside(
             <div class="counts hash mono">{hash}</div>
             <div class="counts" title=counts data-testid="counts">{counts}</div>
         </div>
-    }
-}
-
-/// The number of a revision, which leads to everything about it.
-#[component]
-fn RevisionLink(
-    /// The number of the revision, as it is shown.
-    number: String,
-    /// Address of its details, below the page's.
-    path: String,
-) -> impl IntoView {
-    let label = format!("Revision {number}");
-    match Board::of_page() {
-        Some(board) => {
-            view! { <DetailLink workload=board.workload.get_untracked() path label>{number}</DetailLink> }.into_any()
-        }
-        None => number.into_any(), // on a wall
     }
 }
 

@@ -41,7 +41,7 @@ pub fn Header(
             // A file is shared by handing it on, and nothing happens in it.
             {(!is_file).then(|| view! {
                 <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
-                <Notify page=address::workload(&workload) tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
+                <Notify page=address::whatever_bears_the_name(&workload) tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
             })}
             <TabIcon tone=tone/>
             <Chip board/>

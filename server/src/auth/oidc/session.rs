@@ -146,12 +146,12 @@ impl Sessions {
     /// It is over.
     pub(super) fn end(&self, session: &Session) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
-        self.ended.insert(session.began, &session.id);
+        self.ended.insert(&session.sub, session.began, &session.id);
     }
 
     /// Whether it is over.
     pub(super) fn is_ended(&self, session: &Session) -> bool {
-        self.ended.has(session.began, &session.id)
+        self.ended.has(&session.sub, session.began, &session.id)
     }
 }
 
