@@ -123,7 +123,14 @@ async fn a_rollout_after_the_file_was_damaged_is_made_again_with_the_pods_that_w
     api.put(replica_set(2, 1, 0));
     watched.until_pods(&["web-c", "web-d"]).await;
     let begun = |model: &Model| model.deployments.values().next().unwrap().rollouts.last().unwrap().started_millis;
-    until("the rollout", async || begun(&model(&watched).await).is_some()).await;
+    // Streams of kinds overtake each other: without the ReplicaSet nobody knows whose the new pods are.
+    until("the rollout and its ReplicaSets", async || {
+        let model = model(&watched).await;
+        let mut desired: Vec<u32> = model.replica_sets.values().map(|known| known.now.counts.desired).collect();
+        desired.sort_unstable();
+        begun(&model).is_some() && desired == [0, 2]
+    })
+    .await;
     watched.hub.checkpoint().await.unwrap();
     let told = model(&watched).await;
     archive.close().await;
