@@ -22,7 +22,11 @@ pub fn Banner(
         (false, true) => "banner quiet",
         (false, false) => "banner",
     };
+    let countdown = move || match countdown.get() {
+        words if words.is_empty() => words,
+        words => format!(" {words}"),
+    };
     view! {
-        <div class=class data-testid=test_id><span role="status">{move || words.get()}</span>" "{move || countdown.get()}</div>
+        <div class=class data-testid=test_id><span role="status">{move || words.get()}</span>{countdown}</div>
     }
 }
