@@ -34,10 +34,7 @@ impl Exports {
     /// Begins one; `None` where too many are being made, or another one of the same client. Who came by a link is one with all who came by
     /// links of its maker.
     pub fn begin(self: &Arc<Self>, whose: Follower) -> Option<Making> {
-        let whose = match whose {
-            Follower::Known(maker, Some(_)) => Follower::Known(maker, Some(String::new())),
-            other => other,
-        };
+        let whose = whose.by_any_link();
         let place = self.places.clone().try_acquire_owned().ok()?;
         let is_first = whose == Follower::Many || self.known().insert(whose.clone());
         is_first.then(|| Making { _place: place, exports: self.clone(), whose })

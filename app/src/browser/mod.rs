@@ -25,7 +25,7 @@ mod view;
 pub use address::{go_to, load, origin, parameter, path, readdress, reload, search, stay};
 pub use answer::{Answer, FilledIn, ask, send};
 pub use awake::Awake;
-pub use clipboard::{copied_words, copy};
+pub use clipboard::copy;
 pub use document::{Still, all_in, bytes_of_base64, focus, focus_in_place, focused, note, placed, style, text_of};
 pub use events::{Listening, has_modifier, is_plain, is_writing, listen, on_window, tag};
 pub use frames::{Every, after, chance, next_frame};

@@ -15,10 +15,6 @@ pub fn CopyButton(
     label: &'static str,
 ) -> impl IntoView {
     let copied = RwSignal::new(None);
-    let copy = move |_| {
-        browser::copy(&text.read_untracked(), move |is_copied| {
-            copied.try_set(Some(browser::copied_words(is_copied)));
-        });
-    };
+    let copy = move |_| browser::copy(&text.read_untracked(), copied);
     view! { <button type="button" data-copied=copied on:click=copy>{label}</button> }
 }

@@ -74,10 +74,6 @@ impl Controls {
 
     /// Copies a link to the revision or the moment that is shown; the button says whether that worked.
     pub fn copy_link(self) {
-        self.act(|screen| {
-            browser::copy(&screen.link(), move |is_copied| {
-                self.copied.try_set(Some(browser::copied_words(is_copied)));
-            });
-        });
+        self.act(|screen| browser::copy(&screen.link(), self.copied));
     }
 }

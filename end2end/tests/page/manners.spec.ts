@@ -1,11 +1,17 @@
 /// Manners: what keys reach, what screen readers are told, what browsers are asked for, and links that mean the very Deployment that is looked at.
 
+import type { Page } from "@playwright/test";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const held = () => Server.replaying("rollover", "--hold-at", "12");
 const address = (server: Server) => server.page("rollover", "rollover", "web");
+/// The UID of the Deployment whose page is open.
+const uidOf = async (page: Page) => {
+  const document = await page.request.get(page.url().replace("/clusters/", "/api/v1/clusters/") + "/timeline");
+  return ((await document.json()) as { deployments: [{ uid: string }] }).deployments[0].uid;
+};
 
 test("space opens a pod as Enter does, and whoever closes it is back at the pod, or at the picture where that has gone", async ({ page, serve }) => {
   const server = await serve(held);
@@ -116,7 +122,7 @@ test("links below a Deployment mean the one that is looked at", async ({ page, s
   expect(plain.length).toBeGreaterThan(6);
   for (const href of plain) expect(new URL(href).search).toBe("");
   const link = page.url();
-  const { uid } = (await (await page.request.get(link.replace("/clusters/", "/api/v1/clusters/") + "/timeline")).json()).deployments[0] as { uid: string };
+  const uid = await uidOf(page);
   await page.goto(`${link}?uid=${uid}`);
   await isLive(page, /Recording/);
   await page.keyboard.press("t");
@@ -154,8 +160,7 @@ test("of which Deployment notifications are wanted is known however its page was
   await expect(notify).toHaveAttribute("aria-pressed", "true");
   await page.reload();
   await expect(notify).toHaveAttribute("aria-pressed", "true");
-  const { uid } = (await (await page.request.get(page.url().replace("/clusters/", "/api/v1/clusters/") + "/timeline")).json()).deployments[0] as { uid: string };
-  await page.goto(`${page.url()}?uid=${uid}`);
+  await page.goto(`${page.url()}?uid=${await uidOf(page)}`);
   await isLive(page, /Recording/);
   await expect(notify).toHaveAttribute("aria-pressed", "true");
 });

@@ -1,6 +1,7 @@
 //! Sessions that are over although whoever kept their cookie could go on with it.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
 /// Sessions of one owner of which it is known one by one that they are over, and owners.
@@ -9,12 +10,10 @@ const MOST_OWNERS: usize = 4_096;
 
 /// Sessions that are over, for as long as the program runs. What is remembered is bounded, and forgetting never opens a session again:
 /// rather one too many of the same owner is over, and of everybody only where there are very many owners.
-#[derive(Debug, Default)]
-pub(super) struct Ended(Mutex<Owners>);
+pub(super) struct Ended<O>(Mutex<Owners<O>>);
 
-#[derive(Debug, Default)]
-struct Owners {
-    each: HashMap<String, OfOne>,
+struct Owners<O> {
+    each: HashMap<O, OfOne>,
     /// What began in this second or before is over, whoever's it was.
     before: Option<i64>,
 }
@@ -33,11 +32,17 @@ impl OfOne {
     }
 }
 
-impl Ended {
+impl<O> Default for Ended<O> {
+    fn default() -> Self {
+        Self(Mutex::new(Owners { each: HashMap::new(), before: None }))
+    }
+}
+
+impl<O: Clone + Eq + Hash> Ended<O> {
     /// The session of that id, which began in that second, is over.
-    pub(super) fn insert(&self, owner: &str, began: i64, id: &str) {
+    pub(super) fn insert(&self, owner: &O, began: i64, id: &str) {
         let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = owners.each.entry(owner.to_owned()).or_default();
+        let of = owners.each.entry(owner.clone()).or_default();
         of.each.insert((began, id.to_owned()));
         if of.each.len() > MOST_OF_ONE {
             of.before = of.each.pop_first().map(|(began, _)| began).max(of.before);
@@ -51,7 +56,7 @@ impl Ended {
     }
 
     /// Whether it is over.
-    pub(super) fn has(&self, owner: &str, began: i64, id: &str) -> bool {
+    pub(super) fn has(&self, owner: &O, began: i64, id: &str) -> bool {
         let owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_before = |before: Option<i64>| before.is_some_and(|before| began <= before);
         let of_one = owners.each.get(owner);
@@ -70,23 +75,23 @@ mod tests {
         let all: Vec<(i64, String)> = (0..200).map(|number| (1_000 + number, number.to_string())).collect();
         // The one that began last ends first.
         for (began, id) in all.iter().rev() {
-            ended.insert("ann", *began, id);
+            ended.insert(&"ann", *began, id);
         }
-        assert!(all.iter().all(|(began, id)| ended.has("ann", *began, id)));
+        assert!(all.iter().all(|(began, id)| ended.has(&"ann", *began, id)));
         assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), MOST_OF_ONE);
-        assert!(!ended.has("ann", 2_000, "new"));
-        assert!(ended.has("ann", 1_050, "forgotten"), "rather one too many than one too few");
-        assert!(!ended.has("bob", 1_050, "forgotten"), "somebody else's");
+        assert!(!ended.has(&"ann", 2_000, "new"));
+        assert!(ended.has(&"ann", 1_050, "forgotten"), "rather one too many than one too few");
+        assert!(!ended.has(&"bob", 1_050, "forgotten"), "somebody else's");
     }
 
     #[test]
     fn what_is_remembered_of_owners_is_bounded() {
         let ended = Ended::default();
         for number in 0..MOST_OWNERS + 10 {
-            ended.insert(&number.to_string(), number as i64, "a");
+            ended.insert(&number, number as i64, "a");
         }
         assert_eq!(ended.0.lock().unwrap().each.len(), MOST_OWNERS);
-        assert!((0..MOST_OWNERS + 10).all(|number| ended.has(&number.to_string(), number as i64, "a")));
-        assert!(!ended.has("3", 5_000, "b"), "what began later goes on");
+        assert!((0..MOST_OWNERS + 10).all(|number| ended.has(&number, number as i64, "a")));
+        assert!(!ended.has(&3, 5_000, "b"), "what began later goes on");
     }
 }

@@ -32,6 +32,10 @@ const LONGEST: usize = 2_800;
 /// A token as it is remembered: not the token itself.
 type Print = [u8; 32];
 
+fn print(token: &str) -> Print {
+    Sha256::digest(token).into()
+}
+
 /// Knows people by their tokens.
 pub struct Tokens {
     keys: Keys,
@@ -41,7 +45,8 @@ pub struct Tokens {
     /// When tokens were said to be nobody's: apart, so that whoever invents tokens pushes nobody's out.
     refused: Mutex<HashMap<Print, Instant>>,
     asking: Once<Print>,
-    ended: Ended,
+    /// By the tokens that they rest on.
+    ended: Ended<Print>,
 }
 
 /// A session of somebody who showed a token in a browser, as its cookie holds it.
@@ -58,11 +63,6 @@ impl Session {
     fn begin(token: &str) -> Self {
         let id = format!("{:016x}", fastrand::u64(..));
         Self { began: clock::now_millis() / 1_000, id, token: token.to_owned() }
-    }
-
-    /// Whose it is: who has the same token.
-    fn owner(&self) -> String {
-        Sha256::digest(&self.token).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// As text: no token has a space.
@@ -130,7 +130,7 @@ impl Tokens {
             return self.whose(&token).await;
         }
         let session =
-            self.session(headers).filter(|session| !self.ended.has(&session.owner(), session.began, &session.id));
+            self.session(headers).filter(|session| !self.ended.has(&print(&session.token), session.began, &session.id));
         match session {
             // A cluster took it when the session began: nobody made it up.
             Some(session) => self.ask(&session.token, Asker::Known).await,
@@ -147,7 +147,7 @@ impl Tokens {
     /// The session of a request is over, also for who kept its cookie.
     pub fn end(&self, headers: &HeaderMap) {
         if let Some(session) = self.session(headers) {
-            self.ended.insert(&session.owner(), session.began, &session.id);
+            self.ended.insert(&print(&session.token), session.began, &session.id);
         }
     }
 
@@ -173,7 +173,7 @@ impl Tokens {
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Stranger::SignIn);
         }
-        let print: Print = Sha256::digest(token).into();
+        let print = print(token);
         if let Some(known) = self.known(&print) {
             return known;
         }

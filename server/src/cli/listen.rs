@@ -71,13 +71,8 @@ impl Served {
     /// Somebody else than who sits at this machine is to reach it: it listens beyond loopback, or something in front passes requests on.
     #[must_use]
     pub fn is_for_others(&self) -> bool {
-        self.is_passed_on() || !self.listen.ip().is_loopback()
-    }
-
-    /// Something in front passes requests of others on.
-    #[must_use]
-    pub fn is_passed_on(&self) -> bool {
-        self.addressed.is_known_elsewhere() || !self.proxies.is_empty()
+        let is_passed_on = self.addressed.is_known_elsewhere() || !self.proxies.is_empty();
+        is_passed_on || !self.listen.ip().is_loopback()
     }
 }
 

@@ -60,6 +60,8 @@ pub enum ExportError {
 
 /// Makes the file of a rollout out of what a hub knows.
 ///
+/// The turn is over when this is dropped, and the work is not: whoever may leave has it made by a task of its own.
+///
 /// # Errors
 /// When there is no such rollout, or the page cannot be made.
 pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, ExportError> {
@@ -67,15 +69,13 @@ pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, Expo
     let place = workload.clone();
     let gathered = hub.read(move |reader| gathered::gather(reader, place, revision)).await?;
     let gathered = gathered.ok_or(ExportError::Unknown)?;
-    let turn = AT_A_TIME.acquire().await;
+    let _one = AT_A_TIME.acquire().await;
     let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
     let name = format!("{name}-revision-{}.html", gathered.revision);
-    // What cannot be called off keeps its turn, though whoever asked may have left.
     let export = tokio::task::spawn_blocking(move || {
         let export = gathered.export();
-        let export = if is_redacted { redact::Names::of(&gathered, &export)?.redact(&export) } else { Ok(export) };
-        export.map(|export| (export, turn))
+        if is_redacted { redact::Names::of(&gathered, &export)?.redact(&export) } else { Ok(export) }
     });
-    let (export, _turn) = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
+    let export = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
     Ok(Exported { name, html: document::render(export).await? })
 }

@@ -33,6 +33,15 @@ impl Follower {
         Self::At(whose(address))
     }
 
+    /// The same for whichever link of its maker they came by.
+    #[must_use]
+    pub fn by_any_link(self) -> Self {
+        match self {
+            Self::Known(maker, Some(_)) => Self::Known(maker, Some(String::new())),
+            other => other,
+        }
+    }
+
     /// Whose link they came by.
     const fn maker(&self) -> Option<&Arc<Subjects>> {
         match self {

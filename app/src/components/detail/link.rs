@@ -18,9 +18,9 @@ pub fn DetailLink(
     path: String,
     /// Class of the link.
     #[prop(optional)]
-    class: &'static str,
+    class: Option<&'static str>,
     /// What the link is called, where that is more than it says.
-    #[prop(optional, into)]
+    #[prop(optional)]
     label: Option<String>,
     /// What the link says.
     children: Children,
@@ -33,6 +33,5 @@ pub fn DetailLink(
             controls.open_link(&event, path.clone());
         }
     };
-    let class = (!class.is_empty()).then_some(class);
     view! { <a class=class href=address rel="external" aria-label=label on:click=open>{children()}</a> }
 }

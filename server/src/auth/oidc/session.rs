@@ -109,7 +109,8 @@ impl Held {
 #[derive(Default)]
 pub(super) struct Sessions {
     held: Mutex<HashMap<String, Arc<Held>>>,
-    ended: Ended,
+    /// By what the provider calls their owners.
+    ended: Ended<String>,
 }
 
 impl Sessions {

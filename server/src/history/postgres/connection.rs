@@ -284,7 +284,6 @@ impl Pool {
         if !connection.is_lost() && idle.len() < READERS {
             idle.push(connection);
         }
-        drop(idle);
         answer
     }
 }
