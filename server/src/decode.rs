@@ -145,13 +145,6 @@ object! {
         /// `maxUnavailable`: pods below `spec.replicas`.
         max_unavailable: Option<IntOrString>,
     }
-    /// A pod template.
-    Template {
-        /// `metadata`.
-        metadata: TemplateMeta,
-        /// `spec`: the containers.
-        spec: TemplateSpec,
-    }
     /// `template.metadata`.
     TemplateMeta {
         /// `template.metadata.annotations`, only the ones of [`ANNOTATIONS`].
@@ -160,7 +153,31 @@ object! {
     /// `template.spec`.
     TemplateSpec {
         /// `template.spec.containers`.
-        containers: Vec<ContainerSpec>,
+        containers: Vec<TemplateContainer>,
+        /// `template.spec.initContainers`: init containers and sidecars.
+        init_containers: Vec<TemplateContainer>,
+    }
+    /// A container of a template: its name, its image, and how long its probes wait.
+    TemplateContainer {
+        /// `name`.
+        name: String,
+        /// `image`: the reference of its image.
+        image: String,
+        /// `restartPolicy`: "Always" makes an init container a sidecar.
+        restart_policy: String,
+        /// `startupProbe`.
+        startup_probe: Option<Probe>,
+        /// `readinessProbe`.
+        readiness_probe: Option<Probe>,
+    }
+    /// A probe: its times, nothing of what it asks.
+    Probe {
+        /// `initialDelaySeconds`: from the start of the container to the first try.
+        initial_delay_seconds: Option<i64>,
+        /// `periodSeconds` between tries; 10 where it is absent.
+        period_seconds: Option<i64>,
+        /// `failureThreshold`: failures in a row that count; 3 where it is absent.
+        failure_threshold: Option<i64>,
     }
     /// A container of a spec: its name and image, nothing that is inside.
     ContainerSpec {
@@ -212,6 +229,8 @@ object! {
         ready_replicas: Option<i64>,
         /// `status.availableReplicas`.
         available_replicas: Option<i64>,
+        /// `status.conditions`: ReplicaFailure.
+        conditions: Vec<Condition>,
     }
     /// A Pod.
     Pod {
@@ -252,6 +271,10 @@ object! {
     ContainerStatus {
         /// `name`.
         name: String,
+        /// `image`: the reference that the kubelet used.
+        image: String,
+        /// `started`: its startup probe passed, where it has one.
+        started: Option<bool>,
         /// `restartCount`: how often the container was started again.
         restart_count: Option<i64>,
         /// `state`: what it does now.
@@ -288,6 +311,10 @@ object! {
         reason: String,
         /// `message`, for people.
         message: String,
+        /// `startedAt`, RFC 3339.
+        started_at: Option<String>,
+        /// `finishedAt`, RFC 3339.
+        finished_at: Option<String>,
     }
     /// An Event (`v1`).
     Event {
@@ -328,6 +355,49 @@ object! {
         /// `metadata.uid`.
         uid: Option<String>,
     }
+}
+
+/// A pod template, and what tells it from others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Template {
+    /// `metadata`.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub metadata: TemplateMeta,
+    /// `spec`: the containers.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub spec: TemplateSpec,
+    /// Hash of the whole template but for its label `pod-template-hash`: equal of a Deployment and the ReplicaSet of its
+    /// template. Recordings carry it, because they lack the fields that it was made of.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub hash: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for Template {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Decoded {
+            #[serde(deserialize_with = "or_default")]
+            metadata: TemplateMeta,
+            #[serde(deserialize_with = "or_default")]
+            spec: TemplateSpec,
+            #[serde(deserialize_with = "or_default")]
+            hash: Option<u64>,
+        }
+        let mut raw = serde_json::Value::deserialize(deserializer)?;
+        if let Some(serde_json::Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
+            labels.remove("pod-template-hash");
+        }
+        let made = fnv1a(raw.to_string().as_bytes());
+        let decoded = Decoded::deserialize(raw).map_err(serde::de::Error::custom)?;
+        Ok(Self { metadata: decoded.metadata, spec: decoded.spec, hash: decoded.hash.or(Some(made)) })
+    }
+}
+
+/// The 64-bit FNV-1a hash: the same on every machine and in every version.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.

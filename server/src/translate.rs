@@ -7,7 +7,7 @@ use timeline::fact::{
     Strategy,
 };
 use timeline::model::Event;
-use timeline::{Fact, Millis, Uid};
+use timeline::{Fact, Millis, Uid, stall};
 
 use crate::decode::{self, Annotations, Kept};
 
@@ -171,6 +171,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
         labels: object.metadata.labels.clone(),
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
         restarted_at: spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
+        template: spec.template.hash,
         spec: DeploymentSpec {
             replicas: spec.replicas.map_or(1, number),
             strategy: strategy(&spec.strategy),
@@ -204,7 +205,10 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
         version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
         restarted_at: object.spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
+        template: object.spec.template.hash,
+        probe_millis: probe_millis(&object.spec.template.spec),
         images: images(object.spec.template.spec.containers),
+        failure: condition(&object.status.conditions, "ReplicaFailure"),
         template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         counts: ReplicaSetCounts {
             desired: object.spec.replicas.map_or(1, number),
@@ -229,10 +233,10 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
     let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());
     for container in spec.init_containers {
         let role = if container.restart_policy == "Always" { Role::Sidecar } else { Role::Init };
-        containers.push(self::container(container.name, role, &status.init_container_statuses));
+        containers.push(self::container(container, role, &status.init_container_statuses));
     }
     for container in spec.containers {
-        containers.push(self::container(container.name, Role::App, &status.container_statuses));
+        containers.push(self::container(container, Role::App, &status.container_statuses));
     }
     let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
     let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
@@ -258,8 +262,8 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
     })
 }
 
-fn container(name: String, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
-    let status = statuses.iter().find(|status| status.name == name);
+fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
+    let status = statuses.iter().find(|status| status.name == spec.name);
     let state = status.map(|status| &status.state).and_then(|state| match state {
         decode::ContainerState { waiting: Some(waiting), .. } => {
             Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: cut(&waiting.message) })
@@ -272,11 +276,52 @@ fn container(name: String, role: Role, statuses: &[decode::ContainerStatus]) -> 
         decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
         _ => None,
     });
-    let ended = status.and_then(|status| status.last_state.terminated.as_ref());
-    let last_exit = ended
-        .filter(|ended| ended.exit_code != Some(0))
-        .map(|ended| Exit { code: exit_code(ended), reason: ended.reason.clone() });
-    Container { name, role, state, restarts: status.and_then(|s| s.restart_count).map_or(0, number), last_exit }
+    let ended = status.and_then(|s| s.state.terminated.as_ref().or(s.last_state.terminated.as_ref()));
+    let running = status.and_then(|status| status.state.running.as_ref());
+    let waits_for = |status: &decode::ContainerStatus| {
+        let waiting = status.state.waiting.as_ref()?;
+        stall::is_image_reason(&waiting.reason).then(|| status.image.clone())
+    };
+    Container {
+        name: spec.name,
+        role,
+        state,
+        restarts: status.and_then(|s| s.restart_count).map_or(0, number),
+        last_exit: ended.map(exit),
+        started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
+        is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
+        // Before the kubelet resolved it, the status may lack it.
+        waits_for_image: status.and_then(waits_for).map_or_else(String::new, |image| {
+            if image.is_empty() { spec.image } else { image }
+        }),
+    }
+}
+
+fn exit(ended: &decode::Terminated) -> Exit {
+    let at = |time: &Option<String>| time.as_deref().and_then(millis);
+    let finished_millis = at(&ended.finished_at);
+    Exit {
+        code: exit_code(ended),
+        reason: ended.reason.clone(),
+        finished_millis,
+        ran_millis: finished_millis.zip(at(&ended.started_at)).map(|(end, start)| end.saturating_sub(start).max(0)),
+    }
+}
+
+/// How long the probes of a pod may take until it is ready: of the container that takes longest.
+fn probe_millis(template: &decode::TemplateSpec) -> Millis {
+    let seconds = |probe: &Option<decode::Probe>| {
+        probe.as_ref().map_or(0, |probe| {
+            let (period, failures) = (probe.period_seconds.unwrap_or(10), probe.failure_threshold.unwrap_or(3));
+            probe.initial_delay_seconds.unwrap_or(0).max(0).saturating_add(period.max(0).saturating_mul(failures.max(0)))
+        })
+    };
+    let is_waited_for = |container: &&decode::TemplateContainer| container.restart_policy == "Always";
+    let containers = template.containers.iter().chain(template.init_containers.iter().filter(is_waited_for));
+    let longest = containers
+        .map(|container| seconds(&container.startup_probe).saturating_add(seconds(&container.readiness_probe)))
+        .max();
+    longest.unwrap_or(0).min(i64::from(u32::MAX)) * 1000
 }
 
 fn exit_code(ended: &decode::Terminated) -> i32 {
@@ -362,7 +407,7 @@ fn condition_status(status: &str) -> ConditionStatus {
     }
 }
 
-fn images(containers: Vec<decode::ContainerSpec>) -> Vec<Image> {
+fn images(containers: Vec<decode::TemplateContainer>) -> Vec<Image> {
     containers.into_iter().map(|c| Image { container: c.name, image: c.image }).collect()
 }
 

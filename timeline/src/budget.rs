@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{DeploymentSpec, IntOrPercent, ReplicaSetCounts, Strategy};
+use crate::fact::{DeploymentSpec, DeploymentStatus, IntOrPercent, ReplicaSetCounts, Strategy};
 use crate::model::{Deployment, Model, ReplicaSet};
 use crate::phase::PodState;
 use crate::{order, rollout};
@@ -118,6 +118,22 @@ impl Sums {
             }
             (ReplicaSetCounts { available, ..set.now.counts }, there)
         })
+    }
+
+    /// What the Deployment reports, where its ReplicaSets are not seen.
+    #[must_use]
+    pub fn reported(status: &DeploymentStatus) -> Self {
+        let (updated, available) = (status.updated, status.available.min(status.updated));
+        let old = status.replicas.saturating_sub(updated);
+        let counts = |replicas, available| ReplicaSetCounts { desired: replicas, replicas, available };
+        let rest = (old > 0).then(|| counts(old, status.available - available));
+        Self {
+            new: Some(counts(updated, available)),
+            old: rest.into_iter().collect(),
+            old_pods: old,
+            desired: status.replicas,
+            available: status.available,
+        }
     }
 
     /// Sum of `spec.replicas` of the old ReplicaSets.

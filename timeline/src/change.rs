@@ -307,7 +307,10 @@ fn tell_entry(story: &mut Vec<Entry>, entry: &Entry) {
 
 fn keep_event(events: &mut Vec<Event>, event: &Event) {
     events.retain(|known| known.uid != event.uid);
-    let surplus = (events.len() + 1).saturating_sub(Event::MOST);
-    events.drain(..surplus);
+    if events.len() >= Event::MOST {
+        // Warnings are kept longest.
+        let oldest = events.iter().position(|known| !known.is_warning).unwrap_or(0);
+        events.remove(oldest);
+    }
     events.push(event.clone());
 }

@@ -201,7 +201,7 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
             .iter()
             .map(|gap| GapDocument { from_millis: gap.from_millis, to_millis: gap.to_millis })
             .collect(),
-        events: deployment.events.iter().map(of_event).collect(),
+        events: deployment.events.iter().filter(|event| event.is_warning).map(of_event).collect(),
         kept_since_millis: deployment.kept_since_millis,
     }
 }
@@ -247,7 +247,7 @@ fn of_pod(pod: &Pod) -> PodDocument {
         node: pod.now.node.clone(),
         created_at_millis: pod.created_at_millis,
         states: pod.states.clone(),
-        restarts: pod.now.restarts,
+        restarts: pod.now.most_restarts,
         released_millis: pod.released_millis(),
         adopted_millis: pod.adopted_millis(),
         end_reason: pod.end_reason,

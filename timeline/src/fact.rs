@@ -203,6 +203,8 @@ pub struct DeploymentFact {
     pub revision: Option<u64>,
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
     pub restarted_at: Option<String>,
+    /// Hash of the whole pod template, fields that are not decoded included; `None` where it is not known.
+    pub template: Option<u64>,
     /// `spec`, reduced.
     pub spec: DeploymentSpec,
     /// `status`, reduced.
@@ -270,6 +272,13 @@ pub struct ReplicaSetFact {
     pub restarted_at: Option<String>,
     /// Label `pod-template-hash`.
     pub template_hash: String,
+    /// Hash of the whole pod template without that label: the one of a Deployment with the same template.
+    pub template: Option<u64>,
+    /// How long the probes of its containers may take until a pod is ready: of the startup and the readiness probe
+    /// together, initialDelaySeconds + periodSeconds × failureThreshold, of the container that takes longest. 0 without probes.
+    pub probe_millis: Millis,
+    /// Condition `ReplicaFailure`.
+    pub failure: Option<Condition>,
     /// `spec.replicas` and `status`.
     pub counts: ReplicaSetCounts,
 }
@@ -353,17 +362,51 @@ pub struct Container {
     pub state: Option<ContainerState>,
     /// `restartCount`: how often it was started again.
     pub restarts: u32,
-    /// `lastState.terminated`, when its exit code is not 0.
+    /// How it ended last: `state.terminated`, else `lastState.terminated`.
     pub last_exit: Option<Exit>,
+    /// `running.startedAt`, the kubelet's clock.
+    pub started_millis: Option<Millis>,
+    /// `started` is false: its startup probe has not passed.
+    pub is_in_startup: bool,
+    /// The image that it waits for; empty where it waits for something else.
+    pub waits_for_image: String,
+}
+
+impl Container {
+    /// A container of which nothing is known yet.
+    #[must_use]
+    pub const fn new(name: String, role: Role) -> Self {
+        Self {
+            name,
+            role,
+            state: None,
+            restarts: 0,
+            last_exit: None,
+            started_millis: None,
+            is_in_startup: false,
+            waits_for_image: String::new(),
+        }
+    }
+
+    /// How often it ended: each restart comes after an exit, and one that ran and does not run ended once more.
+    #[must_use]
+    pub fn exits(&self) -> u32 {
+        let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);
+        self.restarts.saturating_add(u32::from(is_ended))
+    }
 }
 
 /// How a container ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     /// `exitCode`.
     pub code: i32,
-    /// `reason` (Error, OOMKilled, …); empty when absent.
+    /// `reason` (Completed, Error, OOMKilled, …); empty when absent.
     pub reason: String,
+    /// `finishedAt`, the kubelet's clock.
+    pub finished_millis: Option<Millis>,
+    /// How long it had run: from `startedAt` to `finishedAt`.
+    pub ran_millis: Option<Millis>,
 }
 
 /// What part a container has in its pod.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
-use crate::fact::{DeploymentSpec, DeploymentStatus, Image, ReplicaSetCounts};
+use crate::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, ReplicaSetCounts};
 use crate::story;
 use crate::table::{Keyed, Links, Table};
 use crate::verdict::KubectlVerdict;
@@ -86,7 +86,7 @@ pub struct Deployment {
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
     /// Stretches of time in which nobody looked, in order, not touching each other.
     pub gaps: Vec<Gap>,
-    /// Warning Events about it and what belongs to it, by arrival.
+    /// Events about it and what belongs to it, by arrival: Warnings, and those that say what is waited for.
     pub events: Vec<Event>,
     /// History before this time is not kept; `None` while everything seen is still there.
     pub kept_since_millis: Option<Millis>,
@@ -123,7 +123,7 @@ pub struct Gap {
     pub to_millis: Millis,
 }
 
-/// A Warning Event, kept to illustrate the story.
+/// An Event, kept to illustrate the story and to say what is waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// UID of the Event.
@@ -138,6 +138,8 @@ pub struct Event {
     pub message: String,
     /// How often it happened.
     pub count: u32,
+    /// `type` is Warning; others explain what is waited for, and are not told.
+    pub is_warning: bool,
 }
 
 impl Event {
@@ -160,6 +162,8 @@ pub struct DeploymentNow {
     pub revision: Option<u64>,
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
     pub restarted_at: Option<String>,
+    /// Hash of the whole pod template; `None` where it is not known.
+    pub template: Option<u64>,
     /// `spec`, reduced.
     pub spec: DeploymentSpec,
     /// `status`, as the Deployment controller reports it.
@@ -321,6 +325,12 @@ pub struct ReplicaSetNow {
     pub managed_by: String,
     /// Label `app.kubernetes.io/version`; empty when absent.
     pub version: String,
+    /// Hash of the whole pod template; `None` where it is not known.
+    pub template: Option<u64>,
+    /// How long the probes of its containers may take until a pod is ready, in milliseconds; 0 without probes.
+    pub probe_millis: Millis,
+    /// Condition `ReplicaFailure`: the API server refuses its pods.
+    pub failure: Option<Condition>,
 }
 
 /// Why a ReplicaSet was deleted.

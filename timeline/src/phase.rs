@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
+use crate::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
 
 /// What a pod is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -100,10 +100,10 @@ pub struct Reading {
     pub message: String,
     /// For a ready pod: since when, by the kubelet's clock.
     pub ready_since_millis: Option<Millis>,
-    /// Sum of the containers' restarts.
+    /// Restarts as kubectl counts them ([`restarts`]).
     pub restarts: u32,
-    /// How a container ended last, when that was not well.
-    pub last_exit: Option<Exit>,
+    /// Sum of the restarts of all containers.
+    pub all_restarts: u32,
     /// Its phase is Succeeded or Failed: it runs no more and never will.
     pub is_terminal: bool,
 }
@@ -118,8 +118,8 @@ pub fn read(pod: &PodFact) -> Reading {
         reason: reason.to_owned(),
         message: message.to_owned(),
         ready_since_millis: None,
-        restarts: pod.containers.iter().fold(0, |sum, c| sum.saturating_add(c.restarts)),
-        last_exit: last_exit(&pod.containers),
+        restarts: restarts(&pod.containers),
+        all_restarts: sum_restarts(pod.containers.iter()),
         is_terminal: matches!(pod.phase, Phase::Succeeded | Phase::Failed),
     };
     if pod.meta.deletion_at_millis.is_some() {
@@ -165,8 +165,8 @@ pub fn read(pod: &PodFact) -> Reading {
         _ => None,
     });
     // Init containers run one after another: the first that is not done is the one to wait for.
-    let init = pod.containers.iter().filter(|c| c.role == Role::Init);
-    if let Some(index) = init.clone().position(|c| !is_done(c))
+    let init = pod.containers.iter().filter(|c| c.role != Role::App);
+    if let Some(index) = init.clone().position(|c| !lets_go_on(c))
         && let Some(at_work) = init.clone().nth(index)
     {
         return say(PodState::Starting, &format!("Init {index} of {}", init.count()), &at_work.name);
@@ -175,19 +175,35 @@ pub fn read(pod: &PodFact) -> Reading {
     say(PodState::Starting, reason, message)
 }
 
-const fn is_done(container: &Container) -> bool {
+/// The containers after it may start: an init container that is done, a sidecar that started.
+fn lets_go_on(container: &Container) -> bool {
+    match container.role {
+        Role::Sidecar => container.state == Some(ContainerState::Running) && !container.is_in_startup,
+        Role::Init | Role::App => is_done(container),
+    }
+}
+
+/// It ended with exit code 0.
+#[must_use]
+pub const fn is_done(container: &Container) -> bool {
     matches!(container.state, Some(ContainerState::Terminated { exit_code: 0, .. }))
 }
 
-/// The exit of the container that restarts most: what happens now, else what happened last.
-fn last_exit(containers: &[Container]) -> Option<Exit> {
-    let exit = |container: &Container| match &container.state {
-        Some(ContainerState::Terminated { exit_code, reason, .. }) if *exit_code != 0 => {
-            Some(Exit { code: *exit_code, reason: reason.clone() })
-        }
-        _ => container.last_exit.clone(),
-    };
-    containers.iter().filter_map(|c| Some((c.restarts, exit(c)?))).max_by_key(|(restarts, _)| *restarts).map(|(_, e)| e)
+/// The RESTARTS column of kubectl (`printPod` in `printers.go`): of init containers while one of them is not done, after that of
+/// sidecars and app containers.
+fn restarts(containers: &[Container]) -> u32 {
+    let is_initializing = containers.iter().any(|c| c.role == Role::Init && !is_done(c));
+    let role = |is_app: bool| containers.iter().filter(move |c| (c.role == Role::App) == is_app);
+    let is_sidecar = |c: &&Container| c.role == Role::Sidecar;
+    if is_initializing {
+        sum_restarts(role(false))
+    } else {
+        sum_restarts(role(false).filter(is_sidecar).chain(role(true)))
+    }
+}
+
+fn sum_restarts<'c>(containers: impl Iterator<Item = &'c Container>) -> u32 {
+    containers.fold(0, |sum, container| sum.saturating_add(container.restarts))
 }
 
 /// When a ready pod starts to count. With `minReadySeconds` 0 that is at once.
@@ -224,7 +240,8 @@ mod tests {
     use crate::fact::{Condition, Meta};
 
     fn container(role: Role, state: Option<ContainerState>) -> Container {
-        Container { name: "web".into(), role, state, restarts: 0, last_exit: None }
+        let name = "web".into();
+        Container { state, ..crate::fact::Container::new(name, role) }
     }
 
     fn waiting(reason: &str) -> Option<ContainerState> {
@@ -346,13 +363,37 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_is_remembered_while_the_container_runs_again() {
-        let mut crashed = container(Role::App, Some(ContainerState::Running));
-        (crashed.restarts, crashed.last_exit) = (3, Some(Exit { code: 1, reason: "Error".into() }));
-        let mut pod = pod();
-        pod.containers = vec![container(Role::Sidecar, Some(ContainerState::Running)), crashed];
-        let reading = read(&pod);
-        assert_eq!((reading.restarts, reading.last_exit.map(|exit| exit.code)), (3, Some(1)));
+    fn restarts_are_those_that_kubectl_counts() {
+        let restarted = |role, state, restarts| Container { restarts, ..container(role, state) };
+        let count = |init: Option<ContainerState>| {
+            let mut pod = pod();
+            pod.containers = vec![
+                restarted(Role::Init, init, 2),
+                restarted(Role::Sidecar, Some(ContainerState::Running), 3),
+                restarted(Role::App, Some(ContainerState::Running), 4),
+            ];
+            let reading = read(&pod);
+            (reading.restarts, reading.all_restarts)
+        };
+        assert_eq!(count(Some(ContainerState::Running)), (5, 9), "it initialises");
+        assert_eq!(count(ended(0)), (7, 9), "init containers that are done do not count");
+    }
+
+    #[test]
+    fn a_sidecar_that_has_not_started_holds_what_comes_after_it() {
+        let starts = |is_in_startup| {
+            reads(move |pod| {
+                let sidecar = Container { is_in_startup, ..container(Role::Sidecar, Some(ContainerState::Running)) };
+                pod.phase = Phase::Pending;
+                pod.containers = vec![
+                    sidecar,
+                    container(Role::Init, waiting("PodInitializing")),
+                    container(Role::App, waiting("PodInitializing")),
+                ];
+            })
+        };
+        assert_eq!(starts(true), (PodState::Starting, "Init 0 of 2".to_owned()));
+        assert_eq!(starts(false), (PodState::Starting, "Init 1 of 2".to_owned()));
     }
 
     #[test]
@@ -386,32 +427,6 @@ mod tests {
         assert_eq!(starts(["", "ContainerCreating"]), (PodState::Starting, "ContainerCreating".to_owned()));
         assert_eq!(starts(["PodInitializing", ""]), (PodState::Starting, "PodInitializing".to_owned()));
         assert_eq!(starts(["", ""]), (PodState::Starting, String::new()));
-    }
-
-    #[test]
-    fn a_container_that_ended_well_does_not_hide_how_it_ended_before() {
-        let exits = |state, last: Option<Exit>| {
-            let mut pod = pod();
-            pod.containers = vec![Container { last_exit: last, ..container(Role::App, state) }];
-            read(&pod).last_exit.map(|exit| exit.code)
-        };
-        let before = Some(Exit { code: 1, reason: "Error".into() });
-        assert_eq!(exits(ended(0), before.clone()), Some(1));
-        assert_eq!(exits(ended(2), before), Some(2));
-        assert_eq!(exits(ended(0), None), None);
-    }
-
-    #[test]
-    fn of_several_containers_the_one_that_restarts_most_says_how_it_ended() {
-        let crashed = |restarts, code| Container {
-            restarts,
-            last_exit: Some(Exit { code, reason: String::new() }),
-            ..container(Role::App, Some(ContainerState::Running))
-        };
-        let mut pod = pod();
-        pod.containers = vec![crashed(2, 1), crashed(5, 2), crashed(3, 3)];
-        let reading = read(&pod);
-        assert_eq!((reading.restarts, reading.last_exit.map(|exit| exit.code)), (10, Some(2)));
     }
 
     #[test]

@@ -121,7 +121,11 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     if is_recreate && set.now.counts.desired == 0 && model.pods_of(set.uid).any(is_there) {
         return true;
     }
-    !is_ahead && (set.images != now.spec.images || set.restarted_at != now.restarted_at)
+    let is_edited = match (set.now.template, now.template) {
+        (Some(set), Some(deployment)) => set != deployment,
+        _ => set.images != now.spec.images || set.restarted_at != now.restarted_at,
+    };
+    !is_ahead && is_edited
 }
 
 /// Why the rollout at `index` started.

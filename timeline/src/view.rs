@@ -7,18 +7,20 @@ mod remedy;
 mod standing;
 mod summary;
 
+use std::cell::OnceCell;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Limits, Next, Sums};
-use crate::model::{Deployment, ReplicaSet};
+use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::say;
-use crate::stall::{Cause, CauseKind, Evidence, Refused, Situation};
+use crate::stall::{Cause, CauseKind, Evidence, Refused, Severity, Situation};
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Millis, Model, Uid, rollout};
 
 pub use command::Command;
 pub use counts::{Counts, SetCounts};
-use counts::{counts, owed, reported, set_counts};
+use counts::{counts, owed, reported, set_counts, told};
 pub use remedy::Way;
 pub use standing::Standing;
 pub use summary::{LATELY_MILLIS, LAYERS, Lately, Summary, summary};
@@ -102,9 +104,9 @@ impl Hold {
 pub struct Reason {
     /// One sentence.
     pub sentence: String,
-    /// Waiting alone will not mend it.
+    /// It is bad ([`Severity::Bad`]): waiting alone will not mend it.
     pub is_fault: bool,
-    /// Its kind cannot pass by itself: an image that is not there, a crash loop, a configuration error.
+    /// The rollout cannot succeed with this revision (the table in docs/causes.md).
     pub is_fatal: bool,
     /// What shows it.
     pub evidence: Evidence,
@@ -201,12 +203,8 @@ pub fn look(model: &Model, uid: Uid, now: Now) -> Option<Assessment<'_>> {
 fn reason(cause: &Cause, looked: &Assessment<'_>) -> Reason {
     Reason {
         sentence: say::cause(cause, looked),
-        is_fault: cause.is_fault,
-        is_fatal: match cause.kind {
-            CauseKind::Image { .. } | CauseKind::BadContainer => true,
-            CauseKind::Crash { restarts, .. } => restarts >= 2,
-            _ => false,
-        },
+        is_fault: cause.severity == Severity::Bad,
+        is_fatal: cause.is_fatal,
         evidence: cause.evidence.clone(),
     }
 }
@@ -233,34 +231,55 @@ pub struct Assessment<'m> {
     pub owed: (u32, u32),
     /// Pods are seen; else only what ReplicaSets report is known.
     pub sees_pods: bool,
+    /// ReplicaSets are seen; else only what the Deployment reports is known.
+    pub sees_sets: bool,
     /// Causes, the most decisive first.
     pub causes: Vec<Cause>,
     /// When the progress deadline passes, or passed, by our clock; `None` when no deadline runs.
     pub deadline_millis: Option<Millis>,
     /// Our clock.
     pub now_millis: Millis,
+    /// Our clock, and how it differs from the API server's.
+    pub now: Now,
 }
 
 impl<'m> Assessment<'m> {
     fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&uid)?;
         let current = rollout::current_set(model, deployment);
-        let sees_pods = model.sees_pods(uid);
-        let sums = if sees_pods { Sums::of_pods(model, deployment) } else { Sums::of(model, deployment) };
+        let (sees_pods, sees_sets) = (model.sees_pods(uid), model.sees_sets(uid));
+        let sums = match (sees_pods, sees_sets) {
+            (true, _) => Sums::of_pods(model, deployment),
+            (false, true) => Sums::of(model, deployment),
+            (false, false) => Sums::reported(&deployment.now.status),
+        };
         let limits = budget::limits(&deployment.now.spec);
-        let next = budget::next(&deployment.now.spec, &sums);
-        let scene = Situation { model, deployment, sums: &sums, next, limits, sees_pods, now };
-        let causes = if deployment.is_over() { Vec::new() } else { scene.causes() };
+        let next = if sees_sets { budget::next(&deployment.now.spec, &sums) } else { Next::Nothing };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
+        let awaits_revision = rollout::awaits_revision(model, deployment);
         // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
-        let new = current.filter(|_| deployment.now.spec.paused || !rollout::awaits_revision(model, deployment));
-        let counts = if sees_pods {
-            counts(model, deployment, new, sums.desired)
-        } else {
-            reported(model, deployment, new, sums.desired)
+        let new = current.filter(|_| deployment.now.spec.paused || !awaits_revision);
+        let counts = match (sees_pods, sees_sets) {
+            (true, _) => counts(model, deployment, new, sums.desired),
+            (false, true) => reported(model, deployment, new, sums.desired),
+            (false, false) => told(&deployment.now.status),
         };
         let owed = if sees_pods { owed(model, deployment) } else { (0, 0) };
+        let situation = Situation {
+            model,
+            deployment,
+            sums: &sums,
+            next,
+            limits,
+            counts,
+            to_remove: owed.1,
+            sees_pods,
+            awaits_revision,
+            now,
+            earlier: OnceCell::new(),
+        };
+        let causes = if deployment.is_over() { Vec::new() } else { situation.causes() };
         let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
         Some(Self {
             model,
@@ -273,9 +292,11 @@ impl<'m> Assessment<'m> {
             kubectl,
             owed,
             sees_pods,
+            sees_sets,
             causes,
             deadline_millis,
             now_millis: now.millis,
+            now,
         })
     }
 
@@ -346,7 +367,7 @@ impl<'m> Assessment<'m> {
     /// The controllers have a next step and can take it.
     fn may_go_on(&self) -> bool {
         let has = |kind: CauseKind| self.causes.iter().any(|cause| cause.kind == kind);
-        let refused = |what: Refused| has(CauseKind::Refused(what));
+        let refused = |what: Refused| self.causes.iter().any(|cause| cause.kind.is_refusal(what));
         let is_allowed = match self.next {
             Next::CreateSet => !refused(Refused::ReplicaSet),
             Next::AddNew(_) => !refused(Refused::Pods),
@@ -369,7 +390,8 @@ impl<'m> Assessment<'m> {
         let model = self.model;
         let has_pods = move |set: &&ReplicaSet| {
             let mut pods = model.pods_of(set.uid);
-            set.now.counts.desired > 0 || pods.any(|pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none())
+            let is_there = |pod: &Pod| pod.gone_millis().is_none() && pod.now.terminal_millis.is_none();
+            set.now.counts.desired > 0 || pods.any(|pod| pod.owner == Some(set.uid) && is_there(pod))
         };
         model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
     }
@@ -377,7 +399,7 @@ impl<'m> Assessment<'m> {
     /// Something that waiting alone will not mend.
     #[must_use]
     pub fn has_fault(&self) -> bool {
-        self.causes.iter().any(|cause| cause.is_fault)
+        self.causes.iter().any(|cause| cause.severity == Severity::Bad)
     }
 
     /// The ceiling and the floor of the budget are both reached.

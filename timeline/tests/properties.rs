@@ -116,6 +116,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                     meta,
                     revision: Some(u64::from(*revision)),
                     restarted_at: None,
+                    template: None,
                     spec: DeploymentSpec {
                         replicas,
                         strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },
@@ -149,6 +150,9 @@ fn fact(event: &Event, at: i64) -> Fact {
                 images: Vec::new(),
                 restarted_at: None,
                 template_hash: number.to_string(),
+                template: None,
+                probe_millis: 0,
+                failure: None,
                 counts: ReplicaSetCounts { desired: u32::from(*wanted), ..Default::default() },
             }),
             seen(*how),
@@ -175,13 +179,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                     disruption: None,
                     deletion_cost: 0,
                     is_graceless: false,
-                    containers: vec![Container {
-                        name: "web".into(),
-                        role: Role::App,
-                        state: container,
-                        restarts: 0,
-                        last_exit: None,
-                    }],
+                    containers: vec![Container { state: container, ..Container::new("web".into(), Role::App) }],
                 }),
                 seen(*how),
             )

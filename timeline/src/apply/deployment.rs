@@ -29,6 +29,7 @@ impl Timeline {
             deleting: fact.meta.deletion_at_millis.is_some(),
             revision: fact.revision,
             restarted_at: fact.restarted_at,
+            template: fact.template,
             spec: fact.spec,
             status: fact.status,
         };

@@ -9,6 +9,16 @@ use crate::fact::EventFact;
 use crate::model::Event;
 use crate::{Change, Millis, Uid};
 
+/// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled; a probe
+/// that has a container killed.
+fn explains(fact: &EventFact) -> bool {
+    match fact.reason.as_str() {
+        "TriggeredScaleUp" | "NotTriggerScaleUp" | "Nominated" | "Pulling" => true,
+        "Killing" => fact.message.contains("probe"),
+        _ => false,
+    }
+}
+
 /// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Early(VecDeque<(Millis, EventFact)>);
@@ -54,8 +64,8 @@ impl ToldEvents {
 
 impl Timeline {
     pub(super) fn event(&mut self, at: Millis, fact: EventFact) {
-        if !fact.is_warning {
-            return; // what Normal events tell is told better by the objects
+        if !fact.is_warning && !explains(&fact) {
+            return; // the objects tell the same, and better
         }
         let deployments = self.deployments_about(fact.about);
         if deployments.is_empty() {
@@ -72,7 +82,9 @@ impl Timeline {
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
         for uid in deployments {
             self.emit(Change::Event(uid, Box::new(event.clone())));
-            self.tell_event(uid, &event, event.count.saturating_sub(known));
+            if event.is_warning {
+                self.tell_event(uid, &event, event.count.saturating_sub(known));
+            }
         }
     }
 
@@ -120,5 +132,6 @@ fn event(at: Millis, fact: EventFact, skew_millis: Millis) -> Event {
         reason: fact.reason,
         message,
         count: fact.count,
+        is_warning: fact.is_warning,
     }
 }

@@ -26,6 +26,9 @@ impl Timeline {
             change_cause: fact.change_cause,
             managed_by: fact.managed_by,
             version: fact.version,
+            template: fact.template,
+            probe_millis: fact.probe_millis,
+            failure: fact.failure,
         };
         match self.model.replica_sets.get(&uid) {
             Some(known) if known.removed_millis.is_some() => return,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Container, Exit, PodCondition};
+use crate::fact::{Container, PodCondition};
 use crate::phase::PodState;
 use crate::{Millis, Uid};
 
@@ -132,12 +132,12 @@ pub struct PodNow {
     pub reason: String,
     /// The message behind the reason.
     pub message: String,
-    /// Highest sum of `restartCount` seen.
+    /// Restarts as kubectl counts them: of init containers while it initialises, of sidecars and app containers after that.
     pub restarts: u32,
-    /// What that was when it was first seen.
+    /// Highest sum of `restartCount` of all its containers seen.
+    pub most_restarts: u32,
+    /// Restarts when it was first seen.
     pub first_restarts: u32,
-    /// How a container of it ended last, when that was not well.
-    pub last_exit: Option<Exit>,
     /// A ready pod starts to count at this time, by our clock.
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.

@@ -48,7 +48,16 @@ impl Model {
     #[must_use]
     pub fn sees_pods(&self, deployment: Uid) -> bool {
         let is_seen = self.sets_of.of(deployment).any(|set| self.pods_of.of(set).next().is_some());
-        is_seen || self.owned_sets(deployment).all(|set| set.now.counts.replicas == 0)
+        let has_none = || self.owned_sets(deployment).all(|set| set.now.counts.replicas == 0);
+        is_seen || (self.sees_sets(deployment) && has_none())
+    }
+
+    /// ReplicaSets of a Deployment are seen, or there are none to see: who may not read them, or has not listed them yet, knows
+    /// only what the Deployment reports.
+    #[must_use]
+    pub fn sees_sets(&self, deployment: Uid) -> bool {
+        let reported = self.deployments.get(&deployment).map_or(0, |deployment| deployment.now.status.replicas);
+        reported == 0 || self.sets_of.of(deployment).next().is_some()
     }
 
     /// The Deployment of that name: the one that exists, else the one that was there last.

@@ -1,7 +1,8 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::stall::certain::{PullFailure, pull_failure, told};
-use crate::stall::{Cause, CauseKind, Refused};
+use crate::fact::Role;
+use crate::stall::told::{NewNode, failures, pull_failure};
+use crate::stall::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
 use crate::verdict::KubectlVerdict;
 use crate::view::Assessment;
 use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
@@ -31,36 +32,52 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             "No change of the template is waiting.".to_owned()
         }
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
-        CauseKind::Refused(what) => refused(*what, &evidence.message),
+        CauseKind::Refused { what, older: None } => refused(*what, &evidence.message),
+        CauseKind::Refused { older: Some(revision), .. } => {
+            format!("Revision {revision} cannot replace a pod: {}", refused(Refused::Pods, &evidence.message))
+        }
+        CauseKind::SetMissing => format!(
+            "No pod is left, and the Deployment controller has not made the next ReplicaSet for {}.",
+            since.unwrap_or_default()
+        ),
         CauseKind::Image { image } => {
-            let because = match pull_failure(&evidence.reason, &evidence.message, told(looked, &evidence.object)) {
-                PullFailure::NotFound => "not found".to_owned(),
-                PullFailure::Denied => "access denied".to_owned(),
-                PullFailure::Unusable | PullFailure::Other => safe(&evidence.reason),
-            };
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
-            format!("{image} cannot be pulled: {because} ({one_is}).")
+            let because = pull_words(cause, looked).unwrap_or_else(|| {
+                let reason = safe(&evidence.reason);
+                if reason == "InvalidImageName" || reason == "ErrImageNeverPull" { reason } else { format!("{reason}, why is not known") }
+            });
+            let hope = if cause.severity == Severity::Normal { " The kubelet tries again." } else { "" };
+            format!("{image} cannot be pulled: {because} ({one_is}).{hope}")
         }
-        CauseKind::BadContainer => format!(
-            "A container cannot be created ({}, {one_is}): {}",
+        CauseKind::BadContainer { container } => format!(
+            "Container {} cannot be created ({}, {one_is}): {}",
+            safe(container),
             safe(&evidence.reason),
             sentence_end(&evidence.message)
         ),
-        CauseKind::NotStarted => {
-            format!("A container does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
+        CauseKind::NotStarted { container } => {
+            let container =
+                if container.is_empty() { "A container".to_owned() } else { format!("Container {}", safe(container)) };
+            format!("{container} does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
-        CauseKind::Crash { exit_code, is_out_of_memory, restarts, is_since } => {
-            let exit = exit_code.filter(|_| !is_out_of_memory).map(|code| format!("exit code {code}"));
-            let times = match (*restarts, *is_since && !evidence.is_least) {
-                (0, _) => None,
-                (restarts, true) => Some(format!("{}{for_long}", count(restarts, "restart"))),
-                (restarts, false) => Some(format!("{} so far", count(restarts, "restart"))),
+        CauseKind::Crash(crash) => {
+            let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
+                (0, _) => String::new(),
+                (restarts, true) => format!(": {}{for_long}", count(restarts, "restart")),
+                (restarts, false) => format!(": {} so far", count(restarts, "restart")),
             };
-            let told: Vec<String> = exit.into_iter().chain(times).collect();
-            let told = if told.is_empty() { told.concat() } else { format!(": {}", told.join(", ")) };
-            let verb = if *is_out_of_memory { "are killed, out of memory" } else { "crash" };
-            format!("{} {verb}{told} ({one_is}).", if is_new { "New pods" } else { "Pods" })
+            let what = crashes(crash);
+            let what = what.strip_prefix("container ").map_or(what.clone(), |rest| format!("Container {rest}"));
+            let what = what.strip_prefix("init container ").map_or(what.clone(), |rest| format!("Init container {rest}"));
+            let what = what.strip_prefix("sidecar ").map_or(what.clone(), |rest| format!("Sidecar {rest}"));
+            let runs = match crash.runs_millis {
+                Some(runs) if !crash.is_loop => format!(" It runs again for {}, and is not ready.", duration(runs)),
+                _ => String::new(),
+            };
+            let saw = crash.probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
+            let saw = saw.map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            format!("{what}{times} ({one_is}).{saw}{runs}")
         }
         CauseKind::PodsFailed => {
             let (who, one_is) = match pods {
@@ -71,34 +88,74 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
                 if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
             format!("{who}{reason} ({one_is}){}", tail(&evidence.message))
         }
-        CauseKind::Unschedulable => {
+        CauseKind::Unschedulable { node } => {
             let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
-            format!("No node fits {which}{}", tail(scheduler_says(&evidence.message)))
+            let node = match node {
+                Some(NewNode::Comes(who)) => format!(" A node is being added ({who})."),
+                Some(NewNode::Refused(why)) => format!(" No node is added: {}", sentence_end(why)),
+                None => String::new(),
+            };
+            format!("No node fits {which}{}{node}", tail(scheduler_says(&evidence.message)))
         }
-        CauseKind::Init { is_running } => {
+        CauseKind::SchedulingGated => {
+            let verb = if pods == 1 { "waits" } else { "wait" };
+            format!("{} {verb} for scheduling gates ({one_is}).", pod_of(pods))
+        }
+        CauseKind::NoScheduler => {
+            format!("No scheduler has looked at {} for {} ({one_is}).", pod_of(pods), since.unwrap_or_default())
+        }
+        CauseKind::Starting { hold: StartHold::Unknown, time } => {
+            let verb = if pods == 1 { "has been starting" } else { "have been starting" };
+            format!("{} {verb} for {}; no container runs yet ({one_is}).{}", pod_of(pods), since.unwrap_or_default(), over(time))
+        }
+        CauseKind::Starting { hold: StartHold::Pull, .. } => {
+            let verb = if pods == 1 { "is waiting for its image" } else { "are waiting for their images" };
+            let what = sentence_end(&evidence.message);
+            format!("{} {verb} for {} ({one_is}): {what}", pod_of(pods), since.unwrap_or_default())
+        }
+        CauseKind::Starting { hold, .. } => {
+            let for_what = match hold {
+                StartHold::Sandbox => "for its sandbox",
+                _ => "for its volumes",
+            };
+            let others = if pods > 1 { format!(" {pods} pods do.") } else { String::new() };
+            let why = start_words(&evidence.reason, &evidence.message);
+            format!("Pod {name} waits {for_what} ({}): {}{others}", safe(&evidence.reason), sentence_end(&why))
+        }
+        CauseKind::Init { is_running, is_sidecar, .. } => {
             // "Init 1 of 3": how many are done, of how many.
             let done = safe(&evidence.reason).replacen("Init ", "", 1);
             let at_work = safe(&evidence.message);
-            let verb = if *is_running { "is running" } else { "has not started" };
+            let who = if *is_sidecar { "Sidecar" } else { "Init container" };
+            let verb = match (is_running, is_sidecar) {
+                (true, true) => "runs and has not started by its startup probe",
+                (true, false) => "is running",
+                (false, _) => "has not started",
+            };
             let since = since.unwrap_or_default();
-            format!("Init container {at_work} {verb} ({done} done, {one_is}); the pod has been starting for {since}.")
+            format!("{who} {at_work} {verb} ({done} done, {one_is}); the pod has been starting for {since}.")
         }
-        CauseKind::NotReady => {
+        CauseKind::NotReady { is_startup, was_ready, time } => {
             let verb = if pods == 1 { "is running but" } else { "are running but" };
+            let what = match (is_startup, was_ready) {
+                (true, _) => "the startup probe has not passed",
+                (false, true) => "not ready any more",
+                (false, false) => "not ready",
+            };
             let container = unready_containers(&evidence.message);
             let since = since.unwrap_or_default();
-            format!("{} {verb} not ready{container} for {since}.", pod_of(pods))
+            format!("{} {verb} {what}{container} for {since}.{}", pod_of(pods), over(time))
         }
-        CauseKind::Gate => {
-            let gate = gate(&evidence.message).unwrap_or_else(|| "that is not named".to_owned());
-            format!("Waiting for readiness gate {gate} on {}.", count(pods, "pod"))
+        CauseKind::Gate { gate, time } => {
+            let gate = gate.as_deref().map_or_else(|| "that is not named".to_owned(), safe);
+            let told = [safe(&evidence.reason), safe(&evidence.message)];
+            let told = told.iter().filter(|part| !part.is_empty() && *part != "ReadinessGatesNotReady" && !part.contains("readiness gate"));
+            let told = told.cloned().collect::<Vec<_>>().join(": ");
+            let told = if told.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(&told)) };
+            format!("Waiting for readiness gate {gate} on {} for {}{told}{}", count(pods, "pod"), since.unwrap_or_default(), over(time))
         }
-        CauseKind::Deadlock => {
-            let wall = if looked.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Refused(_))) {
-                "refused"
-            } else {
-                "no node fits"
-            };
+        CauseKind::Deadlock { is_refused } => {
+            let wall = if *is_refused { "refused" } else { "no node fits" };
             format!(
                 "Can't remove an old pod (maxUnavailable {}) or add a new one ({wall}): the rollout is blocked.",
                 looked.limits.max_unavailable
@@ -134,6 +191,67 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             format!("{revision} has problems of its own: {} ({}).", failing(pods), safe(&evidence.reason))
                 .replace(" ().", ".")
         }
+    }
+}
+
+/// What a container does that ended: "container web crashes with exit code 1", "container web is killed because its liveness probe
+/// fails", "container web ends with exit code 0 (Completed) and is started again".
+pub(super) fn crashes(crash: &CrashCause) -> String {
+    let who = match crash.role {
+        Role::Init => "init container",
+        Role::Sidecar => "sidecar",
+        Role::App => "container",
+    };
+    let who = format!("{who} {}", safe(&crash.container));
+    match (crash.exit_code, &crash.probe) {
+        _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
+        (_, Some(probe)) => format!("{who} is killed because its {} probe fails", probe.probe),
+        (Some(0), None) => format!("{who} ends with exit code 0 (Completed) and is started again"),
+        (Some(code), None) if crash.is_loop => format!("{who} crashes with {}", exit_words(code)),
+        (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
+        (None, None) if crash.is_loop => format!("{who} crashes"),
+        (None, None) => format!("{who} ended"),
+    }
+}
+
+/// An exit code, with its signal where it is one.
+fn exit_words(code: i32) -> String {
+    let signal = match code {
+        134 => " (SIGABRT)",
+        137 => " (SIGKILL)",
+        139 => " (SIGSEGV)",
+        143 => " (SIGTERM)",
+        _ => "",
+    };
+    format!("exit code {code}{signal}")
+}
+
+/// Why an image cannot be pulled, where that is known.
+pub(super) fn pull_words(cause: &Cause, looked: &Assessment<'_>) -> Option<String> {
+    let CauseKind::Image { image } = &cause.kind else { return None };
+    let (reason, message) = (&cause.evidence.reason, &cause.evidence.message);
+    let pod = cause.evidence.object.rsplit(' ').next().unwrap_or_default();
+    let events = failures(looked.deployment, pod);
+    pull_failure(reason, image.as_deref(), message, events).words().map(str::to_owned)
+}
+
+/// The decisive part of what the kubelet says of a pod that does not start: `MountVolume.SetUp failed for volume "c" : configmap
+/// "files" not found` without what comes before the cause.
+pub(super) fn start_words(reason: &str, message: &str) -> String {
+    let decisive = match reason {
+        "FailedMount" => message.split_once(" : ").map_or(message, |(_, cause)| cause),
+        _ => message,
+    };
+    safe(decisive)
+}
+
+/// That a start takes longer than it may, or how long earlier pods took.
+fn over(time: &StartTime) -> String {
+    match time.earlier {
+        Some((least, most)) if least == most => format!(" An earlier pod took {}.", duration(most)),
+        Some((least, most)) => format!(" Earlier pods took {} to {}.", duration(least), duration(most)),
+        None if time.is_over() => format!(" That is longer than the {} that its probes allow.", duration(time.allowed_millis)),
+        None => String::new(),
     }
 }
 
@@ -197,12 +315,6 @@ fn unready_containers(message: &str) -> String {
     inside.map(|inside| format!(" (container {})", safe(&inside.replace(' ', ", ")))).unwrap_or_default()
 }
 
-/// The gate that a message names: "… readiness gate \"example.com/traffic\" …".
-fn gate(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("readiness gate ")?;
-    let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
-    Some(safe(name)).filter(|name| !name.is_empty())
-}
 
 #[cfg(test)]
 mod tests {
@@ -232,8 +344,5 @@ mod tests {
         assert_eq!(scheduler_says("something else. And more"), "something else. And more");
         let unready = unready_containers("containers with unready status: [web proxy]");
         assert_eq!((unready.as_str(), unready_containers("none")), (" (container web, proxy)", String::new()));
-        let told = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
-        assert_eq!(gate(told).as_deref(), Some("shop/open"));
-        assert_eq!([gate("readiness gate \"\""), gate("nothing")], [None, None]);
     }
 }

@@ -18,10 +18,11 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
             "It does not come back; a new Deployment of this name has a history of its own.".to_owned()
         }
         Standing::Deleting => "Kubernetes removes it when its finalizers are done.".to_owned(),
-        Standing::NotObserved => "The change takes effect when the controller reacts.".to_owned(),
+        Standing::NotObserved { .. } => "The change takes effect when the controller reacts.".to_owned(),
         Standing::Paused => paused(looked),
         Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(looked)),
         Standing::Complete => moving(looked),
+        Standing::Crashing => "The kubelet starts the containers again, later each time (up to 5 min).".to_owned(),
         Standing::Finishing => "The rollout is complete when the controller has reported it.".to_owned(),
         Standing::TakingDown => {
             format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
@@ -57,7 +58,7 @@ fn controllers(looked: &Assessment<'_>) -> String {
 /// What the controllers do or wait for; `None` when that is nothing.
 fn steps(looked: &Assessment<'_>) -> Option<String> {
     let (make, remove) = looked.owed;
-    let is_refused = looked.causes.iter().any(|cause| cause.kind == CauseKind::Refused(Refused::Pods));
+    let is_refused = looked.causes.iter().any(|cause| cause.kind.is_refusal(Refused::Pods));
     let owed = match (make, remove) {
         (0, 0) => None,
         (make, _) if make > 0 && is_refused => {

@@ -5,7 +5,8 @@ use crate::budget::{Limits, Next};
 use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
 use crate::model::Deployment;
 use crate::say::cause;
-use crate::stall::{Cause, CauseKind, Refused};
+use crate::say::cause::crashes;
+use crate::stall::{self, Cause, CauseKind, Refused};
 use crate::view::{Assessment, Standing};
 use crate::words::{clock, count, duration, is_are, list};
 
@@ -35,21 +36,27 @@ pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::Deleted => "Ended",
         Standing::Deleting => "Being deleted",
         Standing::Paused => "Paused",
-        Standing::NotObserved => "Not observed",
+        Standing::NotObserved { .. } => "Not observed",
         Standing::ScaledToZero => "Scaled to zero",
         Standing::DeadlineExceeded => "Deadline exceeded",
-        Standing::Failing => "Failing",
-        Standing::Stalled => "Stalled",
+        Standing::Failing | Standing::Crashing => "Failing",
+        Standing::Blocked => "Blocked",
         Standing::TakingDown => "Taking down",
         Standing::Waiting => "Waiting",
+        Standing::Slow => "Slow",
         Standing::Progressing if is_first(looked) => "Starting",
         Standing::Progressing => "Rolling out",
         Standing::Finishing => "Finishing",
         Standing::ScalingUp { is_stuck: false } => "Scaling up",
         Standing::CatchingUp { is_stuck: false } => "Catching up",
-        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } if looked.decisive().is_some() => "Failing",
-        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } => "Stalled",
-        Standing::Degraded { is_stuck: true } => "Degraded",
+        // The same for who saw it complete and who did not.
+        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { is_stuck: true } => {
+            match looked.decisive() {
+                Some(cause) if looked.counts.available == 0 && cause.kind.is_failure() => "Failing",
+                Some(_) if looked.counts.available == 0 => "Blocked",
+                _ => "Degraded",
+            }
+        }
         Standing::Degraded { is_stuck: false } => "Recovering",
         Standing::Complete => "Complete",
     }
@@ -73,14 +80,17 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
             Some(revision) => format!("Paused with revision {revision} at {new_available} of {desired}."),
             None => format!("Paused at {new_available} of {desired}."),
         },
-        Standing::NotObserved => {
+        Standing::NotObserved { .. } => {
             format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
         }
         Standing::ScaledToZero => format!("{} is scaled to zero.", subject(looked)),
         Standing::Complete => format!("{} is live: {available} of {desired} available.", subject(looked)),
-        Standing::DeadlineExceeded | Standing::Failing if let Some(cause) = looked.decisive() => failing(cause, looked),
-        Standing::DeadlineExceeded | Standing::Failing | Standing::Stalled => {
-            format!("{} is stuck: {new_available} of {desired} new pods available.", rolled_out(looked))
+        Standing::Crashing => crashing(looked),
+        Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked if let Some(cause) = looked.decisive() => {
+            failing(cause, looked)
+        }
+        Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
+            format!("{} does not get on: {new_available} of {desired} new pods available.", rolled_out(looked))
         }
         Standing::TakingDown => {
             let old: Vec<String> = looked.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
@@ -105,10 +115,10 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("{}: {available} of {desired} available.", subject(looked))
         }
-        Standing::Waiting | Standing::Progressing if looked.awaits_revision() => {
-            format!("The template changed. {}: {available} of {desired} available.", subject(looked))
+        Standing::Waiting | Standing::Slow | Standing::Progressing if looked.awaits_revision() => {
+            format!("The template changed: {available} of {desired} pods available.")
         }
-        Standing::Waiting | Standing::Progressing => match replaced(looked).as_slice() {
+        Standing::Waiting | Standing::Slow | Standing::Progressing => match replaced(looked).as_slice() {
             [] => format!("{}: {available} of {desired} available.", subject(looked)),
             old => format!(
                 "{} is replacing revision {}: {new_available} of {desired} new pods available.",
@@ -121,15 +131,26 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
 
 /// A revision that fails: which one, and why.
 fn failing(cause: &Cause, looked: &Assessment<'_>) -> String {
-    let is_refused = cause.kind == CauseKind::Refused(Refused::ReplicaSet);
+    let is_refused = cause.kind.is_refusal(Refused::ReplicaSet);
     let who = if is_refused { "The next revision".to_owned() } else { rolled_out(looked) };
     let verb = match cause.kind {
-        CauseKind::Refused(Refused::ReplicaSet) => "cannot start",
-        CauseKind::Refused(_) => "is blocked",
+        CauseKind::Refused { what: Refused::ReplicaSet, .. } => "cannot start",
+        CauseKind::Refused { .. } => "is blocked",
+        _ if !cause.kind.is_failure() => "is blocked",
         _ if looked.counts.new_available == 0 => "cannot start",
         _ => "is failing",
     };
     format!("{who} {verb}: {}.", matter(cause, looked))
+}
+
+/// It was rolled out, and its containers crash: which, how, how often.
+fn crashing(looked: &Assessment<'_>) -> String {
+    let crash = looked.causes.iter().find_map(|cause| match &cause.kind {
+        CauseKind::Crash(crash) => Some(crash),
+        _ => None,
+    });
+    let what = crash.map(|crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"))).unwrap_or_default();
+    format!("{} was rolled out, but {what}.", subject(looked))
 }
 
 /// Why it stands so: causes, what the budget forbids, what is left over; may be empty.
@@ -139,9 +160,11 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
     let decisive = looked.decisive();
     let others = looked.causes.iter().filter(|one| decisive.is_none_or(|decisive| *one != decisive));
     let named: Vec<String> = decisive.into_iter().chain(others).take(2).map(|one| cause(one, looked)).collect();
+    let unseen = "The ReplicaSets are not seen: the figures are those of the Deployment's status.".to_owned();
+    let unseen = Some(unseen).filter(|_| !looked.sees_sets);
     let with = |otherwise: Option<String>| {
         let otherwise = otherwise.filter(|_| named.is_empty());
-        named.iter().cloned().chain(neither(looked)).chain(otherwise).collect::<Vec<_>>().join(" ")
+        named.iter().cloned().chain(neither(looked)).chain(unseen.clone()).chain(otherwise).collect::<Vec<_>>().join(" ")
     };
     match standing {
         Standing::Deleted => {
@@ -149,14 +172,18 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
             let verb = if left == 1 { "exists" } else { "exist" };
             if left == 0 { String::new() } else { format!("{} still {verb}.", count(left, "pod")) }
         }
-        Standing::Deleting | Standing::NotObserved => String::new(),
+        Standing::Deleting | Standing::NotObserved { .. } => String::new(),
         Standing::Paused | Standing::TakingDown => named.join(" "),
-        Standing::ScaledToZero | Standing::Complete | Standing::Finishing => leftovers(looked),
+        Standing::ScaledToZero | Standing::Complete | Standing::Finishing => {
+            unseen.into_iter().chain(Some(leftovers(looked)).filter(|left| !left.is_empty())).collect::<Vec<_>>().join(" ")
+        }
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             with(Some(missing(looked)))
         }
-        Standing::Stalled => with(Some("Nothing has moved for a while.".to_owned())),
-        Standing::DeadlineExceeded | Standing::Failing | Standing::Waiting | Standing::Progressing => with(None),
+        Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
+        Standing::Crashing => with(None),
+        Standing::DeadlineExceeded | Standing::Failing | Standing::Waiting => with(None),
+        Standing::Slow | Standing::Progressing => with(None),
     }
 }
 
@@ -171,7 +198,7 @@ fn missing(looked: &Assessment<'_>) -> String {
 /// Both limits are reached: no pod can be added or removed until a new pod is available.
 fn neither(looked: &Assessment<'_>) -> Option<String> {
     let (limits, counts) = (looked.limits, looked.counts);
-    let is_said = looked.causes.iter().any(|cause| cause.kind == CauseKind::Deadlock);
+    let is_said = looked.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Deadlock { .. }));
     let beginning = if looked.has_fault() { "Can't add or remove pods" } else { "Both limits are reached" };
     let waits = matches!(looked.next, Next::WaitForNew { .. });
     (looked.sums.old_desired() > 0 && looked.at_limits() && waits && !is_said).then(|| {
@@ -203,8 +230,19 @@ fn desired(looked: &Assessment<'_>) -> String {
 /// What is there beside the pods that count.
 fn leftovers(looked: &Assessment<'_>) -> String {
     let counts = looked.counts;
+    let pods = looked.model.counted_pods(looked.deployment.uid);
+    let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| stall::overdue(pod, looked.now)).collect();
+    let late = overdue.len() as u32;
+    let since = overdue.into_iter().min().map(|since| {
+        format!(
+            "{} should have been gone since {} UTC: the node does not answer, or a finalizer holds {}.",
+            count(late, "pod"),
+            clock(since),
+            if late == 1 { "it" } else { "them" }
+        )
+    });
     let said = [
-        (counts.terminating, "pod", "still draining"),
+        (counts.terminating.saturating_sub(late), "pod", "still draining"),
         (counts.failed, "failed pod", "left over"),
         (counts.out_of_rotation, "pod", "running outside its ReplicaSet"),
     ];
@@ -212,7 +250,7 @@ fn leftovers(looked: &Assessment<'_>) -> String {
         let what = if pods == 1 { what.to_owned() } else { what.replace("its ReplicaSet", "their ReplicaSet") };
         format!("{} {} {what}.", count(pods, noun), is_are(pods))
     });
-    said.collect::<Vec<_>>().join(" ")
+    since.into_iter().chain(said).collect::<Vec<_>>().join(" ")
 }
 
 /// The revision that is rolled out: the next one, while its ReplicaSet is awaited.

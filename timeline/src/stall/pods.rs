@@ -1,80 +1,143 @@
-//! Causes that the new pods show: how they fail, and what they wait for.
+//! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
+//! same, with the first of them as the example.
 
-use super::certain::{PullFailure, pull_failure};
-use super::{Cause, CauseKind, Situation, fault, of_pod};
-use crate::fact::ContainerState;
+use super::told::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
+use super::{
+    Cause, CauseKind, CrashCause, Evidence, Situation, StartHold, StartTime, crash, of_pod, troubled_since,
+};
+use crate::fact::{Container, ContainerState, Role};
 use crate::model::Pod;
 use crate::phase::PodState;
 use crate::{Millis, rollout};
 
-/// A pod that runs this long without being ready is worth a sentence of its own.
-const SLOW_READINESS_MILLIS: Millis = 10_000;
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
-/// An init container that works this long is worth a sentence.
-const SLOW_INIT_MILLIS: Millis = 10_000;
+/// What every start goes through is worth a sentence after this time.
+const WORTH_MILLIS: Millis = 10_000;
+/// A pod may take this long to start whatever its probes say.
+const START_MILLIS: Millis = 60_000;
+/// Containers may run this long without being ready whatever their probes say.
+const READY_MILLIS: Millis = 30_000;
+/// A readiness gate may be closed this long.
+const GATE_MILLIS: Millis = 120_000;
+/// Probes that allow more than this are not believed.
+const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
+/// A pod may take this many times what the slowest of the pods before it took.
+const SLOWER: Millis = 2;
 
-impl Situation<'_> {
-    /// One cause per kind of failure, with the number of pods that have it.
-    pub(super) fn failing(&self, pods: &[&Pod], causes: &mut Vec<Cause>) {
-        let first = causes.len();
-        for pod in pods.iter().filter(|pod| is_failing(pod) && !pod.is_leftover()) {
-            let kind = self.failure(pod);
-            let same = causes.iter_mut().skip(first).find(|cause| is_alike(&cause.kind, &kind));
+impl<'m> Situation<'m> {
+    /// One cause per kind, with the number of pods that show it, most decisive first.
+    pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
+        let mut groups: Vec<(CauseKind, Evidence, Vec<&Pod>)> = Vec::new();
+        for pod in pods.iter().copied() {
+            let Some((kind, evidence)) = self.of_new_pod(pod) else { continue };
+            let same = groups.iter_mut().find(|(known, ..)| is_alike(known, &kind));
             match same {
-                Some(cause) => {
-                    cause.pods += 1;
-                    // The one that crashed most often stands for all, or the first one that says why.
-                    let says_more = match (&cause.kind, &kind) {
-                        (CauseKind::Crash { restarts: most, .. }, CauseKind::Crash { restarts, .. }) => restarts > most,
-                        (CauseKind::Image { .. }, _) => {
-                            let why = |reason: &str, message: &str| pull_failure(reason, message, std::iter::empty());
-                            why(&cause.evidence.reason, &cause.evidence.message) == PullFailure::Other
-                                && why(&pod.now.reason, &pod.now.message) != PullFailure::Other
-                        }
-                        _ => false,
-                    };
-                    if says_more {
-                        (cause.kind, cause.evidence) = (kind, of_pod(pod, troubled_since(pod)));
+                Some((known, shown, alike)) => {
+                    alike.push(pod);
+                    if self.says_more((known, shown), (&kind, &evidence)) {
+                        (*known, *shown) = (kind, evidence);
                     }
                 }
-                None => causes.push(fault(kind, 1, of_pod(pod, troubled_since(pod)))),
+                None => groups.push((kind, evidence, vec![pod])),
             }
         }
+        let mut causes: Vec<Cause> =
+            groups.into_iter().map(|(kind, evidence, pods)| self.cause(kind, pods.len() as u32, evidence)).collect();
         causes.extend(self.failed_pods(pods));
-        causes.get_mut(first..).unwrap_or_default().sort_by_key(|cause| rank(&cause.kind));
+        causes.extend(self.min_ready(pods));
+        causes.sort_by_key(|cause| (std::cmp::Reverse(cause.severity), rank(&cause.kind)));
+        causes
     }
 
-    /// How a container of a pod fails.
-    fn failure(&self, pod: &Pod) -> CauseKind {
-        let (restarts, exit) = (pod.now.restarts, pod.now.last_exit.as_ref());
-        match pod.now.reason.as_str() {
-            "ErrImagePull"
-            | "ImagePullBackOff"
-            | "InvalidImageName"
-            | "ErrImageNeverPull"
-            | "ImageInspectError"
-            | "RegistryUnavailable"
-            | "SignatureValidationFailed" => CauseKind::Image { image: self.failing_image(pod) },
-            "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => CauseKind::BadContainer,
-            reason if reason == "CrashLoopBackOff" || exit.is_some() || restarts > 0 => CauseKind::Crash {
-                exit_code: exit.map(|exit| exit.code),
-                is_out_of_memory: reason == "OOMKilled" || exit.is_some_and(|exit| exit.reason == "OOMKilled"),
-                restarts,
-                is_since: pod.now.first_restarts == 0 && !pod.states.iter().any(|(state, _)| state.is_ready()),
-            },
-            _ => CauseKind::NotStarted,
+    /// What a pod shows; `None` while it is as it should be.
+    fn of_new_pod(&self, pod: &'m Pod) -> Option<(CauseKind, Evidence)> {
+        if pod.is_leftover() || pod.state().is_ending() {
+            return None;
+        }
+        let waiting = pod.now.containers.iter().find_map(|container| match &container.state {
+            Some(ContainerState::Waiting { reason, message }) if fails(reason) => Some((container, reason, message)),
+            _ => None,
+        });
+        if let Some((container, reason, message)) = waiting.filter(|(_, reason, _)| *reason != "CrashLoopBackOff") {
+            let evidence = Evidence {
+                reason: reason.clone(),
+                message: message.clone(),
+                ..of_pod(pod, troubled_since(pod))
+            };
+            return Some((self.waits(pod, container, reason), evidence));
+        }
+        if let Some(crash) = crash::crash(pod, self.now) {
+            return Some(self.crash(pod, crash));
+        }
+        let since = pod.since_millis();
+        match pod.state() {
+            PodState::Scheduling => self.scheduling(pod).map(|kind| (kind, of_pod(pod, since))),
+            PodState::Starting => self.starting(pod),
+            PodState::Unready => self.unready(pod),
+            PodState::Failing if pod.now.terminal_millis.is_none() => {
+                let container = String::new();
+                Some((CauseKind::NotStarted { container }, of_pod(pod, troubled_since(pod))))
+            }
+            _ => None,
         }
     }
 
-    /// The image of the container that cannot be made, by the template of its ReplicaSet: the Deployment's may be another one
-    /// already. Images of init containers are not known.
-    fn failing_image(&self, pod: &Pod) -> Option<String> {
-        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
-        let is_failing = |state: &ContainerState| matches!(state, ContainerState::Waiting { reason, .. } if *reason == pod.now.reason);
-        let mut containers = pod.now.containers.iter();
-        let name = &containers.find(|container| container.state.as_ref().is_some_and(is_failing))?.name;
-        set.images.iter().find(|image| image.container == *name).map(|image| image.image.clone())
+    /// A container that waits with an error.
+    fn waits(&self, pod: &Pod, container: &Container, reason: &str) -> CauseKind {
+        let name = container.name.clone();
+        match reason {
+            reason if is_image_reason(reason) => CauseKind::Image { image: self.image_of(pod, container) },
+            "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "PostStartHookError" => {
+                CauseKind::BadContainer { container: name }
+            }
+            _ => CauseKind::NotStarted { container: name },
+        }
+    }
+
+    /// The image that a container waits for: as the kubelet asks for it, else by the template of its ReplicaSet.
+    fn image_of(&self, pod: &Pod, container: &Container) -> Option<String> {
+        let told = Some(&container.waits_for_image).filter(|image| !image.is_empty());
+        told.cloned().or_else(|| {
+            let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
+            set.images.iter().find(|image| image.container == container.name).map(|image| image.image.clone())
+        })
+    }
+
+    fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
+        let container = crash.container;
+        let exit = container.last_exit.as_ref();
+        let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
+        let since = started.map(|at| at.saturating_add(self.now.skew_millis) - 2_000);
+        let first = pod.states.iter().find(|(state, _)| *state == PodState::Failing);
+        let begun = first.map_or_else(|| pod.first_seen_millis(), |(_, at)| *at);
+        let reason = match &container.state {
+            Some(ContainerState::Waiting { reason, .. }) => reason.clone(),
+            _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
+        };
+        let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
+        let probe = Some(()).filter(|()| !is_out_of_memory).and_then(|()| probe_kill(self.deployment, pod, since));
+        let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
+        let kind = CauseKind::Crash(Box::new(CrashCause {
+            container: container.name.clone(),
+            role: container.role,
+            exit_code: exit.map(|exit| exit.code),
+            is_out_of_memory,
+            probe,
+            restarts: container.restarts,
+            exits: crash.exits,
+            is_since: pod.now.first_restarts == 0,
+            is_loop: crash.is_loop,
+            runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
+            is_one_of_several: pod.now.containers.len() > 1,
+        }));
+        let message = message.unwrap_or_else(|| match &container.state {
+            Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
+                message.clone()
+            }
+            _ => String::new(),
+        });
+        (kind, Evidence { reason, message, ..of_pod(pod, begun) })
     }
 
     /// Pods that failed as a whole lately, while others are missing: their replacements may fail alike.
@@ -88,106 +151,193 @@ impl Situation<'_> {
         let mut failed = pods.iter().filter(is_late);
         let pod = failed.next().filter(|_| available < set.now.counts.desired as usize)?;
         let since = pod.now.terminal_millis.unwrap_or_else(|| pod.since_millis());
-        Some(fault(CauseKind::PodsFailed, 1 + failed.count() as u32, of_pod(pod, since)))
+        Some(self.cause(CauseKind::PodsFailed, 1 + failed.count() as u32, of_pod(pod, since)))
     }
 
-    pub(super) fn unschedulable(&self, pods: &[&Pod]) -> Option<Cause> {
-        let waiting = |pod: &&&Pod| pod.state() == PodState::Scheduling && pod.now.reason == "Unschedulable";
-        let mut found = pods.iter().filter(waiting);
-        let pod = found.next()?;
-        Some(fault(CauseKind::Unschedulable, 1 + found.count() as u32, of_pod(pod, pod.since_millis())))
+    fn scheduling(&self, pod: &Pod) -> Option<CauseKind> {
+        let lasts = self.now.millis - pod.since_millis() > WORTH_MILLIS;
+        match pod.now.reason.as_str() {
+            "SchedulingGated" => Some(CauseKind::SchedulingGated),
+            "" => lasts.then_some(CauseKind::NoScheduler),
+            _ => Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod) }),
+        }
     }
 
-    pub(super) fn init(&self, pods: &[&Pod]) -> Option<Cause> {
-        let at_work = |pod: &&&Pod| pod.state() == PodState::Starting && pod.now.reason.starts_with("Init ");
-        let mut found = pods.iter().filter(at_work);
-        let pod = found.next()?;
+    fn starting(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let since = pod.since_millis();
-        let is_slow = self.now.millis - since > SLOW_INIT_MILLIS;
-        is_slow.then(|| Cause {
-            kind: CauseKind::Init {
-                is_running: pod.now.containers.iter().any(|container| {
-                    container.name == pod.now.message && container.state == Some(ContainerState::Running)
-                }),
-            },
-            is_fault: false,
-            pods: 1 + found.count() as u32,
-            evidence: of_pod(pod, since),
+        let spent_millis = self.now.millis - since;
+        let time = self.start_time(spent_millis, START_MILLIS, pod);
+        if pod.now.reason.starts_with("Init ") {
+            let at_work = pod.now.containers.iter().find(|container| container.name == pod.now.message);
+            let half = super::severity::unexplained_limit(&self.deployment.now.spec);
+            let kind = CauseKind::Init {
+                is_running: at_work.is_some_and(|one| one.state == Some(ContainerState::Running)),
+                is_sidecar: at_work.is_some_and(|one| one.role == Role::Sidecar),
+                time: StartTime { allowed_millis: time.allowed_millis.max(half), ..time },
+            };
+            let is_held = told::holds_start(self.deployment, pod).is_some() && at_work.is_none_or(|one| one.state != Some(ContainerState::Running));
+            if !is_held {
+                return (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)));
+            }
+        }
+        let event = told::holds_start(self.deployment, pod);
+        let hold = match event.map(|event| event.reason.as_str()) {
+            Some("FailedMount" | "FailedMapVolume") => StartHold::Mount,
+            Some("FailedAttachVolume") => StartHold::Attach,
+            Some("FailedCreatePodSandBox") => StartHold::Sandbox,
+            Some("Pulling") => StartHold::Pull,
+            _ => StartHold::Unknown,
+        };
+        let is_error = matches!(hold, StartHold::Mount | StartHold::Attach | StartHold::Sandbox);
+        let evidence = match event {
+            Some(event) => {
+                Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) }
+            }
+            None => of_pod(pod, since),
+        };
+        (is_error || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
+    }
+
+    /// A pod that runs and is not ready: behind a gate, behind a probe, or not any more.
+    fn unready(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let since = pod.since_millis();
+        let spent_millis = self.now.millis - since;
+        if pod.now.reason == "ReadinessGatesNotReady" {
+            let gate = gate_of(&pod.now.message);
+            let told = pod.now.conditions.iter().find(|condition| gate.as_deref() == Some(condition.kind.as_str()));
+            // What its controller says of the gate is more than that it is closed.
+            let evidence = match told.filter(|told| !told.message.is_empty() || !told.reason.is_empty()) {
+                Some(told) => {
+                    Evidence { reason: told.reason.clone(), message: told.message.clone(), ..of_pod(pod, since) }
+                }
+                None => of_pod(pod, since),
+            };
+            return Some((CauseKind::Gate { gate, time: self.start_time(spent_millis, GATE_MILLIS, pod) }, evidence));
+        }
+        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
+        let probes = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
+        // Half as much again as the probes allow: the kubelet is slower than its plan.
+        let time = self.start_time(spent_millis, READY_MILLIS.max(probes.saturating_add(probes / 2)), pod);
+        let kind = CauseKind::NotReady {
+            is_startup: pod.now.containers.iter().any(|container| container.is_in_startup),
+            was_ready: pod.states.iter().any(|(state, _)| state.is_ready()),
+            time,
+        };
+        (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
+    }
+
+    /// How long a start may take: as long as the rule says, or twice as long as the slowest pod before it took.
+    fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
+        let earlier = *self.earlier.get_or_init(|| self.earlier_starts());
+        // Earlier pods are known from their creation on.
+        let before = pod.since_millis() - pod.first_seen_millis();
+        let as_earlier = earlier.map_or(0, |(_, most)| most.saturating_mul(SLOWER) - before);
+        StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), earlier }
+    }
+
+    /// How long pods of this Deployment took from their creation until they were available, as far as that was seen.
+    fn earlier_starts(&self) -> Option<(Millis, Millis)> {
+        let took = |pod: &&Pod| {
+            let (first, begun) = pod.states.first()?;
+            let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;
+            let is_whole = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+            Some(available - begun).filter(|_| is_whole && !matches!(first, PodState::Available | PodState::Ready))
+        };
+        let pods = self.model.pods_of_deployment(self.deployment.uid);
+        pods.iter().filter_map(took).fold(None, |known, took| match known {
+            None => Some((took, took)),
+            Some((least, most)) => Some((took.min(least), took.max(most))),
         })
     }
 
-    /// Pods that run and are not ready: behind a gate, or for long.
-    pub(super) fn unready(&self, pods: &[&Pod]) -> Vec<Cause> {
-        let is_at_gate = |pod: &&Pod| pod.now.reason == "ReadinessGatesNotReady";
-        let unready = pods.iter().copied().filter(|pod| pod.state() == PodState::Unready && !is_failing(pod));
-        let (gated, others): (Vec<&Pod>, Vec<&Pod>) = unready.partition(is_at_gate);
-        let cause = |kind: CauseKind, pods: &[&Pod]| {
-            let pod = pods.iter().min_by_key(|pod| pod.since_millis())?;
-            let is_slow = self.now.millis - pod.since_millis() > SLOW_READINESS_MILLIS;
-            let evidence = of_pod(pod, pod.since_millis());
-            Some(Cause { kind, is_fault: is_slow, pods: pods.len() as u32, evidence })
-        };
-        let slow = cause(CauseKind::NotReady, &others).filter(|cause| cause.is_fault);
-        cause(CauseKind::Gate, &gated).into_iter().chain(slow).collect()
-    }
-
-    pub(super) fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {
-        let ready: Vec<&&Pod> = pods.iter().filter(|pod| pod.state() == PodState::Ready).collect();
+    fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {
+        let is_waiting = |pod: &&&Pod| pod.state() == PodState::Ready && !crash::is_in_crash_loop(pod, self.now);
+        let ready: Vec<&&Pod> = pods.iter().filter(is_waiting).collect();
         let (at, pod) =
             ready.iter().filter_map(|pod| Some((pod.now.available_at_millis?, pod))).min_by_key(|(at, _)| *at)?;
         let last = ready.iter().filter_map(|pod| pod.now.available_at_millis).max();
         let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
-        Some(Cause {
-            kind: CauseKind::MinReady {
-                left_millis: (at - self.now.millis).max(0),
-                seconds: set.now.min_ready_seconds,
-                is_first: last.is_some_and(|last| last - at >= 1_000),
-            },
-            is_fault: false,
-            pods: ready.len() as u32,
-            evidence: of_pod(pod, pod.since_millis()),
-        })
+        let kind = CauseKind::MinReady {
+            left_millis: (at - self.now.millis).max(0),
+            seconds: set.now.min_ready_seconds,
+            is_first: last.is_some_and(|last| last - at >= 1_000),
+        };
+        Some(self.cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
+    }
+
+    /// The second pod is a better example: of images one whose message says why.
+    fn says_more(&self, known: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
+        let failure = |(kind, evidence): (&CauseKind, &Evidence)| match kind {
+            CauseKind::Image { image } => {
+                pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
+            }
+            _ => PullFailure::Unknown,
+        };
+        if let (CauseKind::Crash(one), CauseKind::Crash(two)) = (known.0, other.0) {
+            return two.is_loop && !one.is_loop;
+        }
+        failure(known) == PullFailure::Unknown && failure(other) != PullFailure::Unknown
     }
 }
 
-/// Failures that are said in one sentence.
+/// The gate that a message names: "… readiness gate \"example.com/traffic\" …".
+pub(super) fn gate_of(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("readiness gate ")?;
+    let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+/// A container waits with an error, and not because it is being made.
+fn fails(reason: &str) -> bool {
+    !matches!(reason, "" | "ContainerCreating" | "PodInitializing")
+}
+
+/// Causes that are said in one sentence.
 fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
-        (CauseKind::Crash { is_out_of_memory: a, .. }, CauseKind::Crash { is_out_of_memory: b, .. }) => a == b,
+        (CauseKind::Crash(a), CauseKind::Crash(b)) => {
+            a.is_out_of_memory == b.is_out_of_memory && a.container == b.container && a.probe.is_some() == b.probe.is_some()
+        }
+        (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
+        (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
+        (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => is_same_answer(a, b),
+        (CauseKind::NotReady { was_ready: a, .. }, CauseKind::NotReady { was_ready: b, .. }) => a == b,
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }
 
-/// Among failures of pods: what is decided comes before what may still pass.
+fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        _ => one.is_none() == other.is_none(),
+    }
+}
+
+/// Among causes that are equally bad: what is decided comes before what may still pass.
 const fn rank(kind: &CauseKind) -> u8 {
     match kind {
         CauseKind::Image { .. } => 0,
-        CauseKind::BadContainer => 1,
-        CauseKind::Crash { .. } => 2,
-        _ => 3,
+        CauseKind::BadContainer { .. } => 1,
+        CauseKind::Crash(_) => 2,
+        CauseKind::NotStarted { .. } => 3,
+        CauseKind::PodsFailed => 4,
+        CauseKind::Unschedulable { .. } => 5,
+        CauseKind::Starting { .. } => 6,
+        CauseKind::Init { .. } => 7,
+        CauseKind::Gate { .. } => 8,
+        CauseKind::NotReady { .. } => 9,
+        _ => 10,
     }
 }
 
-/// It fails, or it crashed and runs again for the moment: a crash loop alternates between the two.
-#[must_use]
-pub fn is_failing(pod: &Pod) -> bool {
-    match pod.state() {
-        PodState::Failing => true,
-        PodState::Unready | PodState::Starting => {
-            pod.now.restarts > 0 && troubled(pod).is_some_and(|(state, _)| *state == PodState::Failing)
-        }
-        _ => false,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_is_named_by_the_message() {
+        let told = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
+        assert_eq!(gate_of(told).as_deref(), Some("shop/open"));
+        assert_eq!([gate_of("readiness gate \"\""), gate_of("nothing")], [None, None]);
     }
-}
-
-/// Since when a failing pod fails, its short recoveries included.
-#[must_use]
-pub fn troubled_since(pod: &Pod) -> Millis {
-    troubled(pod).map_or_else(|| pod.since_millis(), |(_, since)| *since)
-}
-
-/// The first failing state after the pod was last ready.
-fn troubled(pod: &Pod) -> Option<&(PodState, Millis)> {
-    let good = pod.states.iter().rposition(|(state, _)| state.is_ready());
-    pod.states.iter().skip(good.map_or(0, |index| index + 1)).find(|(state, _)| *state == PodState::Failing)
 }

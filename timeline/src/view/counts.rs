@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fact::DeploymentStatus;
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::phase::PodState;
 use crate::{Model, Uid};
@@ -80,6 +81,17 @@ pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&Repl
         }
     }
     counts
+}
+
+/// What a Deployment reports of pods whose ReplicaSets are not seen.
+pub(super) fn told(status: &DeploymentStatus) -> Counts {
+    Counts {
+        available: status.available,
+        not_yet: status.replicas.saturating_sub(status.available),
+        new_available: status.available.min(status.updated),
+        desired: status.replicas,
+        ..Counts::default()
+    }
 }
 
 /// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.

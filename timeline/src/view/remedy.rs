@@ -3,7 +3,7 @@
 use super::{Assessment, Standing};
 use crate::model::{Pod, ReplicaSet};
 use crate::phase::PodState;
-use crate::stall::{Cause, CauseKind, certain};
+use crate::stall::{Cause, CauseKind, Severity, told};
 
 /// A way out, before it is put into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,15 +39,16 @@ impl Assessment<'_> {
     pub(super) fn way_out(&self, standing: Standing) -> Option<Way> {
         match standing {
             Standing::Paused => Some(Way::Resume),
-            Standing::NotObserved => Some(Way::ShowDeployment),
-            Standing::DeadlineExceeded | Standing::Failing | Standing::Stalled => {
+            Standing::NotObserved { .. } => Some(Way::ShowDeployment),
+            Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }
+            Standing::Crashing => Some(self.undo().unwrap_or_else(|| self.show())),
             Standing::ScalingUp { is_stuck: true }
             | Standing::CatchingUp { is_stuck: true }
             | Standing::Degraded { is_stuck: true } => Some(self.quota().unwrap_or_else(|| self.show())),
             // Nothing is wrong, and whoever started it may think otherwise.
-            Standing::Progressing | Standing::Waiting | Standing::TakingDown => self.undo(),
+            Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown => self.undo(),
             Standing::Deleted
             | Standing::Deleting
             | Standing::ScaledToZero
@@ -60,12 +61,12 @@ impl Assessment<'_> {
     }
 
     fn cause(&self) -> Option<&Cause> {
-        self.decisive().or_else(|| self.causes.iter().find(|cause| cause.is_fault))
+        self.decisive().or_else(|| self.causes.iter().find(|cause| cause.severity > Severity::Normal))
     }
 
     fn quota(&self) -> Option<Way> {
         let is_quota =
-            |cause: &&Cause| matches!(cause.kind, CauseKind::Refused(_)) && certain::is_quota(&cause.evidence.message);
+            |cause: &&Cause| matches!(cause.kind, CauseKind::Refused { .. }) && told::is_quota(&cause.evidence.message);
         self.cause().filter(is_quota).map(|_| Way::ShowQuota)
     }
 
@@ -104,10 +105,9 @@ impl Assessment<'_> {
         let Some(cause) = self.cause() else { return Way::ShowDeployment };
         match cause.evidence.object.split_once(' ') {
             Some(("Pod", name)) => match (&cause.kind, self.pod(name)) {
-                (CauseKind::Crash { restarts, .. }, Some(pod)) => {
-                    let most = pod.now.containers.iter().max_by_key(|container| container.restarts);
-                    let container = most.filter(|_| pod.now.containers.len() > 1).map(|one| one.name.clone());
-                    Way::ShowLogs { pod: name.to_owned(), container, is_previous: *restarts > 0 }
+                (CauseKind::Crash(crash), Some(_)) => {
+                    let container = Some(&crash.container).filter(|_| crash.is_one_of_several).cloned();
+                    Way::ShowLogs { pod: name.to_owned(), container, is_previous: crash.restarts > 0 }
                 }
                 _ => Way::ShowPod(name.to_owned()),
             },

@@ -3,15 +3,9 @@
 use super::{Assessment, Tone};
 use crate::Millis;
 use crate::budget::Next;
-use crate::model::Rollout;
-use crate::phase::PodState;
-use crate::stall::{Cause, CauseKind, certain};
+use crate::model::{Pod, Rollout};
+use crate::stall::{Cause, CauseKind, Severity, severity};
 use crate::verdict::KubectlVerdict;
-
-/// A fault that may pass must last this long, and nothing move meanwhile, before it decides.
-const FAULT_MILLIS: Millis = 10_000;
-/// Nothing progressed for this long while something should: stalled.
-const QUIET_MILLIS: Millis = 60_000;
 
 /// How a Deployment stands: our verdict, before it is put into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,19 +17,24 @@ pub enum Standing {
     /// Somebody paused it.
     Paused,
     /// Its controller does not react.
-    NotObserved,
+    NotObserved {
+        /// For so long that it is broken.
+        is_stuck: bool,
+    },
     /// `spec.replicas` is 0, and no pods are left.
     ScaledToZero,
     /// The progress deadline passed.
     DeadlineExceeded,
-    /// The new pods cannot become available, and why is certain or lasts.
+    /// The new pods cannot become available, and it is known why.
     Failing,
-    /// Another fault lasts, or nothing moves.
-    Stalled,
+    /// Something else keeps it from going on, or nothing moves and nothing says why.
+    Blocked,
     /// Recreate: the old pods go first.
     TakingDown,
     /// Something normal and named is waited for.
     Waiting,
+    /// Something that is waited for takes longer than it may, without an error of its own.
+    Slow,
     /// In progress.
     Progressing,
     /// Everything is available; old pods still drain.
@@ -55,6 +54,8 @@ pub enum Standing {
         /// A fault lasts, or nothing moves.
         is_stuck: bool,
     },
+    /// Complete, and its containers crash again and again.
+    Crashing,
     /// Complete.
     Complete,
 }
@@ -65,9 +66,10 @@ impl Standing {
     #[must_use]
     pub const fn has_deadline(self) -> bool {
         match self {
-            Self::Deleted | Self::Deleting | Self::Paused | Self::NotObserved | Self::ScaledToZero => false,
-            Self::Finishing | Self::Complete => false,
-            Self::DeadlineExceeded | Self::Failing | Self::Stalled | Self::TakingDown | Self::Waiting => true,
+            Self::Deleted | Self::Deleting | Self::Paused | Self::NotObserved { .. } | Self::ScaledToZero => false,
+            Self::Finishing | Self::Crashing | Self::Complete => false,
+            Self::DeadlineExceeded | Self::Failing | Self::Blocked | Self::TakingDown => true,
+            Self::Waiting | Self::Slow => true,
             Self::Progressing | Self::ScalingUp { .. } | Self::CatchingUp { .. } | Self::Degraded { .. } => true,
         }
     }
@@ -78,10 +80,11 @@ impl Standing {
         match self {
             Self::Complete => Tone::Ok,
             Self::Deleted | Self::Deleting | Self::ScaledToZero => Tone::Quiet,
-            Self::NotObserved
+            Self::NotObserved { is_stuck: true }
             | Self::DeadlineExceeded
             | Self::Failing
-            | Self::Stalled
+            | Self::Blocked
+            | Self::Crashing
             | Self::ScalingUp { is_stuck: true }
             | Self::CatchingUp { is_stuck: true }
             | Self::Degraded { is_stuck: true } => Tone::Bad,
@@ -103,23 +106,30 @@ impl Assessment<'_> {
         if deployment.now.spec.paused {
             return Standing::Paused;
         }
-        if self.causes.iter().any(|cause| cause.kind == CauseKind::ControllerSilent) {
-            return Standing::NotObserved;
+        if let Some(silent) = self.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent) {
+            return Standing::NotObserved { is_stuck: silent.severity == Severity::Bad };
         }
         if desired == 0 && counts.available + counts.not_yet == 0 {
             return Standing::ScaledToZero;
         }
         match self.kubectl {
+            KubectlVerdict::Complete if counts.available >= desired && self.is_crashing() => Standing::Crashing,
             KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
-            _ if self.is_taking_down() && !self.has_lasting_fault() => Standing::TakingDown,
+            _ if self.is_taking_down() && !self.has_fault() => Standing::TakingDown,
+            _ if self.is_crashing() && self.is_settled() => self.standing_of_missing(),
+            _ if self.is_crashing() => Standing::Failing,
             _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
             _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() },
-            _ if self.decisive().is_some() => Standing::Failing,
-            _ if self.is_stalled() => Standing::Stalled,
-            _ if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
-            _ => Standing::Progressing,
+            _ => match self.decisive() {
+                Some(cause) if cause.kind.is_failure() => Standing::Failing,
+                Some(_) => Standing::Blocked,
+                None if self.is_unexplained() => Standing::Blocked,
+                None if self.causes.iter().any(|cause| cause.severity == Severity::Slow) => Standing::Slow,
+                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
+                None => Standing::Progressing,
+            },
         }
     }
 
@@ -133,7 +143,7 @@ impl Assessment<'_> {
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
-        self.sums.old_desired() == 0 && last.is_some_and(was_there)
+        self.sums.old_desired() == 0 && !self.awaits_revision() && last.is_some_and(was_there)
     }
 
     fn has_deadline_of_before(&self) -> bool {
@@ -145,7 +155,13 @@ impl Assessment<'_> {
     #[must_use]
     pub fn is_rolling_out(&self) -> bool {
         let was_start_seen = || self.deployment.rollouts.last().is_some_and(|rollout| rollout.started_millis.is_some());
-        self.sums.old_desired() > 0 || (was_start_seen() && !self.is_settled())
+        self.sums.old_desired() > 0 || ((was_start_seen() || self.goes_on()) && !self.is_settled())
+    }
+
+    /// The controller says that a rollout goes on.
+    fn goes_on(&self) -> bool {
+        let told = self.deployment.now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
+        matches!(told, "NewReplicaSetCreated" | "FoundNewReplicaSet" | "ReplicaSetUpdated")
     }
 
     /// It was there when watching began, nothing is replaced, and whether it had everything before is not known.
@@ -153,6 +169,7 @@ impl Assessment<'_> {
         let last = self.deployment.rollouts.last();
         self.sums.old_desired() == 0
             && !self.awaits_revision()
+            && !self.goes_on()
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
     }
 
@@ -169,7 +186,7 @@ impl Assessment<'_> {
 
     /// Everything that holds it up is named and passes by itself.
     fn waits(&self) -> bool {
-        !self.causes.is_empty() && self.causes.iter().all(|cause| !cause.is_fault)
+        !self.causes.is_empty() && self.causes.iter().all(|cause| cause.severity == Severity::Normal)
     }
 
     /// Recreate: the old pods go, and the new ones are made afterwards.
@@ -180,45 +197,37 @@ impl Assessment<'_> {
             && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
     }
 
-    /// The cause that the headline names: one that is certain holds at once; of the others one that keeps new pods from being
-    /// there at all, as soon as it lasts and nothing moves.
+    /// The cause that the headline names: the first bad one, which keeps pods from being there at all where there is one.
     #[must_use]
     pub fn decisive(&self) -> Option<&Cause> {
-        let is_lasting = |cause: &&Cause| cause.kind.is_failure() && self.lasts(cause);
-        let certain = self.causes.iter().find(|cause| certain::is_certain(cause, self));
-        certain.or_else(|| self.causes.iter().find(is_lasting).filter(|_| self.quiet_millis() > FAULT_MILLIS))
+        let bad = || self.causes.iter().filter(|cause| cause.severity == Severity::Bad);
+        bad().find(|cause| cause.kind.is_failure()).or_else(|| bad().next())
+    }
+
+    /// Containers of the current revision crash again and again, also while they run for the moment.
+    #[must_use]
+    pub fn is_crashing(&self) -> bool {
+        let is_loop = |cause: &Cause| cause.severity == Severity::Bad && matches!(cause.kind, CauseKind::Crash(_));
+        self.causes.iter().any(is_loop)
     }
 
     fn is_stuck(&self) -> bool {
-        self.decisive().is_some() || self.is_stalled()
+        self.decisive().is_some() || self.is_unexplained()
     }
 
-    fn is_stalled(&self) -> bool {
-        self.has_lasting_fault() || self.quiet_millis() > QUIET_MILLIS
+    /// Nothing moves, for longer than may be, and nothing says why.
+    fn is_unexplained(&self) -> bool {
+        self.causes.is_empty()
+            && self.now_millis - self.last_movement() > severity::unexplained_limit(&self.deployment.now.spec)
     }
 
-    fn has_lasting_fault(&self) -> bool {
-        self.quiet_millis() > FAULT_MILLIS && self.causes.iter().any(|cause| self.lasts(cause))
-    }
-
-    fn lasts(&self, cause: &Cause) -> bool {
-        cause.is_fault && cause.evidence.since_millis.is_none_or(|since| self.now_millis - since > FAULT_MILLIS)
-    }
-
-    fn quiet_millis(&self) -> Millis {
-        self.now_millis - self.last_progress()
-    }
-
-    /// When the rollout last got on: a step of replicas, a pod that became available, a verdict.
-    fn last_progress(&self) -> Millis {
+    /// When anything moved last: a step of replicas, a pod, a verdict, what is asked for.
+    fn last_movement(&self) -> Millis {
         let uid = self.deployment.uid;
         let scales = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
-        let pods = self.model.pods_of_deployment(uid);
-        let available = pods
-            .iter()
-            .flat_map(|pod| &pod.states)
-            .filter(|(state, _)| matches!(state, PodState::Available | PodState::Gone));
+        let pods = self.model.pods_of_deployment(uid).into_iter().map(Pod::since_millis);
         let verdict = self.deployment.verdicts.last().map(|(at, _)| *at);
-        scales.chain(available.map(|(_, at)| *at)).chain(verdict).max().unwrap_or(self.deployment.first_seen_millis)
+        let mark = self.deployment.marks.last().map(|mark| mark.at_millis);
+        scales.chain(pods).chain(verdict).chain(mark).max().unwrap_or(self.deployment.first_seen_millis)
     }
 }

@@ -110,7 +110,7 @@ travels! {
         deleting: bool,
         revision: Option<u64>,
     }
-    stays { labels, generation, restarted_at, spec, status }
+    stays { labels, generation, restarted_at, template, spec, status }
 }
 
 travels! {
@@ -161,7 +161,7 @@ travels! {
         deleting: bool,
         desired_replicas: Option<u32>,
     }
-    stays { max_replicas, change_cause, managed_by, version }
+    stays { max_replicas, change_cause, managed_by, version, template, probe_millis, failure }
 }
 
 travels! {
@@ -192,5 +192,5 @@ travels! {
         deletion_at_millis: Option<Millis>,
         terminal_millis: Option<Millis>,
     }
-    stays { first_restarts, last_exit, listed_millis, ready_since_millis, deletion_cost, containers, conditions }
+    stays { most_restarts, first_restarts, listed_millis, ready_since_millis, deletion_cost, containers, conditions }
 }

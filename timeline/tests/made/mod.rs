@@ -33,6 +33,7 @@ pub fn deployment() -> DeploymentFact {
         meta: meta(1, "web", None),
         revision: Some(2),
         restarted_at: None,
+        template: None,
         spec: DeploymentSpec {
             replicas: 3,
             strategy: Strategy::RollingUpdate {
@@ -69,6 +70,9 @@ pub fn set(number: u128, revision: u64, desired: u32, available: u32) -> Replica
         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
         restarted_at: None,
         template_hash: revision.to_string(),
+        template: None,
+        probe_millis: 0,
+        failure: None,
         counts: ReplicaSetCounts { desired, replicas: desired, available },
     }
 }
@@ -86,13 +90,7 @@ pub fn pod(number: u128, set: u128, name: &str) -> PodFact {
         disruption: None,
         deletion_cost: 0,
         is_graceless: false,
-        containers: vec![Container {
-            name: "web".into(),
-            role: Role::App,
-            state: Some(ContainerState::Running),
-            restarts: 0,
-            last_exit: None,
-        }],
+        containers: vec![Container { state: Some(ContainerState::Running), ..Container::new("web".into(), Role::App) }],
     }
 }
 
@@ -119,7 +117,7 @@ pub fn crashing(restarts: u32) -> impl FnOnce(&mut PodFact) {
     move |pod| {
         pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s"));
         (pod.containers[0].restarts, pod.containers[0].last_exit) =
-            (restarts, Some(Exit { code: 1, reason: "Error".into() }));
+            (restarts, Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }));
     }
 }
 
