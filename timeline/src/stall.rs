@@ -376,8 +376,8 @@ impl<'m> Situation<'m> {
     /// Nobody can move: no old pod may go, and a new one finds no place.
     fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
         let is_refused = |cause: &Cause| cause.kind.is_refusal(Refused::Pods);
-        let cannot_add =
-            so_far.iter().find(|cause| is_refused(cause) || matches!(cause.kind, CauseKind::Unschedulable { .. }))?;
+        let is_why = |cause: &&Cause| is_refused(cause) || matches!(cause.kind, CauseKind::Unschedulable { .. });
+        let cannot_add = so_far.iter().filter(|cause| cause.severity == Severity::Bad).find(is_why)?;
         let spec = &self.deployment.now.spec;
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0

@@ -47,7 +47,8 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
                 let reason = safe(&evidence.reason);
                 if reason == "InvalidImageName" || reason == "ErrImageNeverPull" { reason } else { format!("{reason}, why is not known") }
             });
-            let hope = if cause.severity == Severity::Normal { " The kubelet tries again." } else { "" };
+            let is_final = matches!(because.as_str(), "not found" | "access denied" | "InvalidImageName" | "ErrImageNeverPull");
+            let hope = if cause.severity == Severity::Normal && !is_final { " The kubelet tries again." } else { "" };
             format!("{image} cannot be pulled: {because} ({one_is}).{hope}")
         }
         CauseKind::BadContainer { container } => format!(

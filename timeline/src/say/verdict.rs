@@ -51,9 +51,11 @@ pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::CatchingUp { is_stuck: false } => "Catching up",
         // The same for who saw it complete and who did not.
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { is_stuck: true } => {
-            match looked.decisive() {
-                Some(cause) if looked.counts.available == 0 && cause.kind.is_failure() => "Failing",
-                Some(_) if looked.counts.available == 0 => "Blocked",
+            let is_failure = looked.decisive().is_some_and(|cause| cause.kind.is_failure());
+            let is_growing = matches!(standing, Standing::ScalingUp { .. });
+            match (is_failure, is_growing) {
+                (true, _) if is_growing || looked.counts.available == 0 => "Failing",
+                (false, true) => "Blocked",
                 _ => "Degraded",
             }
         }
@@ -268,6 +270,7 @@ fn is_first(looked: &Assessment<'_>) -> bool {
     !looked.awaits_revision()
         && replaced(looked).is_empty()
         && looked.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
+        && looked.revision().is_none_or(|revision| revision == 1)
 }
 
 /// Older revisions whose ReplicaSets still desire pods.

@@ -62,10 +62,10 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
         Some(ContainerState::Waiting { reason, .. }) if reason == "CrashLoopBackOff"
     );
     let is_series = exits >= LOOP_EXITS && exit.and_then(|exit| exit.ran_millis).is_none_or(|ran| ran < FORGETS_MILLIS);
-    let is_loop = (is_series || is_backing_off) && runs_for < recovers_after(exits);
+    let is_loop = is_series || is_backing_off;
     // One exit is worth a word until the pod is ready again.
-    let is_once = !pod.state().is_ready() && runs_for < FORGETS_MILLIS && exit.is_some();
-    (is_loop || is_once).then_some(Crash { container, exits, is_loop, runs_since_millis })
+    let is_over = runs_for >= recovers_after(exits) || (!is_loop && (pod.state().is_ready() || exit.is_none()));
+    (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
 }
 
 /// How long a container that ended so often must run until it has recovered.

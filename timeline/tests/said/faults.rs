@@ -16,18 +16,27 @@ fn failures_are_named_for_what_they_are() {
     };
     assert_eq!(
         said(waiting("ImageInspectError", "why")),
-        "Image web:v2 cannot be pulled: ImageInspectError (pod p0200)."
+        "Image web:v2 cannot be pulled: ImageInspectError, why is not known (pod p0200). The kubelet tries again."
     );
     assert_eq!(
         said(waiting("CreatePodSandboxError", "why")),
-        "A container does not start (CreatePodSandboxError, pod p0200): why."
+        "Container web does not start (CreatePodSandboxError, pod p0200): why."
     );
     let ended = ContainerState::Terminated { exit_code: 3, reason: "Error".into(), message: String::new() };
-    assert_eq!(said(ended), "New pods crash: exit code 3 (pod p0200).");
+    let said_ended = |ended: ContainerState| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, |pod| {
+            crashing(0)(pod);
+            pod.containers[0].last_exit.as_mut().unwrap().code = 3;
+            pod.containers[0].state = Some(ended);
+        });
+        web.view().reasons[0].sentence.clone()
+    };
+    assert_eq!(said_ended(ended), "Container web ended with exit code 3 (pod p0200).");
 }
 
 #[test]
-fn a_crash_loop_that_is_ready_in_between_does_not_count_all_restarts_into_the_last_seconds() {
+fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
     let mut web = Web::live(3);
     for restarts in 1..=5 {
         web.now += 20_000;
@@ -44,7 +53,7 @@ fn a_crash_loop_that_is_ready_in_between_does_not_count_all_restarts_into_the_la
         }
     }
     web.now += 12_000;
-    assert_eq!(web.view().reasons[0].sentence, "Pods crash: exit code 1, 5 restarts so far (pod p0100).");
+    assert_eq!(web.view().reasons[0].sentence, "Container web crashes with exit code 1: 5 restarts in 1 min 52 s (pod p0100).");
 }
 
 #[test]

@@ -349,7 +349,7 @@ fn nothing_is_new_from_an_edit_until_its_replica_set_is_there() {
     });
     let view = web.view();
     assert_eq!((view.counts.available, view.counts.new_available), (3, 0));
-    assert_eq!(view.verdict.sentence, "The template changed. Revision 1: 3 of 3 available.");
+    assert_eq!(view.verdict.sentence, "The template changed: 3 of 3 pods available.");
     // Paused, its pods are still those of the revision that is named.
     web.deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(web.view().verdict.sentence, "Paused with revision 1 at 3 of 3.");

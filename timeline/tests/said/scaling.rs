@@ -14,11 +14,15 @@ fn a_complete_deployment_that_is_scaled_up_does_not_recover_from_anything() {
     web.now = 61_000;
     assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 3 of 10 available.");
     web.now = 130_000;
-    assert_eq!(web.verdict(), "[Stalled] Revision 1 is scaling up: 3 of 10 available.");
+    assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 3 of 10 available.");
+    // Pods that never were ready run for long, and no progress deadline will say so.
+    web.now = 400_000;
+    let never_ready = "[Blocked] Revision 1 has 3 of 10 available: pods do not become ready.";
+    assert_eq!(web.verdict(), never_ready);
     // One that was there before fails as well: that is less than there was.
     web.pod(100, unready);
     web.report();
-    assert_eq!(web.verdict(), "[Degraded] Revision 1: 2 of 10 available.");
+    assert_eq!(web.verdict(), never_ready.replace("[Blocked]", "[Degraded]").replace("3 of", "2 of"));
 }
 
 #[test]

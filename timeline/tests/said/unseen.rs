@@ -16,10 +16,10 @@ fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
     web.report();
     let mut late = web.first_listed();
     late.now += 12_000;
-    let degraded = "[Degraded] Revision 1 has 2 of 3 available: containers crash with exit code 1.";
+    let degraded = "[Degraded] Revision 1 has 2 of 3 available: container web crashes with exit code 1.";
     assert_eq!(late.verdict(), degraded);
     let said = &late.view().reasons[0].sentence;
-    assert_eq!(said, "Pods crash: exit code 1, 120 restarts so far (pod p0100).");
+    assert_eq!(said, "Container web crashes with exit code 1: 120 restarts so far (pod p0100).");
     next_revision(&mut late, 2, [1, 3]);
     assert!(!late.told().iter().any(|line| line.contains("superseded")), "{:#?}", late.told());
 }
