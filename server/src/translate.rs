@@ -304,7 +304,8 @@ fn exit(ended: &decode::Terminated) -> Exit {
         code: exit_code(ended),
         reason: ended.reason.clone(),
         finished_millis,
-        ran_millis: finished_millis.zip(at(&ended.started_at)).map(|(end, start)| end.saturating_sub(start).max(0)),
+        // Of one that could not be started, the kubelet writes the epoch.
+        ran_millis: finished_millis.zip(at(&ended.started_at).filter(|start| *start > 0)).map(|(end, start)| end.saturating_sub(start).max(0)),
     }
 }
 

@@ -125,7 +125,14 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
         (Some(set), Some(deployment)) => set != deployment,
         _ => set.images != now.spec.images || set.restarted_at != now.restarted_at,
     };
-    !is_ahead && is_edited
+    // While it is paused the controller makes no ReplicaSet: it counts no pod of the template.
+    let is_paused_edit = now.spec.paused
+        && now.status.observed_generation >= now.generation
+        && now.status.updated == 0
+        && set.now.counts.desired > 0
+        && set.now.counts.replicas > 0
+        && model.owned_sets(deployment.uid).all(|other| other.uid == set.uid || other.now.counts.desired == 0);
+    !is_ahead && (is_edited || is_paused_edit)
 }
 
 /// Why the rollout at `index` started.

@@ -25,8 +25,11 @@ use told::{NewNode, ProbeKill};
 
 /// A controller that has not reacted for this long is silent.
 pub const SILENT_MILLIS: Millis = 5_000;
-/// ReplicaSets make their pods, and Deployments their ReplicaSets, within this time, unless something is wrong.
-const MISSING_MILLIS: Millis = 10_000;
+/// Deployments make their ReplicaSets within this time, unless something is wrong.
+const SET_MISSING_MILLIS: Millis = 10_000;
+/// ReplicaSets make their pods within this time. Deleting a namespace takes pods first, and nobody makes them again until the rest
+/// follows.
+const PODS_MISSING_MILLIS: Millis = 30_000;
 /// A kubelet ends a pod this long after its grace period, at the latest.
 const OVERDUE_MILLIS: Millis = 10_000;
 
@@ -116,7 +119,9 @@ pub struct CrashCause {
     pub exit_code: Option<i32>,
     /// Killed for want of memory.
     pub is_out_of_memory: bool,
-    /// Killed by the kubelet, because a probe failed.
+    /// Its first process could not be started.
+    pub is_start_error: bool,
+    /// Killed by the kubelet, because a probe or a hook failed.
     pub probe: Option<ProbeKill>,
     /// How often it was started again.
     pub restarts: u32,
@@ -355,7 +360,7 @@ impl<'m> Situation<'m> {
         let pods = self.model.pods_of_deployment(self.deployment.uid);
         let since = pods.iter().filter_map(|pod| pod.gone_millis()).max()?;
         let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
-        (self.now.millis - since > MISSING_MILLIS && self.refused_set().is_none())
+        (self.now.millis - since > SET_MISSING_MILLIS && self.refused_set().is_none())
             .then(|| self.cause(CauseKind::SetMissing, 0, evidence))
     }
 
@@ -420,7 +425,7 @@ impl<'m> Situation<'m> {
             let since = moved.unwrap_or(set.first_seen_millis);
             // A list that tells of the ReplicaSet with its pods tells of no moment.
             let is_least = set.scales.is_empty() || pods().any(|pod| pod.now.listed_millis == Some(since));
-            (there < desired && self.now.millis - since > MISSING_MILLIS).then(|| {
+            (there < desired && self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {
                     object: format!("ReplicaSet {}", set.name),
                     since_millis: Some(since),

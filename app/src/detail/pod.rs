@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_part_and_a_status_are_told_in_words_of_their_own() {
         let told = |role| {
-            let of = fact::Container { name: "web".into(), role, state: None, restarts: 0, last_exit: None };
+            let of = fact::Container::new("web".into(), role);
             container(&of).role.label()
         };
         assert_eq!([Role::Init, Role::Sidecar, Role::App].map(told), ["init", "sidecar", "app"]);

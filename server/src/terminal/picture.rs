@@ -8,7 +8,7 @@ use timeline::phase::PodState;
 use timeline::story::LineKind;
 use timeline::view::{Tone, View};
 use timeline::words::{count, duration, images, safe, short};
-use timeline::{Millis, Uid, order, rollout, say, stall};
+use timeline::{Millis, Uid, order, rollout, say};
 
 use super::follower::Follower;
 use super::{clock, plain};
@@ -175,11 +175,7 @@ fn pod_line(pod: &Pod, now: Millis) -> Line<'static> {
     let (mark, style) = mark(pod);
     let node = pod.now.node.as_deref().map(safe).unwrap_or_default();
     let over = pod.now.deletion_at_millis.filter(|at| *at < now).map(|at| duration(now - at));
-    let mut state = if stall::is_failing(pod) && pod.state() != PodState::Failing {
-        format!("failing, {} for the moment", pod.state().label()) // a crash loop alternates
-    } else {
-        say::pod(pod)
-    };
+    let mut state = say::pod(pod);
     if let Some(over) = over {
         state.push_str(&format!(", {over} over its grace period"));
     }

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Timeline;
 use super::orders::{Version, is_later};
-use crate::fact::{Phase, PodFact, Seen};
+use crate::fact::{Container, ContainerState, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
+use crate::stall::is_image_reason;
 use crate::story::Left;
 use crate::{Change, Millis, Uid};
 
@@ -24,6 +25,18 @@ pub(super) struct Counted {
     pub(super) active: u32,
     /// Available ones.
     pub(super) available: u32,
+}
+
+/// What is said of an image that cannot be pulled, or was said last while the kubelet backs off.
+fn pull_error(containers: &[Container], known: &str) -> String {
+    let mut failing = containers.iter().filter_map(|container| match &container.state {
+        Some(ContainerState::Waiting { reason, message }) if is_image_reason(reason) => Some((reason, message)),
+        _ => None,
+    });
+    let Some(first) = failing.clone().next() else { return String::new() };
+    let is_error = |(reason, message): &(&String, &String)| *reason != "ImagePullBackOff" && !message.is_empty();
+    let told = failing.find(is_error).map(|(_, message)| message.as_str());
+    told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).to_owned()
 }
 
 /// When what a pod is in began, or begins.
@@ -209,6 +222,7 @@ impl Timeline {
             restarts: reading.restarts,
             most_restarts: pod.now.most_restarts.max(reading.all_restarts),
             first_restarts: if begun.is_first { reading.restarts } else { pod.now.first_restarts },
+            pull_error: pull_error(&fact.containers, &pod.now.pull_error),
             available_at_millis: begun.due,
             deletion_at_millis: fact.meta.deletion_at_millis,
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),

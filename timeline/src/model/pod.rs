@@ -138,6 +138,9 @@ pub struct PodNow {
     pub most_restarts: u32,
     /// Restarts when it was first seen.
     pub first_restarts: u32,
+    /// What was said last of an image that cannot be pulled; empty while none fails. Some kubelets say why at the first failure, and
+    /// then only that they back off.
+    pub pull_error: String,
     /// A ready pod starts to count at this time, by our clock.
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.

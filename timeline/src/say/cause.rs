@@ -23,12 +23,17 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
     let pod_of = |pods: u32| count(pods, if is_new { "new pod" } else { "pod" });
     match &cause.kind {
         CauseKind::ControllerSilent => {
-            format!("The Deployment controller has not reacted for {}.", since.unwrap_or_default())
+            // Whole seconds: a sentence that changes more often cannot be read.
+            let since = evidence.since_millis.map(|since| (looked.now_millis - since).div_euclid(1_000) * 1_000);
+            format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
+        }
+        CauseKind::Paused { is_edited: true } if looked.current.is_some_and(|set| set.images == spec.images) => {
+            "A change of the template is waiting; its images are the same.".to_owned()
         }
         CauseKind::Paused { is_edited: true } => {
             format!("A change of the template is waiting: image {}.", images(&spec.images))
         }
-        CauseKind::Paused { is_edited: false } if looked.kubectl == KubectlVerdict::Complete => {
+        CauseKind::Paused { is_edited: false } if looked.replaces_nothing() => {
             "No change of the template is waiting.".to_owned()
         }
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
@@ -206,7 +211,8 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = format!("{who} {}", safe(&crash.container));
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
-        (_, Some(probe)) => format!("{who} is killed because its {} probe fails", probe.probe),
+        (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
+        (Some(_), None) if crash.is_start_error => format!("{who} cannot be started"),
         (Some(0), None) => format!("{who} ends with exit code 0 (Completed) and is started again"),
         (Some(code), None) if crash.is_loop => format!("{who} crashes with {}", exit_words(code)),
         (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
@@ -249,7 +255,7 @@ pub(super) fn start_words(reason: &str, message: &str) -> String {
 /// That a start takes longer than it may, or how long earlier pods took.
 fn over(time: &StartTime) -> String {
     match time.earlier {
-        Some((least, most)) if least == most => format!(" An earlier pod took {}.", duration(most)),
+        Some((least, most)) if duration(least) == duration(most) => format!(" Earlier pods took {}.", duration(most)),
         Some((least, most)) => format!(" Earlier pods took {} to {}.", duration(least), duration(most)),
         None if time.is_over() => format!(" That is longer than the {} that its probes allow.", duration(time.allowed_millis)),
         None => String::new(),

@@ -44,7 +44,7 @@ fn paused(looked: &Assessment<'_>) -> String {
         _ if is_edited => {
             "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then."
         }
-        KubectlVerdict::Complete => "Changes of the template wait until somebody resumes the rollout.",
+        _ if looked.replaces_nothing() => "Changes of the template wait until somebody resumes the rollout.",
         _ => "The rollout continues when somebody resumes it; no progress deadline runs until then.",
     };
     let meanwhile = steps(looked).map(|steps| format!("{steps} "));

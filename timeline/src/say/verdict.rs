@@ -39,7 +39,12 @@ pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::NotObserved { .. } => "Not observed",
         Standing::ScaledToZero => "Scaled to zero",
         Standing::DeadlineExceeded => "Deadline exceeded",
-        Standing::Failing | Standing::Crashing => "Failing",
+        Standing::Failing => "Failing",
+        Standing::Crashing => {
+            let desired = looked.deployment.now.spec.replicas;
+            let is_all = looked.decisive().is_some_and(|cause| cause.pods >= desired);
+            if is_all { "Failing" } else { "Degraded" }
+        }
         Standing::Blocked => "Blocked",
         Standing::TakingDown => "Taking down",
         Standing::Waiting => "Waiting",
@@ -139,13 +144,15 @@ fn failing(cause: &Cause, looked: &Assessment<'_>) -> String {
         CauseKind::Refused { what: Refused::ReplicaSet, .. } => "cannot start",
         CauseKind::Refused { .. } => "is blocked",
         _ if !cause.kind.is_failure() => "is blocked",
+        // Containers of a crash loop run for moments.
+        CauseKind::Crash(_) => "is failing",
         _ if looked.counts.new_available == 0 => "cannot start",
         _ => "is failing",
     };
     format!("{who} {verb}: {}.", matter(cause, looked))
 }
 
-/// It was rolled out, and its containers crash: which, how, how often.
+/// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
 fn crashing(looked: &Assessment<'_>) -> String {
     let crash = looked.causes.iter().find_map(|cause| match &cause.kind {
         CauseKind::Crash(crash) => Some(crash),
@@ -183,7 +190,10 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
             with(Some(missing(looked)))
         }
         Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
-        Standing::Crashing => with(None),
+        Standing::Crashing => {
+            let (available, desired) = (looked.counts.available, looked.deployment.now.spec.replicas);
+            with(None) + &format!(" {available} of {desired} available at the moment.")
+        }
         Standing::DeadlineExceeded | Standing::Failing | Standing::Waiting => with(None),
         Standing::Slow | Standing::Progressing => with(None),
     }
@@ -283,7 +293,8 @@ fn replaced(looked: &Assessment<'_>) -> Vec<String> {
 
 fn silence(looked: &Assessment<'_>) -> crate::Millis {
     let silent = looked.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent);
-    silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| looked.now_millis - since)
+    let silence = silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| looked.now_millis - since);
+    silence.div_euclid(1_000) * 1_000 // whole seconds: a sentence that changes more often cannot be read
 }
 
 /// The budget against what is there, with where the limits come from.

@@ -61,8 +61,8 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
         &container.state,
         Some(ContainerState::Waiting { reason, .. }) if reason == "CrashLoopBackOff"
     );
-    let is_series = exits >= LOOP_EXITS && exit.and_then(|exit| exit.ran_millis).is_none_or(|ran| ran < FORGETS_MILLIS);
-    let is_loop = is_series || is_backing_off;
+    let is_short = exit.and_then(|exit| exit.ran_millis).is_none_or(|ran| ran < FORGETS_MILLIS);
+    let is_loop = exits >= LOOP_EXITS && (is_short || is_backing_off);
     // One exit is worth a word until the pod is ready again.
     let is_over = runs_for >= recovers_after(exits) || (!is_loop && (pod.state().is_ready() || exit.is_none()));
     (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
@@ -73,6 +73,16 @@ fn recovers_after(exits: u32) -> Millis {
     let doublings = exits.saturating_sub(LOOP_EXITS).min(5);
     let back_off = (FIRST_BACK_OFF_MILLIS << doublings).min(LONGEST_BACK_OFF_MILLIS);
     back_off.max(RECOVERS_MILLIS)
+}
+
+/// Since when a pod has been in trouble: since it was ready for the first time and then not any more, else since it failed first, or
+/// was seen first.
+#[must_use]
+pub fn begun(pod: &Pod) -> Millis {
+    let ready = pod.states.iter().position(|(state, _)| state.is_ready());
+    let mut later = pod.states.iter().skip(ready.unwrap_or(0));
+    let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
+    later.find(|(state, _)| is_trouble(*state)).map_or_else(|| pod.first_seen_millis(), |(_, at)| *at)
 }
 
 /// A container of the pod ends again and again.

@@ -60,12 +60,13 @@ impl<'m> Situation<'m> {
             _ => None,
         });
         if let Some((container, reason, message)) = waiting.filter(|(_, reason, _)| *reason != "CrashLoopBackOff") {
-            let evidence = Evidence {
-                reason: reason.clone(),
-                message: message.clone(),
-                ..of_pod(pod, troubled_since(pod))
-            };
-            return Some((self.waits(pod, container, reason), evidence));
+            let is_image = is_image_reason(reason) && !pod.now.pull_error.is_empty();
+            let message = if is_image { pod.now.pull_error.clone() } else { message.clone() };
+            let evidence = Evidence { reason: reason.clone(), message, ..of_pod(pod, troubled_since(pod)) };
+            // What ends its container each time, a start that fails among it, is a crash loop with a reason.
+            if !container.last_exit.as_ref().is_some_and(|_| crash::is_in_crash_loop(pod, self.now)) {
+                return Some((self.waits(pod, container, reason), evidence));
+            }
         }
         if let Some(crash) = crash::crash(pod, self.now) {
             return Some(self.crash(pod, crash));
@@ -109,8 +110,7 @@ impl<'m> Situation<'m> {
         let exit = container.last_exit.as_ref();
         let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
         let since = started.map(|at| at.saturating_add(self.now.skew_millis) - 2_000);
-        let first = pod.states.iter().find(|(state, _)| *state == PodState::Failing);
-        let begun = first.map_or_else(|| pod.first_seen_millis(), |(_, at)| *at);
+        let begun = crash::begun(pod);
         let reason = match &container.state {
             Some(ContainerState::Waiting { reason, .. }) => reason.clone(),
             _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
@@ -123,6 +123,7 @@ impl<'m> Situation<'m> {
             role: container.role,
             exit_code: exit.map(|exit| exit.code),
             is_out_of_memory,
+            is_start_error: exit.is_some_and(|exit| exit.reason == "StartError"),
             probe,
             restarts: container.restarts,
             exits: crash.exits,
@@ -273,9 +274,6 @@ impl<'m> Situation<'m> {
             }
             _ => PullFailure::Unknown,
         };
-        if let (CauseKind::Crash(one), CauseKind::Crash(two)) = (known.0, other.0) {
-            return two.is_loop && !one.is_loop;
-        }
         failure(known) == PullFailure::Unknown && failure(other) != PullFailure::Unknown
     }
 }
@@ -296,7 +294,10 @@ fn fails(reason: &str) -> bool {
 fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
-            a.is_out_of_memory == b.is_out_of_memory && a.container == b.container && a.probe.is_some() == b.probe.is_some()
+            a.is_loop == b.is_loop
+                && a.is_out_of_memory == b.is_out_of_memory
+                && a.container == b.container
+                && a.probe.is_some() == b.probe.is_some()
         }
         (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
         (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,

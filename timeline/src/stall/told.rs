@@ -124,28 +124,29 @@ pub fn failures<'m>(deployment: &'m Deployment, pod: &str) -> impl Iterator<Item
     events(deployment, "Pod", pod).filter(|event| event.reason == "Failed").map(|event| event.message.as_str())
 }
 
-/// A probe for which the kubelet kills a container.
+/// What the kubelet kills a container for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeKill {
-    /// "liveness" or "startup".
+    /// "liveness probe", "startup probe" or "postStart hook".
     pub probe: &'static str,
     /// What the probe saw: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
     pub message: String,
 }
 
-/// The probe for which the kubelet kills containers of this pod, by Events since `since_millis`.
+/// The probe or hook for which the kubelet kills containers of this pod, by Events since `since_millis`.
 #[must_use]
 pub fn probe_kill(deployment: &Deployment, pod: &Pod, since_millis: Option<Millis>) -> Option<ProbeKill> {
     let is_recent = |event: &&Event| since_millis.is_none_or(|since| event.at_millis >= since);
     let recent = || events(deployment, "Pod", &pod.name).filter(is_recent);
     let killed = recent().find_map(|event| {
-        let is = |probe: &str| event.reason == "Killing" && event.message.contains(&format!("failed {probe} probe"));
-        ["liveness", "startup"].into_iter().find(|probe| is(probe))
+        let is = |probe: &str| event.reason == "Killing" && event.message.contains(&format!("failed {probe}"));
+        let is_hook = event.reason == "FailedPostStartHook";
+        is_hook.then_some("postStart hook").or_else(|| ["liveness probe", "startup probe"].into_iter().find(|probe| is(probe)))
     });
     let saw = recent().filter(|event| event.reason == "Unhealthy").find_map(|event| {
         let after = |start: &str| event.message.strip_prefix(start).map(|rest| rest.trim_start_matches(": ").to_owned());
-        let liveness = after("Liveness probe failed").map(|message| ("liveness", message));
-        liveness.or_else(|| after("Startup probe failed").map(|message| ("startup", message)))
+        let liveness = after("Liveness probe failed").map(|message| ("liveness probe", message));
+        liveness.or_else(|| after("Startup probe failed").map(|message| ("startup probe", message)))
     });
     match (killed, saw) {
         (Some(probe), saw) => {

@@ -1,7 +1,7 @@
 //! The way out: the command that undoes what is wrong, or shows why it is so. Nothing here is ever run: Rollcast only reads.
 
 use super::{Assessment, Standing};
-use crate::model::{Pod, ReplicaSet};
+use crate::model::{Pod, ReplicaSet, Rollout};
 use crate::phase::PodState;
 use crate::stall::{Cause, CauseKind, Severity, told};
 
@@ -87,10 +87,13 @@ impl Assessment<'_> {
         };
         let known = earlier.filter_map(|set| {
             let rollouts = rollouts(set);
-            let was_complete = rollouts.iter().any(|rollout| rollout.completed_millis.is_some());
+            // Complete with no replicas says nothing of its pods.
+            let had_pods = |rollout: &&&Rollout| rollout.completed_millis.is_some() && rollout.available_of != Some(0);
+            let was_complete = rollouts.iter().any(|rollout| had_pods(&rollout));
+            let is_unseen = rollouts.iter().all(|rollout| rollout.started_millis.is_none());
             let (available, revision) = (available(set), set.revision()?);
             // What was seen to come to nothing, and has nothing now, is no way out.
-            (available > 0 || was_complete || rollouts.is_empty()).then_some((available, was_complete, revision))
+            (available > 0 || was_complete || is_unseen).then_some((available, was_complete, revision))
         });
         let (.., to) = known.max()?;
         let mut revisions: Vec<u64> = sets().filter_map(ReplicaSet::revision).collect();

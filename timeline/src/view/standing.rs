@@ -54,7 +54,7 @@ pub enum Standing {
         /// A fault lasts, or nothing moves.
         is_stuck: bool,
     },
-    /// Complete, and its containers crash again and again.
+    /// Rolled out before, and its containers crash again and again, whatever they do at the moment.
     Crashing,
     /// Complete.
     Complete,
@@ -113,11 +113,11 @@ impl Assessment<'_> {
             return Standing::ScaledToZero;
         }
         match self.kubectl {
+            _ if self.is_crashing() && (self.is_settled() || self.is_unseen()) => Standing::Crashing,
             KubectlVerdict::Complete if counts.available >= desired && self.is_crashing() => Standing::Crashing,
             KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_fault() => Standing::TakingDown,
-            _ if self.is_crashing() && self.is_settled() => self.standing_of_missing(),
             _ if self.is_crashing() => Standing::Failing,
             _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),

@@ -192,5 +192,5 @@ travels! {
         deletion_at_millis: Option<Millis>,
         terminal_millis: Option<Millis>,
     }
-    stays { most_restarts, first_restarts, listed_millis, ready_since_millis, deletion_cost, containers, conditions }
+    stays { most_restarts, first_restarts, pull_error, listed_millis, ready_since_millis, deletion_cost, containers, conditions }
 }

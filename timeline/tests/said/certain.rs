@@ -82,7 +82,7 @@ fn a_crash_is_a_loop_from_the_second_exit_on_where_it_is_news() {
         web.verdict()
     };
     assert_eq!(old(ended()), "[Recovering] Revision 1: 2 of 3 available.");
-    let crash = "[Degraded] Revision 1 has 2 of 3 available: container web crashes with exit code 1.";
+    let crash = "[Degraded] Revision 1 was rolled out, but container web crashes with exit code 1, 7 restarts.";
     assert_eq!(old(waiting("CrashLoopBackOff", "")), crash);
 }
 

@@ -104,8 +104,7 @@ fn while_it_is_paused_replicas_are_spread_all_the_same() {
     web.deployment(|deployment| (deployment.spec.paused, deployment.spec.replicas) = (true, 5));
     let resumed = "Changes of the template wait until somebody resumes the rollout.";
     let spread = "The controller spreads the replicas over the ReplicaSets.";
-    let on = "The rollout continues when somebody resumes it; no progress deadline runs until then.";
-    assert_eq!(next(&web), format!("{spread} {on}"));
+    assert_eq!(next(&web), format!("{spread} {resumed}"));
     web.deployment(|deployment| deployment.spec.replicas = 3);
     assert_eq!(next(&web), resumed);
     web.set(2, |set| set.counts.desired = 4);

@@ -16,7 +16,7 @@ fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
     web.report();
     let mut late = web.first_listed();
     late.now += 12_000;
-    let degraded = "[Degraded] Revision 1 has 2 of 3 available: container web crashes with exit code 1.";
+    let degraded = "[Degraded] Revision 1 was rolled out, but container web crashes with exit code 1, 120 restarts.";
     assert_eq!(late.verdict(), degraded);
     let said = &late.view().reasons[0].sentence;
     assert_eq!(said, "Container web crashes with exit code 1: 120 restarts so far (pod p0100).");
