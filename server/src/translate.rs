@@ -290,6 +290,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         last_exit: ended.map(exit),
         started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
         is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
+        exits_before: 0,
         // Before the kubelet resolved it, the status may lack it.
         waits_for_image: status.and_then(waits_for).map_or_else(String::new, |image| {
             if image.is_empty() { spec.image } else { image }

@@ -134,16 +134,17 @@ impl Pair<'_> {
         all == late
             || (all.badge == late.badge && all.sentence == late.sentence)
             // That nothing gets on is told once nothing got on for a while.
-            || (all.badge == "Stalled" && self.watched_millis < PATIENCE_MILLIS && late.tone == Tone::Busy)
+            || (matches!(all.badge.as_str(), "Blocked" | "Slow") && self.watched_millis < PATIENCE_MILLIS && late.tone == Tone::Busy)
             // Why an image cannot be pulled may be told by an Event alone, and Events of before are not listed.
             // Whose fault it is may be told as less than a rollout's, where that it rolls out was not seen.
             || (all.tone == late.tone && all.tone == Tone::Bad && same_matter(&all.sentence, &late.sentence))
             // That containers crash is told of pods that were seen to fail: those that run again for the moment look well.
             || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.tone == Tone::Busy)
-            || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.sentence.contains(" is stuck: "))
+            || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.sentence.contains(" does not get on: "))
             // Why pods are missing is not known where nobody saw it.
             || (is_bare && late.badge == "Catching up")
-            || (is_bare && late.badge == "Stalled" && all.tone == Tone::Bad)
+            // What is waited for, and whether everything was available once, knows who watched for long enough.
+            || ((is_bare || all.sentence == late.sentence) && late.tone == Tone::Busy && all.tone == Tone::Busy)
             || (is_bare && late.badge == "Degraded" && all.tone == Tone::Bad)
     }
 
@@ -164,13 +165,24 @@ fn says_failure(sentence: &str) -> bool {
 
 /// Two headlines that name the same cause.
 fn same_matter(all: &str, late: &str) -> bool {
-    let matter = |sentence: &str| sentence.split_once(": ").map(|(_, matter)| matter.to_owned());
+    let matter = |sentence: &str| sentence.split_once(": ").map(|(_, matter)| without_code(matter));
     let known = matter(all).map(|matter| matter.replace("is not found", "cannot be pulled"));
     says_failure(all) && says_failure(late) && (matter(late) == matter(all) || matter(late) == known)
 }
 
+/// Without the exit code: a container that runs again may tell that it ended, and not how.
+fn without_code(sentence: &str) -> String {
+    match sentence.split_once(" with exit code ") {
+        Some((before, after)) => {
+            format!("{before}{}", after.trim_start_matches(|digit: char| digit.is_ascii_digit()))
+        }
+        None => sentence.to_owned(),
+    }
+}
+
 /// A cause without how often, since when and which pod.
 fn essence(sentence: &str) -> String {
+    let sentence = without_code(sentence);
     let without_pod = sentence.split(" (").next().unwrap_or_default().split(": ").next().unwrap_or_default();
     let without_time =
         without_pod.split(" since ").next().unwrap_or_default().split(" for ").next().unwrap_or_default();

@@ -370,6 +370,8 @@ pub struct Container {
     pub is_in_startup: bool,
     /// The image that it waits for; empty where it waits for something else.
     pub waits_for_image: String,
+    /// How often it had ended by what was observed before; 0 in a fact.
+    pub exits_before: u32,
 }
 
 impl Container {
@@ -385,14 +387,15 @@ impl Container {
             started_millis: None,
             is_in_startup: false,
             waits_for_image: String::new(),
+            exits_before: 0,
         }
     }
 
-    /// How often it ended: each restart comes after an exit, and one that ran and does not run ended once more.
+    /// How often it ended, as far as that was seen: each restart comes after an exit, and one that ran and does not run ended once more.
     #[must_use]
     pub fn exits(&self) -> u32 {
         let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);
-        self.restarts.saturating_add(u32::from(is_ended))
+        self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
     }
 }
 

@@ -399,9 +399,7 @@ impl<'m> Assessment<'m> {
     /// Nothing is rolled out: it is complete, or only its replicas are on their way.
     #[must_use]
     pub fn replaces_nothing(&self) -> bool {
-        let was_complete = || self.deployment.rollouts.last().is_some_and(|last| last.completed_millis.is_some());
-        self.kubectl == KubectlVerdict::Complete
-            || (self.sums.old_desired() == 0 && !self.awaits_revision() && was_complete())
+        self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision())
     }
 
     /// Something that waiting alone will not mend.

@@ -27,6 +27,18 @@ pub(super) struct Counted {
     pub(super) available: u32,
 }
 
+/// Containers with what was seen of them before and is not told any more: that they ended, how often, and how.
+fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> {
+    let remember = |container: &Container| {
+        let before = known.iter().find(|before| before.name == container.name);
+        let exits_before = before.map_or(0, Container::exits);
+        let known_exit = before.and_then(|before| before.last_exit.clone()).filter(|_| container.restarts > 0);
+        let last_exit = container.last_exit.clone().or(known_exit);
+        Container { exits_before, last_exit, ..container.clone() }
+    };
+    containers.iter().map(remember).collect()
+}
+
 /// What is said of an image that cannot be pulled, or was said last while the kubelet backs off.
 fn pull_error(containers: &[Container], known: &str) -> String {
     let mut failing = containers.iter().filter_map(|container| match &container.state {
@@ -229,7 +241,7 @@ impl Timeline {
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
             deletion_cost: fact.deletion_cost,
-            containers: fact.containers.clone(),
+            containers: remembering(&fact.containers, &pod.now.containers),
             conditions: fact.conditions.clone(),
         };
         self.keep_now(uid, now);

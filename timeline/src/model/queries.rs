@@ -56,8 +56,11 @@ impl Model {
     /// only what the Deployment reports.
     #[must_use]
     pub fn sees_sets(&self, deployment: Uid) -> bool {
-        let reported = self.deployments.get(&deployment).map_or(0, |deployment| deployment.now.status.replicas);
-        reported == 0 || self.sets_of.of(deployment).next().is_some()
+        let Some(known) = self.deployments.get(&deployment) else { return true };
+        let is_here = |set: &ReplicaSet| set.namespace == known.namespace;
+        known.now.status.replicas == 0
+            || self.sets_of.of(deployment).next().is_some()
+            || self.replica_sets.values().any(is_here)
     }
 
     /// The Deployment of that name: the one that exists, else the one that was there last.
