@@ -19,7 +19,7 @@ use crate::{sh, story};
 /// Nodes of a new cluster.
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
 /// The parts, in the order in which they are stopped.
-const PARTS: [&str; 7] = ["node", "registry", "kwok", "scheduler", "controller-manager", "apiserver", "etcd"];
+const PARTS: [&str; 7] = [node::PART, "registry", "kwok", "scheduler", "controller-manager", "apiserver", "etcd"];
 const START_LIMIT: Duration = Duration::from_secs(90);
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
@@ -155,7 +155,7 @@ impl Cluster {
         std::fs::write(self.folder.join("registry"), &address)?; // beside the kubeconfig, where tests look for it
         self.start("registry", &programs.join("app"), &["registry", &address])?;
         let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port)?;
-        self.start("node", &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
+        self.start(node::PART, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
         let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());
         for condition in ["create", "condition=Ready"] {
             let wait = ["kubectl", "wait", &name, "--for", condition, "--timeout=60s", "--kubeconfig"];
@@ -174,7 +174,8 @@ impl Cluster {
             };
             let (pid, started) = (pid.trim().to_owned(), Instant::now());
             let is_there = || Path::new("/proc").join(&pid).exists() && !is_zombie(&pid);
-            let _ = sh::command("kill", &[&pid]).stderr(Stdio::null()).status();
+            let signal = if part == node::PART { "-KILL" } else { "-TERM" };
+            let _ = sh::command("kill", &[signal, &pid]).stderr(Stdio::null()).status();
             while is_there() {
                 if started.elapsed() > STOP_LIMIT {
                     let _ = sh::command("kill", &["-9", &pid]).status();

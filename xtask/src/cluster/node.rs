@@ -1,8 +1,9 @@
 //! A real node: kubelet, containerd and runc on this machine.
 //!
 //! Kubelet and containerd live in a PID namespace and a mount namespace of their own: when the process ends that made them,
-//! so does everything in them, containers too, and their mounts are gone. What is left is removed by [`remove`]: the bridge,
-//! the cgroups and changed kernel settings. Pods reach this machine and each other, and nothing beyond: there is no route, no masquerading and no forwarding.
+//! so does everything in them, containers too, and their mounts are gone. Whatever else was made is removed by [`remove`]: the
+//! bridge, the cgroups, changed kernel settings and empty folders. Pods reach this machine and each other, and nothing beyond:
+//! there is no route, no masquerading and no forwarding.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,14 +15,18 @@ use serde_json::json;
 
 use crate::sh;
 
-/// The node's name, and the taint and the label that keep other pods away.
+/// The process that holds the namespaces: it passes no signal on, so it is killed.
+pub const PART: &str = "node";
+/// The node's name.
 pub const NAME: &str = "real-1";
-/// Key of that taint and label; its value is "true".
+/// Key of its label, and of the taint that keeps other pods away; the value is "true".
 pub const KEY: &str = "rollcast.dev/real-node";
 /// Bridges and cgroups have a number, so that several clusters have room side by side.
 const MOST_NODES: u8 = 8;
 const MOST_PODS: u32 = 120;
 const CGROUPS: &str = "/sys/fs/cgroup";
+/// Folders with fixed names; what is written there is in the mount namespace.
+const FOLDERS: [&str; 2] = ["/var/lib/kubelet", "/var/lib/cni"];
 /// What a kubelet sets for the whole machine.
 const SETTINGS: [&str; 4] = ["vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"];
 const REMOVE_LIMIT: Duration = Duration::from_secs(20);
@@ -30,8 +35,7 @@ const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 /// The shell stays, for orphans need somebody who waits for them.
 const SCRIPT: &str = r#"
 set -e
-mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /var/log
+for folder in /run /var/log /var/lib/kubelet /var/lib/cni; do mkdir -p "$folder"; mount -t tmpfs tmpfs "$folder"; done
 PATH="$1:$PATH"
 containerd --config "$2/containerd.toml" > "$2/containerd.log" 2>&1 &
 until ctr version > /dev/null 2>&1; do sleep 0.1; done
@@ -46,7 +50,7 @@ pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> 
     let node = folder.join("node");
     fs::create_dir_all(node.join("cni"))?;
     let number = (0..MOST_NODES)
-        .find(|number| !Path::new("/sys/class/net").join(name(*number)).exists())
+        .find(|number| !bridge_file(*number).exists())
         .context("too many real nodes run on this machine")?;
     let settings: serde_json::Map<_, _> = SETTINGS
         .iter()
@@ -91,6 +95,9 @@ pub fn remove(folder: &Path) -> Result<()> {
         }
     }
     let _ = sh::command("ip", &["link", "delete", &name(number)]).stderr(Stdio::null()).status();
+    if !(0..MOST_NODES).any(|number| bridge_file(number).exists()) {
+        FOLDERS.map(fs::remove_dir).into_iter().for_each(drop); // those that are empty; other nodes may use them
+    }
     for (setting, value) in made["settings"].as_object().into_iter().flatten() {
         let _ = fs::write(setting_file(setting), value.as_str().unwrap_or_default());
     }
@@ -100,6 +107,10 @@ pub fn remove(folder: &Path) -> Result<()> {
 /// Of the bridge and the cgroups.
 fn name(number: u8) -> String {
     format!("rollcast{number}")
+}
+
+fn bridge_file(number: u8) -> PathBuf {
+    Path::new("/sys/class/net").join(name(number))
 }
 
 fn setting_file(setting: &str) -> PathBuf {
