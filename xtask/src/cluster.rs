@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Subcommand;
 
+use crate::built::Tests;
 use crate::setup::{self, Binaries};
-use crate::{sh, story};
+use crate::{sh, story, test};
 
 /// Nodes of a new cluster.
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
@@ -44,6 +45,11 @@ pub enum Command {
         /// Namespace to play it in; without it, a new one
         #[arg(long)]
         namespace: Option<String>,
+    },
+    /// Play situations of pods on a real node, all at once, on a cluster of their own (end2end/cluster/kubelet.toml); 4 minutes
+    Kubelet {
+        /// Names of situations; without any, all are played
+        situations: Vec<String>,
     },
     /// Run kubectl against it
     Kubectl {
@@ -77,6 +83,7 @@ pub fn run(command: Command) -> Result<()> {
             let kubectl = story::Kubectl::find()?;
             story.play(&kubectl.with(&kubeconfig), namespace, step_by_step)
         }
+        Command::Kubelet { situations } => test::real_pods(&Tests::build()?, true, &situations.join(",")),
         Command::Kubectl { arguments } => {
             let kubernetes = setup::ensure_binaries()?.kubernetes;
             let status = std::process::Command::new(kubernetes)

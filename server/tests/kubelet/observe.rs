@@ -51,7 +51,8 @@ impl Observer {
         let observed = Arc::new(Mutex::new(Observed { lines, edited_millis: 0 }));
         let mut watches = JoinSet::new();
         for (kind, path) in KINDS {
-            let request = http::Request::get(format!("{path}?watch=true&timeoutSeconds=1200")).body(Vec::new()).unwrap();
+            let request =
+                http::Request::get(format!("{path}?watch=true&timeoutSeconds=1200")).body(Vec::new()).unwrap();
             let mut stream = client.request_stream(request).await.unwrap().lines();
             let observed = observed.clone();
             watches.spawn(async move {
@@ -94,7 +95,8 @@ impl Observer {
         std::fs::create_dir_all(folder.join("raw")).unwrap();
         let observed = self.observed.lock().unwrap();
         for (namespace, lines) in &observed.lines {
-            let raw: Vec<String> = lines.iter().map(|line| line.text(&line.r#type, line.at_millis, line.object.clone())).collect();
+            let raw: Vec<String> =
+                lines.iter().map(|line| line.text(&line.r#type, line.at_millis, line.object.clone())).collect();
             std::fs::write(folder.join(format!("raw/{namespace}.jsonl")), raw.concat()).unwrap();
             let text = recording(lines, observed.edited_millis);
             std::fs::write(folder.join(format!("{namespace}.jsonl")), text).unwrap();
@@ -123,7 +125,8 @@ fn recording(lines: &[Line], edited_millis: i64) -> String {
             };
         }
         text.extend(there.values().map(|line| line.text("LISTED", begin, reduced(&line.object))));
-        let done = json!({ "observedAtMillis": begin, "kind": kind, "type": "LIST_DONE", "object": { "metadata": {} } });
+        let done =
+            json!({ "observedAtMillis": begin, "kind": kind, "type": "LIST_DONE", "object": { "metadata": {} } });
         text.push_str(&format!("{done}\n"));
     }
     for line in after {
@@ -139,11 +142,33 @@ fn recording(lines: &[Line], edited_millis: i64) -> String {
 /// An object without what nothing is ever derived from.
 fn reduced(object: &Value) -> Value {
     const LEFT_OUT: [&str; 27] = [
-        "managedFields", "tolerations", "nodeSelector", "securityContext", "schedulerName", "dnsPolicy",
-        "enableServiceLinks", "automountServiceAccountToken", "preemptionPolicy", "priority", "serviceAccount",
-        "serviceAccountName", "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "hostIP",
-        "hostIPs", "podIP", "podIPs", "qosClass", "imageID", "containerID", "volumeMounts", "allocatedResources",
-        "reportingInstance", "blockOwnerDeletion", "lastProbeTime",
+        "managedFields",
+        "tolerations",
+        "nodeSelector",
+        "securityContext",
+        "schedulerName",
+        "dnsPolicy",
+        "enableServiceLinks",
+        "automountServiceAccountToken",
+        "preemptionPolicy",
+        "priority",
+        "serviceAccount",
+        "serviceAccountName",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "imagePullPolicy",
+        "hostIP",
+        "hostIPs",
+        "podIP",
+        "podIPs",
+        "qosClass",
+        "imageID",
+        "containerID",
+        "volumeMounts",
+        "allocatedResources",
+        "reportingInstance",
+        "blockOwnerDeletion",
+        "lastProbeTime",
     ];
     match object {
         Value::Object(fields) => {

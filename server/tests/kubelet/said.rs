@@ -93,9 +93,8 @@ impl Said {
         let Some(answers) = self.0.get(name) else { return vec![format!("{name}: nothing was said")] };
         let mut failures = Vec::new();
         let mut expect = |from: i64, to: i64, tones: &[String]| {
-            let wrong = answers.iter().find(|answer| {
-                (from..to).contains(&answer.at_millis) && !tones.contains(&answer.tone)
-            });
+            let wrong =
+                answers.iter().find(|answer| (from..to).contains(&answer.at_millis) && !tones.contains(&answer.tone));
             if let Some(Answer { at_millis, tone, text }) = wrong {
                 let seconds = at_millis / 1000;
                 failures.push(format!("{name}: {tone} after {seconds} s, expected {}: {text}", tones.join(" or ")));

@@ -76,7 +76,9 @@ pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> 
     fs::write(node.join("cni/10-bridge.conflist"), network(number, &node).to_string())?;
     fs::write(node.join("kubelet.json"), kubelet(folder, &bridge, port).to_string())?;
     let mut arguments: Vec<String> =
-        ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", SCRIPT, "node"].map(String::from).into();
+        ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", SCRIPT, "node"]
+            .map(String::from)
+            .into();
     arguments.extend([programs, &node, kubernetes].map(|path| path.display().to_string()));
     arguments.extend([NAME.to_owned(), address, KEY.to_owned()]);
     Ok(("unshare".into(), arguments))
