@@ -36,6 +36,8 @@ const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 const SCRIPT: &str = r#"
 set -e
 for folder in /run /var/log /var/lib/kubelet /var/lib/cni; do mkdir -p "$folder"; mount -t tmpfs tmpfs "$folder"; done
+printf 'hosts: files\n' > "$2/nsswitch.conf" # no name server is asked
+mount --bind "$2/nsswitch.conf" /etc/nsswitch.conf
 PATH="$1:$PATH"
 containerd --config "$2/containerd.toml" > "$2/containerd.log" 2>&1 &
 until ctr version > /dev/null 2>&1; do sleep 0.1; done
@@ -184,7 +186,8 @@ fn kubelet(folder: &Path, cgroup: &str, port: u16) -> serde_json::Value {
         "registerWithTaints": [{ "key": KEY, "value": "true", "effect": "NoSchedule" }],
         "cgroupDriver": "cgroupfs", "cgroupRoot": format!("/{cgroup}"), "failCgroupV1": false,
         "enforceNodeAllocatable": [], "failSwapOn": false, "makeIPTablesUtilChains": false,
-        "maxPods": MOST_PODS, "serializeImagePulls": false, "resolvConf": "",
+        "maxPods": MOST_PODS, "serializeImagePulls": false, "imagePullCredentialsVerificationPolicy": "NeverVerify",
+        "resolvConf": "",
         "evictionHard": nothing, "imageGCHighThresholdPercent": 100, // a full disk is not what is tested
         "volumePluginDir": folder.join("node/volume-plugins"), "podLogsDir": "/var/log/pods",
     })
