@@ -10,6 +10,7 @@
 )]
 
 mod observe;
+mod recorded;
 mod said;
 #[path = "../common/side.rs"]
 #[allow(dead_code, reason = "of what others do to a cluster, only requests are needed here")]
@@ -35,6 +36,8 @@ const DURATION: Duration = Duration::from_secs(180);
 const SAMPLE: Duration = Duration::from_secs(110);
 /// Until revision 1 is rolled out everywhere.
 const BEGIN_LIMIT: Duration = Duration::from_secs(180);
+/// Every half second.
+const EDITS_AT_ONCE: usize = 1;
 const JSON: &str = "application/json";
 
 async fn ask(client: &Client, method: &str, path: &str, media: &str, body: &Value) -> Value {
@@ -90,26 +93,27 @@ async fn what_is_said_of_real_pods_is_right() {
     let program = Program::start(&path);
     begin(&client, &situations, &registry).await;
 
-    observer.edit();
-    let edited_millis = now_millis();
-    for (name, situation) in &situations {
-        let second = situation.manifest(Version::Second, &registry);
-        let web = format!("{}/web", deployments(name));
-        ask(&client, "PATCH", &web, "application/merge-patch+json", &second).await;
-    }
-    let limit = duration - Duration::from_secs(10);
-    let waits: Vec<_> =
-        situations.keys().map(|name| (name.clone(), tokio::spawn(wait(path.clone(), name.clone(), limit)))).collect();
-    let mut said = Said::default();
-    while now_millis() - edited_millis < i64::try_from(duration.as_millis()).unwrap() {
-        said.hear(&program.deployments().await, now_millis() - edited_millis);
+    let (mut said, mut waits, mut edited) = (Said::default(), Vec::new(), BTreeMap::new());
+    let mut left = situations.iter();
+    let (limit, mut end) = (duration - Duration::from_secs(10), Instant::now() + duration);
+    while Instant::now() < end {
+        // A few at a time: how a cluster does that has too much to do is another question.
+        for (name, situation) in left.by_ref().take(EDITS_AT_ONCE) {
+            observer.edit(name);
+            edited.insert(name.clone(), now_millis());
+            let (second, web) = (situation.manifest(Version::Second, &registry), format!("{}/web", deployments(name)));
+            ask(&client, "PATCH", &web, "application/merge-patch+json", &second).await;
+            waits.push((name, tokio::spawn(wait(path.clone(), name.clone(), limit))));
+            end = Instant::now() + duration;
+        }
+        said.hear(&program.deployments().await, &edited);
         tokio::time::sleep(Duration::from_millis(500)).await; // sampling for a given time, which is what is tested
     }
     let mut failures = Vec::new();
     for (name, wait) in waits {
         let (code, line) = wait.await.unwrap();
         println!("wait {name}: {code} {line}");
-        if situations[&name].wait.is_some_and(|expected| expected != code) {
+        if situations[name].wait.is_some_and(|expected| expected != code) {
             failures.push(format!("{name}: `rollcast wait` ended with {code}: {line}"));
         }
     }
@@ -119,7 +123,7 @@ async fn what_is_said_of_real_pods_is_right() {
     said.print(&situations);
     for (name, situation) in &situations {
         let exits = situation.after.as_ref().and_then(|after| observer.exit_millis(name, after.exits));
-        failures.extend(said.failures(name, situation, exits.map(|millis| millis - edited_millis)));
+        failures.extend(said.failures(name, situation, exits.map(|millis| millis - edited[name])));
         ask(&client, "DELETE", &format!("/api/v1/namespaces/{name}"), JSON, &Value::Null).await;
     }
     assert!(failures.is_empty(), "{} of {} situations:\n{}", failures.len(), situations.len(), failures.join("\n"));

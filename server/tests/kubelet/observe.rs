@@ -17,7 +17,12 @@ const KINDS: [(&str, &str); 4] = [
     ("Event", "/api/v1/events"),
 ];
 /// A recording ends before it is longer.
-const MOST_BYTES: usize = 100_000;
+const MOST_BYTES: usize = 150_000;
+/// A recording begins so long before the edit.
+pub const BEFORE_MILLIS: i64 = 1_000;
+/// Normal Events that say no more than the objects themselves.
+const PLAIN_EVENTS: [&str; 7] =
+    ["SuccessfulCreate", "SuccessfulDelete", "ScalingReplicaSet", "Scheduled", "Pulled", "Created", "Started"];
 
 /// One line of a watch.
 struct Line {
@@ -31,7 +36,7 @@ struct Line {
 struct Observed {
     /// By namespace.
     lines: BTreeMap<String, Vec<Line>>,
-    edited_millis: i64,
+    edited_millis: BTreeMap<String, i64>,
 }
 
 /// Watches that end with their owner.
@@ -48,7 +53,7 @@ pub fn now_millis() -> i64 {
 impl Observer {
     pub async fn begin(client: &Client, namespaces: impl Iterator<Item = String>) -> Self {
         let lines = namespaces.map(|namespace| (namespace, Vec::new())).collect();
-        let observed = Arc::new(Mutex::new(Observed { lines, edited_millis: 0 }));
+        let observed = Arc::new(Mutex::new(Observed { lines, ..Observed::default() }));
         let mut watches = JoinSet::new();
         for (kind, path) in KINDS {
             let request =
@@ -70,23 +75,15 @@ impl Observer {
     }
 
     /// From here on it is recorded.
-    pub fn edit(&self) {
-        self.observed.lock().unwrap().edited_millis = now_millis();
+    pub fn edit(&self, namespace: &str) {
+        self.observed.lock().unwrap().edited_millis.insert(namespace.to_owned(), now_millis());
     }
 
     /// When a container of a pod that came with the edit was seen to have exited so often.
     pub fn exit_millis(&self, namespace: &str, exits: i64) -> Option<i64> {
         let observed = self.observed.lock().unwrap();
-        let later = observed.lines[namespace].iter().filter(|line| line.at_millis >= observed.edited_millis);
-        let exited = |line: &&Line| {
-            let statuses = ["containerStatuses", "initContainerStatuses"].map(|field| &line.object["status"][field]);
-            let is_deleted = line.object["metadata"]["deletionTimestamp"].is_string();
-            let count = |status: &Value| {
-                status["restartCount"].as_i64().unwrap_or(0) + i64::from(status["state"]["terminated"].is_object())
-            };
-            let mut counts = statuses.into_iter().filter_map(Value::as_array).flatten().map(count);
-            line.kind == "Pod" && !is_deleted && counts.any(|count| count >= exits)
-        };
+        let later = observed.lines[namespace].iter().filter(|line| line.at_millis >= observed.edited_millis[namespace]);
+        let exited = |line: &&Line| line.kind == "Pod" && has_exited(&line.object, exits);
         later.into_iter().find(exited).map(|line| line.at_millis)
     }
 
@@ -98,10 +95,20 @@ impl Observer {
             let raw: Vec<String> =
                 lines.iter().map(|line| line.text(&line.r#type, line.at_millis, line.object.clone())).collect();
             std::fs::write(folder.join(format!("raw/{namespace}.jsonl")), raw.concat()).unwrap();
-            let text = recording(lines, observed.edited_millis);
+            let text = recording(lines, observed.edited_millis[namespace]);
             std::fs::write(folder.join(format!("{namespace}.jsonl")), text).unwrap();
         }
     }
+}
+
+/// A container of a pod that is not being deleted exited so often.
+pub fn has_exited(pod: &Value, exits: i64) -> bool {
+    let count = |status: &Value| {
+        status["restartCount"].as_i64().unwrap_or(0) + i64::from(status["state"]["terminated"].is_object())
+    };
+    let statuses = ["containerStatuses", "initContainerStatuses"].map(|field| &pod["status"][field]);
+    let mut counts = statuses.into_iter().filter_map(Value::as_array).flatten().map(count);
+    !pod["metadata"]["deletionTimestamp"].is_string() && counts.any(|count| count >= exits)
 }
 
 impl Line {
@@ -113,7 +120,7 @@ impl Line {
 /// What a client sees that begins just before the edit: lists of what there is, without Events, and then what happens.
 fn recording(lines: &[Line], edited_millis: i64) -> String {
     let (before, after): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| line.at_millis < edited_millis);
-    let begin = edited_millis - 1_000;
+    let begin = edited_millis - BEFORE_MILLIS;
     let mut text = String::new();
     for (kind, _) in KINDS {
         let mut there = BTreeMap::new();
@@ -129,7 +136,8 @@ fn recording(lines: &[Line], edited_millis: i64) -> String {
             json!({ "observedAtMillis": begin, "kind": kind, "type": "LIST_DONE", "object": { "metadata": {} } });
         text.push_str(&format!("{done}\n"));
     }
-    for line in after {
+    let is_plain = |line: &&Line| PLAIN_EVENTS.iter().any(|reason| line.object["reason"] == *reason);
+    for line in after.into_iter().filter(|line| !is_plain(line)) {
         let line = line.text(&line.r#type, line.at_millis, reduced(&line.object));
         if text.len() + line.len() > MOST_BYTES {
             break;
@@ -141,7 +149,7 @@ fn recording(lines: &[Line], edited_millis: i64) -> String {
 
 /// An object without what nothing is ever derived from.
 fn reduced(object: &Value) -> Value {
-    const LEFT_OUT: [&str; 27] = [
+    const LEFT_OUT: [&str; 31] = [
         "managedFields",
         "tolerations",
         "nodeSelector",
@@ -169,6 +177,10 @@ fn reduced(object: &Value) -> Value {
         "reportingInstance",
         "blockOwnerDeletion",
         "lastProbeTime",
+        "apiVersion",
+        "generateName",
+        "fullyLabeledReplicas",
+        "action",
     ];
     match object {
         Value::Object(fields) => {

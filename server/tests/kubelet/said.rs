@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::observe::now_millis;
 use crate::situation::Situation;
 
 /// An observation takes so long to arrive, and what follows from it to be said.
@@ -63,15 +64,21 @@ struct Answer {
 pub struct Said(BTreeMap<String, Vec<Answer>>);
 
 impl Said {
-    /// Takes note of an answer about all Deployments.
-    pub fn hear(&mut self, answer: &Value, at_millis: i64) {
+    /// Takes note of an answer about all Deployments that were edited, with when.
+    pub fn hear(&mut self, answer: &Value, edited: &BTreeMap<String, i64>) {
         for deployment in answer["clusters"][0]["deployments"].as_array().unwrap() {
-            let verdict = &deployment["verdict"];
+            let (verdict, namespace) = (&deployment["verdict"], deployment["namespace"].as_str().unwrap());
+            let Some(edited_millis) = edited.get(namespace) else { continue };
             let text = |name: &str| verdict[name].as_str().unwrap_or_default();
             let words = format!("{} | {} | {}", text("badge"), text("sentence"), text("why"));
-            let answer = Answer { at_millis, tone: text("tone").to_owned(), text: words };
-            self.0.entry(deployment["namespace"].as_str().unwrap().to_owned()).or_default().push(answer);
+            self.note(namespace, now_millis() - edited_millis, text("tone"), words);
         }
+    }
+
+    /// Takes note of one answer.
+    pub fn note(&mut self, namespace: &str, at_millis: i64, tone: &str, text: String) {
+        let answer = Answer { at_millis, tone: tone.to_owned(), text };
+        self.0.entry(namespace.to_owned()).or_default().push(answer);
     }
 
     /// What was said after 5, 15, 30 and 60 s and at the end, a table.

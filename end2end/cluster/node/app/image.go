@@ -22,8 +22,8 @@ type file struct {
 	mode int64
 }
 
-// layer returns a layer that holds this program as /app.
-func layer() ([]byte, error) {
+// layer returns a layer that holds this program as /app, and more files.
+func layer(more ...file) ([]byte, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func layer() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return archive([]file{{"app", program, 0o755}})
+	return archive(append([]file{{"app", program, 0o755}}, more...))
 }
 
 // config returns an image configuration for the layer.

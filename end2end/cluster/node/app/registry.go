@@ -14,7 +14,7 @@ const slowPull = 25 * time.Second
 // serveRegistry serves repositories, each of which answers in its own way: "absent" 404, "private" 401 as a registry that
 // wants a sign-in, "limited" 429, "broken" 503; "slow" holds the image, and takes its time.
 func serveRegistry(address string) error {
-	layer, err := layer()
+	layer, err := layer(file{"slow", []byte("not the layer that is there already"), 0o644})
 	if err != nil {
 		return err
 	}
