@@ -1,11 +1,12 @@
 // Command rollcast-cluster is the control plane of the end-to-end tests in one binary: it becomes
-// kube-apiserver, kube-controller-manager, kube-scheduler or kubectl, by its first argument.
+// kube-apiserver, kube-controller-manager, kube-scheduler, kubectl or kubelet, by its first argument.
 //
 // `rollcast-cluster certificates DIR` writes the authority, the serving certificate and the administrator's
 // client certificate into DIR. Nothing here is meant for anything but a throw-away cluster on loopback.
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -14,6 +15,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 )
 
@@ -33,6 +35,8 @@ func main() {
 		command = scheduler.NewSchedulerCommand()
 	case "kubectl":
 		command = kubectl.NewDefaultKubectlCommand()
+	case "kubelet":
+		command = kubelet.NewKubeletCommand(context.Background())
 	case "certificates":
 		if len(os.Args) != 2 {
 			usage()
@@ -49,6 +53,6 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: rollcast-cluster kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|certificates [flags]")
+	fmt.Fprintln(os.Stderr, "usage: rollcast-cluster kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|kubelet|certificates [flags]")
 	os.Exit(2)
 }

@@ -1,5 +1,7 @@
 //! A real Kubernetes control plane on this machine, on loopback only: etcd, API server, controller manager, scheduler, and
-//! KWOK in the place of kubelets. State and logs are in `target/cluster/NAME`.
+//! KWOK in the place of kubelets; on request a real node besides. State and logs are in `target/cluster/NAME`.
+
+mod node;
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -8,16 +10,17 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Subcommand;
 
+use crate::built::Tests;
 use crate::setup::{self, Binaries};
-use crate::{sh, story};
+use crate::{sh, story, test};
 
 /// Nodes of a new cluster.
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
 /// The parts, in the order in which they are stopped.
-const PARTS: [&str; 5] = ["kwok", "scheduler", "controller-manager", "apiserver", "etcd"];
+const PARTS: [&str; 7] = [node::PART, "registry", "kwok", "scheduler", "controller-manager", "apiserver", "etcd"];
 const START_LIMIT: Duration = Duration::from_secs(90);
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
@@ -25,7 +28,11 @@ const STOP_LIMIT: Duration = Duration::from_secs(30);
 #[derive(Subcommand)]
 pub enum Command {
     /// Start the cluster and print its kubeconfig
-    Up,
+    Up {
+        /// With a node that runs containers, real-1, for pods that select and tolerate `rollcast.dev/real-node=true` (Linux, as root)
+        #[arg(long)]
+        real_node: bool,
+    },
     /// Stop it and remove its state
     Down,
     /// Play a story on it, or list the stories
@@ -39,6 +46,11 @@ pub enum Command {
         #[arg(long)]
         namespace: Option<String>,
     },
+    /// Play situations of pods on a real node, all at once, on a cluster of their own (end2end/cluster/kubelet.toml); 4 minutes
+    Kubelet {
+        /// Names of situations; without any, all are played
+        situations: Vec<String>,
+    },
     /// Run kubectl against it
     Kubectl {
         /// Arguments for kubectl
@@ -51,8 +63,9 @@ pub enum Command {
 pub fn run(command: Command) -> Result<()> {
     let cluster = Cluster::named("default");
     match command {
-        Command::Up => {
+        Command::Up { real_node } => {
             cluster.up()?;
+            ensure!(!real_node || cluster.add_real_node()?, "the cluster is up, without a real node");
             println!("The cluster is up. Use it with:\n  export KUBECONFIG={}", cluster.kubeconfig().display());
             Ok(())
         }
@@ -70,6 +83,7 @@ pub fn run(command: Command) -> Result<()> {
             let kubectl = story::Kubectl::find()?;
             story.play(&kubectl.with(&kubeconfig), namespace, step_by_step)
         }
+        Command::Kubelet { situations } => test::real_pods(&Tests::build()?, true, &situations.join(",")),
         Command::Kubectl { arguments } => {
             let kubernetes = setup::ensure_binaries()?.kubernetes;
             let status = std::process::Command::new(kubernetes)
@@ -117,7 +131,8 @@ impl Cluster {
         std::fs::create_dir_all(&self.folder)?;
         sh::say("starting the control plane");
         let started = Instant::now();
-        let ports = free_ports()?;
+        let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = free_ports()?;
+        let ports = Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler };
         sh::run(sh::command(&binaries.kubernetes, &["certificates"]).arg(self.folder.join("pki")))?;
         self.write_kubeconfig(ports.apiserver)?;
         self.start_control_plane(&binaries, &ports)?;
@@ -134,6 +149,30 @@ impl Cluster {
         Ok(())
     }
 
+    /// Adds a real node, unless there is one or none can run here; whether there is one.
+    pub fn add_real_node(&self) -> Result<bool> {
+        if self.folder.join("node.pid").exists() {
+            return Ok(true);
+        }
+        let Some(programs) = setup::ensure_node()? else { return Ok(false) };
+        let (kubernetes, started) = (setup::ensure_binaries()?.kubernetes, Instant::now());
+        sh::say("starting a real node: kubelet, containerd, runc");
+        let [port, registry] = free_ports()?;
+        let address = format!("127.0.0.1:{registry}");
+        std::fs::write(self.folder.join("registry"), &address)?; // beside the kubeconfig, where tests look for it
+        self.start("registry", &programs.join("app"), &["registry", &address])?;
+        let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port)?;
+        self.start(node::PART, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());
+        for condition in ["create", "condition=Ready"] {
+            let wait = ["kubectl", "wait", &name, "--for", condition, "--timeout=60s", "--kubeconfig"];
+            sh::output(sh::command(&kubernetes, &wait).arg(&kubeconfig))
+                .with_context(|| format!("the real node does not become ready; see {}", self.text("node.log")))?;
+        }
+        sh::say(&format!("the real node is ready after {:.1} s", started.elapsed().as_secs_f32()));
+        Ok(true)
+    }
+
     /// Stops every part, waits until it is gone, and removes the state.
     pub fn down(&self) -> Result<()> {
         for part in PARTS {
@@ -142,7 +181,8 @@ impl Cluster {
             };
             let (pid, started) = (pid.trim().to_owned(), Instant::now());
             let is_there = || Path::new("/proc").join(&pid).exists() && !is_zombie(&pid);
-            let _ = sh::command("kill", &[&pid]).stderr(Stdio::null()).status();
+            let signal = if part == node::PART { "-KILL" } else { "-TERM" };
+            let _ = sh::command("kill", &[signal, &pid]).stderr(Stdio::null()).status();
             while is_there() {
                 if started.elapsed() > STOP_LIMIT {
                     let _ = sh::command("kill", &["-9", &pid]).status();
@@ -151,6 +191,7 @@ impl Cluster {
                 std::thread::sleep(Duration::from_millis(50)); // polling another process
             }
         }
+        node::remove(&self.folder)?;
         if self.folder.exists() {
             std::fs::remove_dir_all(&self.folder)?;
         }
@@ -254,10 +295,11 @@ impl Cluster {
             self.apply(&binaries.kubernetes, &story::node(node))?;
         }
         let stages = sh::at("end2end/cluster/stages.yaml").display().to_string();
+        let others = format!("--manage-nodes-with-label-selector=!{}", node::KEY);
         self.start(
             "kwok",
             &binaries.kwok,
-            &["--kubeconfig", &kubeconfig, "--manage-all-nodes=true", "--config", &stages],
+            &["--kubeconfig", &kubeconfig, "--manage-all-nodes=false", &others, "--config", &stages],
         )?;
         let mut wait = sh::command(
             &binaries.kubernetes,
@@ -320,10 +362,9 @@ fn is_zombie(pid: &str) -> bool {
 }
 
 /// Ports that were free a moment ago; all are held until the last is found, so that they differ.
-fn free_ports() -> Result<Ports> {
-    let held: Vec<TcpListener> = (0..5).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let held: Vec<TcpListener> = (0..N).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
     let ports: Vec<u16> =
         held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<std::io::Result<_>>()?;
-    let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = ports[..] else { bail!("not enough ports") };
-    Ok(Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler })
+    <[u16; N]>::try_from(ports).map_err(|_| anyhow!("not enough ports"))
 }

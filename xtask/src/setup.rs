@@ -4,6 +4,7 @@ mod browser;
 mod control_plane;
 mod deny;
 mod firefox;
+mod node;
 mod postgres;
 mod provider;
 mod wasm;
@@ -14,6 +15,7 @@ pub use browser::{ensure_browser, ensure_node_modules};
 pub use control_plane::{Binaries, ensure_binaries};
 pub use deny::ensure_deny;
 pub use firefox::ensure_firefox;
+pub use node::ensure_node;
 pub use postgres::ensure_postgres;
 pub use provider::ensure_provider;
 pub use wasm::{Toolchain, ensure_wasm};
@@ -37,6 +39,7 @@ pub fn everything() -> Result<()> {
     if sh::has("go") {
         ensure_binaries()?;
         ensure_provider()?;
+        ensure_node()?;
     } else {
         sh::say(
             "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests",

@@ -108,6 +108,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
                     environment.push((WHOLE, "yes".into()));
                 }
                 tests.run_ignored(&["faithful", "chaos", "signed"], left_out, &environment)?;
+                real_pods(&tests, is_whole, "")?;
                 command.env("ROLLCAST_RECORDED", recorded);
                 is_recorded = true;
                 command.args(["--project=cluster", "--project=faithful"]).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
@@ -154,15 +155,37 @@ pub fn thousand_clusters() -> Result<()> {
     invariants(&Tests::build()?, "of_a_thousand_simulated_clusters")
 }
 
+/// What is said of pods on a real node: the named situations, else all or a sample, on a cluster of their own.
+pub fn real_pods(tests: &Tests, is_whole: bool, situations: &str) -> Result<()> {
+    let cluster = Running(Cluster::named("real-node"));
+    if setup::ensure_node()?.is_none() {
+        sh::say("LEFT OUT: what is said of pods on a real node (it cannot run here, as said above)");
+        return Ok(());
+    }
+    cluster.0.down()?; // of an earlier run, with its namespaces
+    cluster.0.up()?;
+    cluster.0.add_real_node()?;
+    let mut environment = vec![
+        ("ROLLCAST_TEST_KUBECONFIG", cluster.0.kubeconfig().into()),
+        ("ROLLCAST_RECORDED", sh::at("target/kubelet").into()),
+        ("ROLLCAST_TEST_SITUATIONS", situations.into()),
+    ];
+    if is_whole {
+        environment.push((WHOLE, "yes".into()));
+    }
+    tests.run_ignored(&["kubelet"], &["--nocapture"], &environment)
+}
+
 fn invariants(tests: &Tests, test: &str) -> Result<()> {
     tests.run_ignored(&["invariants"], &["--nocapture", test], &[("ROLLCAST_RECORDED", sh::at(RECORDED).into())])
 }
 
-/// The control plane, and the provider at which people sign in.
+/// The control plane, the provider at which people sign in, and the real node.
 fn build_with_go() -> Result<()> {
     if sh::has("go") {
         setup::ensure_binaries()?;
         setup::ensure_provider()?;
+        setup::ensure_node()?;
     }
     Ok(())
 }

@@ -1,0 +1,65 @@
+//! The same expectations, of recordings of these situations: `server/tests/traces-kubelet`.
+
+use std::path::Path;
+
+use serde_json::Value;
+use server::recording::Recording;
+use timeline::view::{self, Now};
+use timeline::{Millis, Timeline};
+
+use crate::observe::{BEFORE_MILLIS, has_exited};
+use crate::said::Said;
+use crate::situation;
+
+/// Verdicts are looked at this often, in recorded milliseconds.
+const LOOK_EVERY: Millis = 250;
+
+fn play(name: &str, text: &str, said: &mut Said) {
+    let recording = Recording::read(text);
+    assert!(recording.bad_lines.is_empty(), "{name}: {:?}", recording.bad_lines);
+    let (from, to) = recording.span().unwrap();
+    let mut timeline = Timeline::new();
+    let mut observed = recording.observed.into_iter().peekable();
+    for now in (from..=to).step_by(LOOK_EVERY as usize) {
+        while let Some(next) = observed.next_if(|next| next.at_millis <= now) {
+            match next.fact {
+                Some(fact) => timeline.apply(next.at_millis, fact),
+                None => timeline.tick(next.at_millis),
+            };
+        }
+        timeline.tick(now);
+        let clock = Now { millis: now, skew_millis: timeline.skew_millis() };
+        for deployment in timeline.model().deployments.values() {
+            let verdict = view::view(timeline.model(), deployment.uid, clock).unwrap().verdict;
+            let words = format!("{} | {} | {}", verdict.badge, verdict.sentence, verdict.why);
+            let since = now - from - BEFORE_MILLIS;
+            if since >= 0 {
+                said.note(name, since, verdict.tone.name(), words);
+            }
+        }
+    }
+}
+
+/// When a container had exited so often, in milliseconds since the edit.
+fn exit_millis(text: &str, exits: i64) -> Option<i64> {
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let at = |line: &Value| line["observedAtMillis"].as_i64().unwrap();
+    let edited = at(&lines.next()?) + BEFORE_MILLIS;
+    let exited = |line: &Value| line["kind"] == "Pod" && at(line) >= edited && has_exited(&line["object"], exits);
+    lines.find(exited).map(|line| at(&line) - edited)
+}
+
+#[test]
+#[ignore = "what is said of pods is being changed"]
+fn what_is_said_of_recorded_pods_is_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces-kubelet");
+    let (situations, _) = situation::chosen("", true);
+    let (mut said, mut failures) = (Said::default(), Vec::new());
+    for (name, situation) in &situations {
+        let Ok(text) = std::fs::read_to_string(folder.join(format!("{name}.jsonl"))) else { continue };
+        play(name, &text, &mut said);
+        let exits = situation.after.as_ref().and_then(|after| exit_millis(&text, after.exits));
+        failures.extend(said.failures(name, situation, exits));
+    }
+    assert!(failures.is_empty(), "{} things:\n{}", failures.len(), failures.join("\n"));
+}

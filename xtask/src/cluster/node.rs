@@ -1,0 +1,194 @@
+//! A real node: kubelet, containerd and runc on this machine.
+//!
+//! Kubelet and containerd live in a PID namespace and a mount namespace of their own: when the process ends that made them,
+//! so does everything in them, containers too, and their mounts are gone. Whatever else was made is removed by [`remove`]: the
+//! bridge, the cgroups, changed kernel settings and empty folders. Pods reach this machine and each other, and nothing beyond:
+//! there is no route, no masquerading and no forwarding.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use crate::sh;
+
+/// The process that holds the namespaces: it passes no signal on, so it is killed.
+pub const PART: &str = "node";
+/// The node's name.
+pub const NAME: &str = "real-1";
+/// Key of its label, and of the taint that keeps other pods away; the value is "true".
+pub const KEY: &str = "rollcast.dev/real-node";
+/// Bridges and cgroups have a number, so that several clusters have room side by side.
+const MOST_NODES: u8 = 8;
+const MOST_PODS: u32 = 120;
+const CGROUPS: &str = "/sys/fs/cgroup";
+/// Folders with fixed names; what is written there is in the mount namespace.
+const FOLDERS: [&str; 2] = ["/var/lib/kubelet", "/var/lib/cni"];
+/// What a kubelet sets for the whole machine.
+const SETTINGS: [&str; 4] = ["vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"];
+const REMOVE_LIMIT: Duration = Duration::from_secs(20);
+
+/// What runs in the namespaces, with the folder of the programs as `$1`, that of the node as `$2` and the Kubernetes binary as `$3`.
+/// The shell stays, for orphans need somebody who waits for them.
+const SCRIPT: &str = r#"
+set -e
+for folder in /run /var/log /var/lib/kubelet /var/lib/cni; do mkdir -p "$folder"; mount -t tmpfs tmpfs "$folder"; done
+printf 'hosts: files\n' > "$2/nsswitch.conf" # no name server is asked
+mount --bind "$2/nsswitch.conf" /etc/nsswitch.conf
+PATH="$1:$PATH"
+containerd --config "$2/containerd.toml" > "$2/containerd.log" 2>&1 &
+until ctr version > /dev/null 2>&1; do sleep 0.1; done
+ctr --namespace k8s.io images import "$2/image.tar"
+"$3" kubelet --config "$2/kubelet.json" --kubeconfig "$2/../kubeconfig" --hostname-override "$4" --node-ip "$5" \
+  --node-labels "$6=true" --root-dir "$2/kubelet" --cert-dir "$2/certificates" &
+wait $!
+"#;
+
+/// Prepares a node below the cluster's folder and returns the command that runs it until it is killed.
+pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> Result<(PathBuf, Vec<String>)> {
+    let node = folder.join("node");
+    fs::create_dir_all(node.join("cni"))?;
+    let number = (0..MOST_NODES)
+        .find(|number| !bridge_file(*number).exists())
+        .context("too many real nodes run on this machine")?;
+    let settings: serde_json::Map<_, _> = SETTINGS
+        .iter()
+        .filter_map(|setting| Some(((*setting).to_owned(), fs::read_to_string(setting_file(setting)).ok()?.into())))
+        .collect();
+    // Written first, so that whatever is made is removed.
+    fs::write(node.join("made.json"), json!({ "number": number, "settings": settings }).to_string())?;
+    let address = format!("10.77.{number}.1");
+    let bridge = name(number);
+    for line in [
+        format!("link add {bridge} type bridge"),
+        format!("address add {address}/24 dev {bridge}"),
+        format!("link set {bridge} up"),
+    ] {
+        sh::output(sh::command("ip", &[]).args(line.split(' ')))?;
+    }
+    for hierarchy in hierarchies() {
+        fs::create_dir_all(hierarchy.join(&bridge))?;
+        let _ = fs::write(hierarchy.join("cgroup.subtree_control"), "+cpu +cpuset +memory +pids"); // cgroup v2
+    }
+    sh::output(sh::command(programs.join("app"), &["image"]).arg(node.join("image.tar")))?;
+    fs::write(node.join("containerd.toml"), containerd(&node, programs))?;
+    fs::write(node.join("cni/10-bridge.conflist"), network(number, &node).to_string())?;
+    fs::write(node.join("kubelet.json"), kubelet(folder, &bridge, port).to_string())?;
+    let mut arguments: Vec<String> =
+        ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", SCRIPT, "node"]
+            .map(String::from)
+            .into();
+    arguments.extend([programs, &node, kubernetes].map(|path| path.display().to_string()));
+    arguments.extend([NAME.to_owned(), address, KEY.to_owned()]);
+    Ok(("unshare".into(), arguments))
+}
+
+/// Removes what a node leaves behind whose processes were stopped.
+pub fn remove(folder: &Path) -> Result<()> {
+    let Ok(made) = fs::read_to_string(folder.join("node/made.json")) else { return Ok(()) };
+    let made: serde_json::Value = serde_json::from_str(&made)?;
+    let number = made["number"].as_u64().and_then(|number| u8::try_from(number).ok()).context("no number")?;
+    let started = Instant::now();
+    for cgroup in hierarchies().map(|hierarchy| hierarchy.join(name(number))) {
+        while cgroup.exists() && !remove_cgroup(&cgroup) {
+            ensure!(started.elapsed() < REMOVE_LIMIT, "the cgroup {} is still in use", cgroup.display());
+            std::thread::sleep(Duration::from_millis(50)); // polling the kernel
+        }
+    }
+    let _ = sh::command("ip", &["link", "delete", &name(number)]).stderr(Stdio::null()).status();
+    if !(0..MOST_NODES).any(|number| bridge_file(number).exists()) {
+        FOLDERS.map(fs::remove_dir).into_iter().for_each(drop); // those that are empty; other nodes may use them
+    }
+    for (setting, value) in made["settings"].as_object().into_iter().flatten() {
+        let _ = fs::write(setting_file(setting), value.as_str().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// Of the bridge and the cgroups.
+fn name(number: u8) -> String {
+    format!("rollcast{number}")
+}
+
+fn bridge_file(number: u8) -> PathBuf {
+    Path::new("/sys/class/net").join(name(number))
+}
+
+fn setting_file(setting: &str) -> PathBuf {
+    Path::new("/proc/sys").join(setting)
+}
+
+/// The hierarchies of cgroup v1, or the one of v2.
+fn hierarchies() -> impl Iterator<Item = PathBuf> {
+    let below = fs::read_dir(CGROUPS).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_unified = Path::new(CGROUPS).join("cgroup.procs").exists();
+    let below = below.filter(move |path| !is_unified && path.join("cgroup.procs").exists() && !path.is_symlink());
+    is_unified.then(|| PathBuf::from(CGROUPS)).into_iter().chain(below)
+}
+
+/// Removes a cgroup with those below it; false while one of them is in use.
+fn remove_cgroup(cgroup: &Path) -> bool {
+    let below = fs::read_dir(cgroup).into_iter().flatten().flatten().map(|entry| entry.path());
+    let removed = below.filter(|path| path.is_dir()).all(|path| remove_cgroup(&path));
+    removed && fs::remove_dir(cgroup).is_ok()
+}
+
+fn containerd(node: &Path, programs: &Path) -> String {
+    format!(
+        r#"version = 3
+root = "{node}/containerd"
+disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.nri.v1.nri"]
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+sandbox = "registry.local/pause:3.10"
+[plugins.'io.containerd.cri.v1.runtime']
+restrict_oom_score_adj = true # a lower value needs CAP_SYS_RESOURCE
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+SystemdCgroup = false
+[plugins.'io.containerd.cri.v1.runtime'.cni]
+bin_dirs = ["{programs}"]
+conf_dir = "{node}/cni"
+use_internal_loopback = true
+"#,
+        node = node.display(),
+        programs = programs.display(),
+    )
+}
+
+fn network(number: u8, node: &Path) -> serde_json::Value {
+    json!({
+        "cniVersion": "1.0.0", "name": "rollcast",
+        "plugins": [{
+            "type": "bridge", "bridge": name(number), "isGateway": false, "ipMasq": false,
+            "ipam": {
+                "type": "host-local", "dataDir": node.join("addresses"),
+                "ranges": [[{ "subnet": format!("10.77.{number}.0/24"), "gateway": format!("10.77.{number}.1") }]],
+            },
+        }],
+    })
+}
+
+fn kubelet(folder: &Path, cgroup: &str, port: u16) -> serde_json::Value {
+    let nothing = json!({ "memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%", "imagefs.inodesFree": "0%" });
+    json!({
+        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
+        "address": "127.0.0.1", "port": port, "healthzPort": 0,
+        "authentication": {
+            "anonymous": { "enabled": false }, "webhook": { "enabled": false },
+            "x509": { "clientCAFile": folder.join("pki/ca.crt") },
+        },
+        "authorization": { "mode": "AlwaysAllow" },
+        "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
+        "registerWithTaints": [{ "key": KEY, "value": "true", "effect": "NoSchedule" }],
+        "cgroupDriver": "cgroupfs", "cgroupRoot": format!("/{cgroup}"), "failCgroupV1": false,
+        "enforceNodeAllocatable": [], "failSwapOn": false, "makeIPTablesUtilChains": false,
+        "maxPods": MOST_PODS, "serializeImagePulls": false, "imagePullCredentialsVerificationPolicy": "NeverVerify",
+        "resolvConf": "",
+        "evictionHard": nothing, "imageGCHighThresholdPercent": 100, // a full disk is not what is tested
+        "volumePluginDir": folder.join("node/volume-plugins"), "podLogsDir": "/var/log/pods",
+    })
+}

@@ -1,0 +1,64 @@
+//! The programs of the real node: containerd, a CNI plugin and the image's program from their Go modules, runc from Debian.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::apt_install;
+use super::control_plane::{go_build, is_older};
+use crate::sh;
+
+/// Programs of others that `end2end/cluster/node/go.mod` names.
+const MODULES: [&str; 5] = [
+    "github.com/containerd/containerd/v2/cmd/containerd",
+    "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+    "github.com/containerd/containerd/v2/cmd/ctr",
+    "github.com/containernetworking/plugins/plugins/ipam/host-local",
+    "github.com/containernetworking/plugins/plugins/main/bridge",
+];
+/// Programs of the system, and the Debian package of each.
+const TOOLS: [(&str, &str); 3] = [("runc", "runc"), ("ip", "iproute2"), ("unshare", "util-linux")];
+/// CAP_NET_ADMIN and CAP_SYS_ADMIN, by their bits in `CapEff`.
+const CAPABILITIES: u64 = 1 << 12 | 1 << 21;
+
+/// Builds and installs what is missing, and returns the folder of the programs; `None`, and a line that says why, where no
+/// node can run.
+pub fn ensure_node() -> Result<Option<PathBuf>> {
+    if let Some(obstacle) = obstacle() {
+        sh::say(&format!("a real node cannot run here: {obstacle}"));
+        return Ok(None);
+    }
+    let missing: Vec<&str> = TOOLS.iter().filter(|(tool, _)| !sh::has(tool)).map(|(_, package)| *package).collect();
+    if !missing.is_empty() && !apt_install(&missing) {
+        sh::say(&format!("a real node cannot run here: it needs {}", missing.join(", ")));
+        return Ok(None);
+    }
+    let (folder, modules) = (sh::at("target/cluster/bin/node"), sh::at("end2end/cluster/node"));
+    std::fs::create_dir_all(&folder)?;
+    for package in MODULES {
+        let program = folder.join(package.rsplit('/').next().context("no program")?);
+        if is_older(&program, &["go.mod", "go.sum"].map(|file| modules.join(file))) {
+            sh::say(&format!("building {package} for the real node (2 minutes for all the first time)"));
+            go_build(&program, package, "-s -w", &modules)?;
+        }
+    }
+    let app = folder.join("app");
+    if is_older(&app, &["main.go", "image.go", "registry.go"].map(|file| modules.join("app").join(file))) {
+        let mut go = sh::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"]);
+        sh::run(go.arg(&app).arg("./app").env("CGO_ENABLED", "0").current_dir(&modules))?; // the only file of its image
+    }
+    Ok(Some(folder))
+}
+
+/// What keeps a node from running here.
+fn obstacle() -> Option<&'static str> {
+    if !sh::has("go") {
+        return Some("it is built with Go");
+    }
+    let Ok(this) = std::fs::metadata("/proc/self") else { return Some("it needs Linux") };
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+    let is_able = this.uid() == 0 && effective.is_some_and(|held| held & CAPABILITIES == CAPABILITIES);
+    (!is_able).then_some("it needs root, with the right to mount file systems and to add a bridge")
+}
