@@ -1,6 +1,7 @@
 //! Nodes: the first report of a kubelet, silence, taints, and what becomes of pods whose node is gone.
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSystemInfo, Pod, PodCondition, Taint};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
@@ -43,7 +44,20 @@ pub fn report(world: &mut World, key: &Key) {
         return;
     }
     let now = time::second(world.now_millis());
-    world.modify::<Node>(key, Write::Status, |node| {
+    world.modify::<Node>(key, Write::Status, |node| set_ready(node, &now));
+    if world.store.typed::<Node>(key).is_some_and(|node| taints(node).iter().any(|taint| taint.key == UNREACHABLE)) {
+        world.modify::<Node>(key, Write::Spec, |node| {
+            if let Some(taints) = node.spec.as_mut().and_then(|spec| spec.taints.as_mut()) {
+                taints.retain(|taint| taint.key != UNREACHABLE);
+            }
+        });
+    }
+    let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
+    pods.iter().for_each(|pod| crate::kubelet::plan(world, pod));
+}
+
+/// A node's status as its kubelet reports it.
+pub fn set_ready(node: &mut Node, now: &Time) {
         let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
         let status = node.status.get_or_insert_default();
         let made = CONDITIONS.map(|(r#type, status, reason, message)| {
@@ -67,16 +81,6 @@ pub fn report(world: &mut World, key: &Key) {
             container_runtime_version: "simcluster".to_owned(),
             ..NodeSystemInfo::default()
         });
-    });
-    if world.store.typed::<Node>(key).is_some_and(|node| taints(node).iter().any(|taint| taint.key == UNREACHABLE)) {
-        world.modify::<Node>(key, Write::Spec, |node| {
-            if let Some(taints) = node.spec.as_mut().and_then(|spec| spec.taints.as_mut()) {
-                taints.retain(|taint| taint.key != UNREACHABLE);
-            }
-        });
-    }
-    let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
-    pods.iter().for_each(|pod| crate::kubelet::plan(world, pod));
 }
 
 /// Its taints.

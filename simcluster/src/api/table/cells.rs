@@ -1,5 +1,7 @@
 //! What stands in the columns.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{ContainerState, Event, Node, Pod, PodTemplateSpec, ResourceQuota};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
@@ -92,6 +94,10 @@ pub fn cells(object: &Object, now_millis: i64) -> Value {
             json!([name, namespace.status.as_ref().and_then(|status| status.phase.as_deref()), old])
         }
         Object::ResourceQuota(quota) => json!([name, used(quota), "", old]),
+        Object::ConfigMap(map) => {
+            let texts = map.data.as_ref().map_or(0, BTreeMap::len);
+            json!([name, texts + map.binary_data.as_ref().map_or(0, BTreeMap::len), old])
+        }
         Object::EndpointSlice(slice) => {
             let ports: Vec<String> =
                 slice.ports.iter().flatten().filter_map(|port| port.port).map(|port| port.to_string()).collect();
