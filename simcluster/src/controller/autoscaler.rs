@@ -29,6 +29,12 @@ pub struct Pool {
     pub boot_millis: i64,
 }
 
+impl Default for Pool {
+    fn default() -> Self {
+        Self { name: "pool".to_owned(), most: 2, boot_millis: 25_000 }
+    }
+}
+
 /// What the autoscaler remembers.
 #[derive(Debug, Default)]
 pub(crate) struct Autoscaler {
