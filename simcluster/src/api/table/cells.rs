@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{ContainerState, Event, Node, Pod, PodTemplateSpec, ResourceQuota};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Event, Node, Pod, PodStatus, PodTemplateSpec, ResourceQuota};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
 
@@ -127,6 +127,31 @@ fn reason_of(state: Option<&ContainerState>) -> Option<String> {
     Some(ended.reason.clone().unwrap_or_else(|| format!("ExitCode:{}", ended.exit_code)))
 }
 
+/// Init containers that stay.
+fn sidecars<'s>(pod: &Pod, status: &'s PodStatus) -> Vec<&'s ContainerStatus> {
+    let spec = pod.spec.iter().filter_map(|spec| spec.init_containers.as_ref()).flatten();
+    let names: Vec<&str> = spec
+        .filter(|container| container.restart_policy.as_deref() == Some("Always"))
+        .map(|container| container.name.as_str())
+        .collect();
+    let all = status.init_container_statuses.iter().flatten();
+    all.filter(|container| names.contains(&container.name.as_str())).collect()
+}
+
+/// How far the init containers are, as kubectl says it; `None` when they are done.
+fn initializing(pod: &Pod, status: &PodStatus) -> Option<String> {
+    let all = status.init_container_statuses.as_deref()?;
+    let sidecars = sidecars(pod, status);
+    let is_done = |container: &ContainerStatus| {
+        let ended = container.state.as_ref().and_then(|state| state.terminated.as_ref());
+        let is_up = container.started == Some(true) && sidecars.iter().any(|sidecar| sidecar.name == container.name);
+        ended.is_some_and(|ended| ended.exit_code == 0) || is_up
+    };
+    let (done, next) = all.iter().enumerate().find(|(_, container)| !is_done(container))?;
+    let reason = reason_of(next.state.as_ref()).filter(|reason| reason != "PodInitializing");
+    Some(reason.map_or_else(|| format!("Init:{done}/{}", all.len()), |reason| format!("Init:{reason}")))
+}
+
 fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
     let status = pod.status.clone().unwrap_or_default();
     let containers = status.container_statuses.as_deref().unwrap_or_default();
@@ -134,7 +159,15 @@ fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
         .iter()
         .filter(|container| container.ready && container.state.as_ref().is_some_and(|state| state.running.is_some()))
         .count();
-    let count = pod.spec.as_ref().map_or(0, |spec| spec.containers.len());
+    let sidecars = sidecars(pod, &status);
+    let ready = ready + sidecars.iter().filter(|sidecar| sidecar.ready).count();
+    let count = pod.spec.as_ref().map_or(0, |spec| spec.containers.len()) + sidecars.len();
+    let initializing = initializing(pod, &status);
+    let init = status.init_container_statuses.as_deref().unwrap_or_default().iter();
+    let init: Vec<&ContainerStatus> = if initializing.is_some() { init.collect() } else { sidecars };
+    // While it is being prepared, what counts is how often that was tried.
+    let containers: Vec<&ContainerStatus> =
+        if initializing.is_some() { init } else { containers.iter().chain(init).collect() };
     let restarts: i32 = containers.iter().map(|container| container.restart_count).sum();
     let last = containers
         .iter()
@@ -145,7 +178,12 @@ fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
         _ => restarts.to_string(),
     };
     let mut word = status.reason.clone().unwrap_or_else(|| status.phase.clone().unwrap_or_default());
-    if let Some(reason) = containers.iter().rev().find_map(|container| reason_of(container.state.as_ref())) {
+    if meta::condition(pod, "PodScheduled").is_some_and(|known| known.reason.as_deref() == Some("SchedulingGated")) {
+        word = "SchedulingGated".to_owned();
+    }
+    if let Some(initializing) = initializing {
+        word = initializing;
+    } else if let Some(reason) = containers.iter().rev().find_map(|container| reason_of(container.state.as_ref())) {
         word = reason;
     }
     if meta::is_deleting(&pod.metadata) {
