@@ -26,9 +26,9 @@ mod status;
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 
 pub use self::events::killing;
+use self::events::say;
 pub use self::fate::Fate;
 pub use self::life::Lives;
-use self::events::say;
 use self::status::{set, take};
 use crate::agenda::Task;
 use crate::controller::node;

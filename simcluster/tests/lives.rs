@@ -176,11 +176,7 @@ fn a_startup_probe_holds_the_others_back() {
     lived.pass(120);
     assert_eq!(
         lived.words_of("web"),
-        [
-            "ContainerCreating, 0 restarts",
-            "running, not ready, not started, 0 restarts",
-            "running, ready, 0 restarts"
-        ]
+        ["ContainerCreating, 0 restarts", "running, not ready, not started, 0 restarts", "running, ready, 0 restarts"]
     );
     let started = lived.first("web", "running, not ready, not started, 0 restarts");
     assert!((49_900..=50_000).contains(&(lived.when("Ready", "True") - started)));
@@ -204,19 +200,12 @@ fn a_liveness_probe_kills_as_recorded_of_a_kubelet() {
     let probe = http(json!({ "periodSeconds": 2, "failureThreshold": 2 }));
     let mut lived = Lived::alone(&["live=7"], json!({ "livenessProbe": probe }));
     lived.pass(150);
-    let starts: Vec<i64> = lived
-        .states("web")
-        .into_iter()
-        .filter(|(_, words)| words.starts_with("running"))
-        .map(|(at, _)| at)
-        .collect();
+    let starts: Vec<i64> =
+        lived.states("web").into_iter().filter(|(_, words)| words.starts_with("running")).map(|(at, _)| at).collect();
     // Ten seconds each. The first three ends are not waited for, because the kubelet looks at the end before.
     let gaps: Vec<i64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) / 1000).collect();
     assert_eq!(gaps[..5], [10, 10, 10, 30, 50], "{:?}", lived.states("web"));
-    assert_eq!(
-        lived.events("Killing")[0].0,
-        "Container web failed liveness probe, will be restarted"
-    );
+    assert_eq!(lived.events("Killing")[0].0, "Container web failed liveness probe, will be restarted");
     assert_eq!(lived.events("Unhealthy")[0].0, "Liveness probe failed: HTTP probe failed with statuscode: 500");
 }
 
@@ -271,7 +260,9 @@ fn a_crash_loop_waits_ten_twenty_forty_seconds_and_five_minutes_at_most() {
         assert_eq!(message(&waiting.1, "web"), said);
         let said = format!("Back-off restarting failed container web in pod web_default({uid})");
         assert_eq!(lived.events("BackOff")[0].0, said);
-        assert!(lived.told.iter().skip(4).all(|(_, pod)| pod.status.as_ref().unwrap().phase.as_deref() == Some("Running")));
+        assert!(
+            lived.told.iter().skip(4).all(|(_, pod)| pod.status.as_ref().unwrap().phase.as_deref() == Some("Running"))
+        );
     }
 }
 
@@ -318,16 +309,15 @@ fn init_containers_run_one_after_the_other() {
         lived.when("Ready", "True"),
     ];
     assert!(order.is_sorted() && order[1] - order[0] >= 3_000, "{order:?}");
-    let said: Vec<String> = lived
-        .told
-        .iter()
-        .filter_map(|(_, pod)| condition(pod, "Initialized")?.message)
-        .fold(Vec::new(), |mut all, message| {
+    let said: Vec<String> = lived.told.iter().filter_map(|(_, pod)| condition(pod, "Initialized")?.message).fold(
+        Vec::new(),
+        |mut all, message| {
             if all.last() != Some(&message) {
                 all.push(message);
             }
             all
-        });
+        },
+    );
     assert_eq!(
         said,
         ["containers with incomplete status: [first second]", "containers with incomplete status: [second]"]
@@ -380,9 +370,8 @@ fn a_sidecar_starts_first_stays_and_goes_last() {
     lived.pass(30);
     assert!(lived.world.get::<Pod>(&lived.key).is_none(), "it is gone");
     let last = &lived.told.last().unwrap().1;
-    let finished = |name: &str| {
-        find(last, name).unwrap().state.unwrap().terminated.unwrap().finished_at.unwrap().0.as_second()
-    };
+    let finished =
+        |name: &str| find(last, name).unwrap().state.unwrap().terminated.unwrap().finished_at.unwrap().0.as_second();
     assert_eq!(finished("proxy") - finished("web"), 1);
     assert_eq!(last.status.as_ref().unwrap().phase.as_deref(), Some("Succeeded"));
     assert_eq!(condition(last, "Ready").unwrap().reason.as_deref(), Some("PodCompleted"));
@@ -417,10 +406,7 @@ fn an_image_that_is_refused_is_tried_less_and_less_often() {
         let why = said("ErrImagePull");
         assert!(why.starts_with("failed to pull and unpack image \"docker.io/library/web:"), "{why}");
         assert!(why.contains(words), "{why}");
-        assert_eq!(
-            said("ImagePullBackOff"),
-            format!("Back-off pulling image \"web:{tag}\": ErrImagePull: {why}")
-        );
+        assert_eq!(said("ImagePullBackOff"), format!("Back-off pulling image \"web:{tag}\": ErrImagePull: {why}"));
         let failed = lived.events("Failed");
         assert!(failed.iter().any(|(said, _)| *said == format!("Failed to pull image \"web:{tag}\": {why}")));
         // Tried in a round, every ten to fifteen seconds, if the wait is over: and seen in the next one.
@@ -536,7 +522,8 @@ fn a_readiness_gate_is_waited_for_in_the_kubelets_words() {
     );
     assert_eq!(condition(&lived.pod(), "ContainersReady").unwrap().status, "True");
     let mut pod = lived.pod();
-    let open = PodCondition { type_: "example.com/traffic".to_owned(), status: "True".to_owned(), ..Default::default() };
+    let open =
+        PodCondition { type_: "example.com/traffic".to_owned(), status: "True".to_owned(), ..Default::default() };
     pod.status.as_mut().unwrap().conditions.as_mut().unwrap().push(open);
     lived.world.update(pod.into_object(), Write::Status, false).unwrap();
     lived.pass(2);
@@ -623,11 +610,7 @@ fn probes_are_filled_in_and_checked() {
             "readinessProbe.httpGet",
             "Forbidden: may not specify more than 1 handler type",
         ),
-        (
-            json!({ "volumeMounts": [{ "name": "c", "mountPath": "/c" }] }),
-            "volumeMounts[0].name",
-            "Not found: \"c\"",
-        ),
+        (json!({ "volumeMounts": [{ "name": "c", "mountPath": "/c" }] }), "volumeMounts[0].name", "Not found: \"c\""),
     ] {
         assert_eq!(refused(more), (field(name), words.to_owned()));
     }
@@ -638,8 +621,10 @@ fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
     let pool = simcluster::world::Pool { name: "pool".to_owned(), most: 1, boot_millis: 30_000 };
     let mut world = World::new(1, START, Settings { pool: Some(pool), ..Settings::default() });
     let pod = |name: &str, cpu: &str| {
-        let spec = json!({ "containers": [container("web", &[], json!({ "resources": { "requests": { "cpu": cpu } } }))] });
-        Object::read(Resource::Pod, json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec })).unwrap()
+        let spec =
+            json!({ "containers": [container("web", &[], json!({ "resources": { "requests": { "cpu": cpu } } }))] });
+        Object::read(Resource::Pod, json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec }))
+            .unwrap()
     };
     for number in 1..=6 {
         world.create(pod(&format!("web-{number}"), "12"), false).unwrap();
@@ -649,7 +634,8 @@ fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
     let said = |world: &World, reason: &str| {
         let of = |event: &&Event| event.reason.as_deref() == Some(reason);
         let all = world.store().all::<Event>(None).filter(of);
-        all.map(|event| (event.involved_object.name.clone().unwrap(), event.message.clone().unwrap())).collect::<Vec<_>>()
+        all.map(|event| (event.involved_object.name.clone().unwrap(), event.message.clone().unwrap()))
+            .collect::<Vec<_>>()
     };
     let up = said(&world, "TriggeredScaleUp");
     assert_eq!(up.len(), 2, "four nodes hold four pods");
@@ -657,7 +643,8 @@ fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
     let refused = ("huge".to_owned(), "pod didn't trigger scale-up: 1 Insufficient cpu".to_owned());
     assert_eq!(said(&world, "NotTriggerScaleUp"), [refused]);
     world.advance_to(START + 60_000);
-    let on_pool = |world: &World| world.store().pods_on("pool-1").filter_map(|pod| pod.metadata.name.clone()).collect::<Vec<_>>();
+    let on_pool =
+        |world: &World| world.store().pods_on("pool-1").filter_map(|pod| pod.metadata.name.clone()).collect::<Vec<_>>();
     let there = on_pool(&world);
     assert_eq!(there.len(), 1);
     let full = said(&world, "NotTriggerScaleUp");

@@ -58,29 +58,28 @@ pub fn report(world: &mut World, key: &Key) {
 
 /// A node's status as its kubelet reports it.
 pub fn set_ready(node: &mut Node, now: &Time) {
-        let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
-        let status = node.status.get_or_insert_default();
-        let made = CONDITIONS.map(|(r#type, status, reason, message)| {
-            let before = known.iter().find(|known| known.type_ == r#type && known.status == status);
-            NodeCondition {
-                type_: r#type.to_owned(),
-                status: status.to_owned(),
-                reason: Some(reason.to_owned()),
-                message: Some(message.to_owned()),
-                last_heartbeat_time: Some(now.clone()),
-                last_transition_time: before
-                    .map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
-            }
-        });
-        status.phase = Some("Running".to_owned());
-        status.conditions = Some(made.to_vec());
-        status.node_info.get_or_insert_with(|| NodeSystemInfo {
-            architecture: "amd64".to_owned(),
-            operating_system: "linux".to_owned(),
-            kubelet_version: "v1.36.3-simcluster".to_owned(),
-            container_runtime_version: "simcluster".to_owned(),
-            ..NodeSystemInfo::default()
-        });
+    let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
+    let status = node.status.get_or_insert_default();
+    let made = CONDITIONS.map(|(r#type, status, reason, message)| {
+        let before = known.iter().find(|known| known.type_ == r#type && known.status == status);
+        NodeCondition {
+            type_: r#type.to_owned(),
+            status: status.to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            last_heartbeat_time: Some(now.clone()),
+            last_transition_time: before.map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
+        }
+    });
+    status.phase = Some("Running".to_owned());
+    status.conditions = Some(made.to_vec());
+    status.node_info.get_or_insert_with(|| NodeSystemInfo {
+        architecture: "amd64".to_owned(),
+        operating_system: "linux".to_owned(),
+        kubelet_version: "v1.36.3-simcluster".to_owned(),
+        container_runtime_version: "simcluster".to_owned(),
+        ..NodeSystemInfo::default()
+    });
 }
 
 /// Its taints.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Event, Node, Pod, PodStatus, PodTemplateSpec, ResourceQuota};
+use k8s_openapi::api::core::v1::{
+    ContainerState, ContainerStatus, Event, Node, Pod, PodStatus, PodTemplateSpec, ResourceQuota,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
 
@@ -285,5 +287,32 @@ mod tests {
         ] {
             assert_eq!(age(seconds * 1000), expected);
         }
+    }
+
+    #[test]
+    fn init_containers_are_told_as_kubectl_does() {
+        let word = |init: serde_json::Value| {
+            let pod: Pod = serde_json::from_value(json!({
+                "spec": {
+                    "initContainers": [{ "name": "a", "restartPolicy": "Always" }, { "name": "b" }],
+                    "containers": [{ "name": "web" }],
+                },
+                "status": { "phase": "Pending", "initContainerStatuses": init, "containerStatuses": [] },
+            }))
+            .unwrap_or_default();
+            pod_cells(&pod, "web", "1s", 0).as_array().map(|cells| cells.iter().take(4).cloned().collect::<Vec<_>>())
+        };
+        let status = |name: &str, state: Value, more: (bool, i32)| json!({ "name": name, "image": "", "imageID": "", "ready": more.0, "started": more.0, "restartCount": more.1, "state": state });
+        let running = || json!({ "running": {} });
+        let told = |ready: &str, word: &str, restarts: &str| {
+            Some(vec![json!("web"), json!(ready), json!(word), json!(restarts)])
+        };
+        let up = status("a", running(), (true, 0));
+        assert_eq!(word(json!([status("a", running(), (false, 0))])), told("0/2", "Init:0/1", "0"));
+        assert_eq!(word(json!([up, status("b", running(), (false, 0))])), told("1/2", "Init:1/2", "0"));
+        let waits = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
+        assert_eq!(word(json!([up, status("b", waits, (false, 3))])), told("1/2", "Init:CrashLoopBackOff", "3"));
+        let done = json!({ "terminated": { "exitCode": 0 } });
+        assert_eq!(word(json!([up, status("b", done, (true, 0))])), told("1/2", "Pending", "0"));
     }
 }

@@ -116,8 +116,7 @@ impl Life {
         let Now::Running(began) = known.now else { return };
         let (is_started, run) = (known.is_started, known.run);
         let due = known.probes.iter().filter(|probe| (probe.kind == Kind::Startup) != is_started);
-        let due: Vec<_> =
-            due.map(|probe| (probe.first(began, now), Timer::Probe(index, run, probe.kind))).collect();
+        let due: Vec<_> = due.map(|probe| (probe.first(began, now), Timer::Probe(index, run, probe.kind))).collect();
         self.timers.extend(due);
     }
 

@@ -46,8 +46,7 @@ pub(super) fn status(life: &Life, pod: &Pod, now: i64) -> PodStatus {
             type_: r#type.to_owned(),
             status: status.to_owned(),
             observed_generation: pod.metadata.generation,
-            last_transition_time: known
-                .map_or_else(|| Some(second(now)), |known| known.last_transition_time.clone()),
+            last_transition_time: known.map_or_else(|| Some(second(now)), |known| known.last_transition_time.clone()),
             reason: why.as_ref().map(|(reason, _)| (*reason).to_owned()),
             message: why.map(|(_, message)| message).filter(|message| !message.is_empty()),
             ..PodCondition::default()
@@ -118,17 +117,14 @@ fn closed_gates(pod: &Pod) -> Option<String> {
 
 fn phase(life: &Life, pod: &Pod) -> &'static str {
     let mut own = life.containers.iter().filter(|known| !known.is_init);
-    let is_over = |known: &Known| {
-        known.now == Now::Over && (life.stops.is_some() || !known.is_to_run_again(pod))
-    };
+    let is_over = |known: &Known| known.now == Now::Over && (life.stops.is_some() || !known.is_to_run_again(pod));
     let all: Vec<&Known> = own.by_ref().collect();
     if !all.is_empty() && all.iter().all(|known| is_over(known)) {
         let is_well = |known: &&Known| known.exits.last().is_some_and(|exit| exit.code == 0);
         return if all.iter().all(is_well) { "Succeeded" } else { "Failed" };
     }
-    let failed = |known: &Known| {
-        known.is_init && known.now == Now::Over && known.holds_up() && !known.is_to_run_again(pod)
-    };
+    let failed =
+        |known: &Known| known.is_init && known.now == Now::Over && known.holds_up() && !known.is_to_run_again(pod);
     if life.containers.iter().any(failed) {
         return "Failed";
     }
@@ -163,9 +159,9 @@ fn container(known: &Known, life: &Life, pod: &Pod) -> ContainerStatus {
 
 /// 64 digits that follow from a text.
 fn digest(text: &str) -> String {
-    let mut random = fastrand::Rng::with_seed(text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    }));
+    let mut random = fastrand::Rng::with_seed(
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),
+    );
     format!("{:032x}{:032x}", random.u128(..), random.u128(..))
 }
 
