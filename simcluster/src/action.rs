@@ -9,7 +9,7 @@ use crate::controller::deployment::sets::{HASH, REVISION};
 use crate::controller::node;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
-use crate::{ApiError, World, meta, time};
+use crate::{ApiError, World, meta, strategic_patch, time};
 
 /// The quota that the playground has, and what it allows when it does not matter.
 pub const QUOTA: &str = "pods";
@@ -39,6 +39,10 @@ pub enum Action {
     Undo(Option<i64>),
     /// The same image in new pods.
     Restart,
+    /// A strategic merge patch: what the pods do, and how they are looked after.
+    Patch(Value),
+    /// A ConfigMap is made, with something in it.
+    MakeConfigMap(String),
     /// How many pods the namespace may have.
     Quota(u32),
     /// A node is gone.
@@ -111,6 +115,10 @@ impl Action {
                 vec!["rollout".into(), "undo".into(), name, format!("--to-revision={revision}")]
             }
             Self::Restart => vec!["rollout".into(), "restart".into(), name],
+            Self::Patch(patch) => vec!["patch".into(), name, "--patch".into(), patch.to_string()],
+            Self::MakeConfigMap(map) => {
+                vec!["create".into(), "configmap".into(), map.clone(), "--from-literal=greeting=hello".into()]
+            }
             Self::Quota(pods) => {
                 let patch = json!({ "spec": { "hard": { "pods": pods.to_string() } } });
                 vec![
@@ -182,6 +190,16 @@ impl Action {
                     let annotations = template.metadata.get_or_insert_default().annotations.get_or_insert_default();
                     annotations.insert("kubectl.kubernetes.io/restartedAt".to_owned(), time);
                 })
+            }
+            Self::Patch(patch) => {
+                let mut value = deployment(world, of)?.into_object().to_value();
+                strategic_patch::apply(&mut value, patch);
+                world.update(Object::read(Resource::Deployment, value)?, Write::Spec, false).map(|_| ())
+            }
+            Self::MakeConfigMap(map) => {
+                let meta = json!({ "name": map, "namespace": of.namespace });
+                let made = json!({ "metadata": meta, "data": { "greeting": "hello" } });
+                world.create(Object::read(Resource::ConfigMap, made)?, false).map(|_| ())
             }
             Self::Quota(pods) => {
                 let key = Key::new(&of.namespace, QUOTA);

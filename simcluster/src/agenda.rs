@@ -28,6 +28,10 @@ pub enum Task {
     Nodes,
     /// A node's kubelet reports for the first time.
     NodeReports(Key),
+    /// The autoscaler looks at pods that no node fits, and at its nodes.
+    Autoscaler,
+    /// A node of the autoscaler comes.
+    Boot(String),
     /// The quota controller counts a namespace.
     Quota(String),
     /// The namespace controller empties a namespace.

@@ -1,7 +1,7 @@
 //! What the API server fills in where a manifest says nothing, for the fields that this cluster uses or kubectl shows.
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
-use k8s_openapi::api::core::v1::{Container, Pod, PodSecurityContext, PodSpec, PodTemplateSpec, Toleration};
+use k8s_openapi::api::core::v1::{Container, Pod, PodSecurityContext, PodSpec, PodTemplateSpec, Probe, Toleration};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::Object;
@@ -80,6 +80,13 @@ fn fill_pod_spec(spec: &mut PodSpec) {
     spec.security_context.get_or_insert_with(PodSecurityContext::default);
     spec.scheduler_name.get_or_insert_with(|| "default-scheduler".to_owned());
     spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()).for_each(fill_container);
+    for volume in spec.volumes.iter_mut().flatten() {
+        let source = volume.config_map.as_mut().map(|source| &mut source.default_mode);
+        let source = source.or_else(|| volume.secret.as_mut().map(|source| &mut source.default_mode));
+        if let Some(mode) = source {
+            mode.get_or_insert(0o644);
+        }
+    }
     // As everywhere in Kubernetes, a request that is not given is the limit.
     for container in &mut spec.containers {
         if let Some(resources) = &mut container.resources
@@ -103,5 +110,28 @@ fn fill_container(container: &mut Container) {
     container.image_pull_policy.get_or_insert_with(|| policy.to_owned());
     for port in container.ports.iter_mut().flatten() {
         port.protocol.get_or_insert_with(|| "TCP".to_owned());
+    }
+    let probes = [&mut container.startup_probe, &mut container.liveness_probe, &mut container.readiness_probe];
+    probes.into_iter().flatten().for_each(fill_probe);
+}
+
+fn fill_probe(probe: &mut Probe) {
+    for (number, usual) in [
+        (&mut probe.timeout_seconds, 1),
+        (&mut probe.period_seconds, 10),
+        (&mut probe.success_threshold, 1),
+        (&mut probe.failure_threshold, 3),
+    ] {
+        if number.is_none_or(|number| number == 0) {
+            *number = Some(usual);
+        }
+    }
+    probe.initial_delay_seconds = probe.initial_delay_seconds.filter(|seconds| *seconds != 0);
+    if let Some(http) = &mut probe.http_get {
+        http.path.get_or_insert_with(|| "/".to_owned());
+        http.scheme.get_or_insert_with(|| "HTTP".to_owned());
+    }
+    if let Some(grpc) = &mut probe.grpc {
+        grpc.service.get_or_insert_default();
     }
 }

@@ -64,6 +64,12 @@ impl Cause {
         Self { reason: "FieldValueForbidden", field: field.to_owned(), message: format!("Forbidden: {detail}") }
     }
 
+    /// A value that names something which is not there.
+    #[must_use]
+    pub fn not_found(field: &str, value: &str) -> Self {
+        Self { reason: "FieldValueNotFound", field: field.to_owned(), message: format!("Not found: \"{value}\"") }
+    }
+
     /// A value that is there twice.
     #[must_use]
     pub fn duplicate(field: &str, value: &str) -> Self {

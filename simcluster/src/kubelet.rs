@@ -9,66 +9,32 @@
 //!               └─ crash, oom ─► runs ─► Error ─► runs ⇄ CrashLoopBackOff      any ─ deleted ─► lingers ─► gone
 //! ```
 //!
+//! A pod with probes, init containers, volumes or arguments that its program knows lives in detail: see [`life`].
+//!
 //! The delays are those of the KWOK stages in `end2end/cluster/stages.yaml`, so that both clusters can be compared; but what fails again
 //! and again is tried again after 10, 20, 40, … seconds, as a kubelet does it.
 
+mod back_off;
+mod config;
 mod events;
+mod fate;
+mod life;
+mod probe;
+mod program;
 mod status;
 
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 
 pub use self::events::killing;
 use self::events::say;
+pub use self::fate::Fate;
+pub use self::life::Lives;
 use self::status::{set, take};
 use crate::agenda::Task;
 use crate::controller::node;
 use crate::object::{Key, Resource};
 use crate::world::Write;
 use crate::{World, meta, time};
-
-/// How a pod lives, from its first image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// Ready after about a second.
-    Healthy,
-    /// Ready after four to five seconds.
-    Slow,
-    /// Runs and is never ready.
-    Never,
-    /// Its image cannot be pulled.
-    Missing,
-    /// Exits with 1, again and again.
-    Crash,
-    /// Is killed for its memory, again and again.
-    OutOfMemory,
-    /// Its configuration does not exist.
-    BadConfig,
-    /// Ready and not ready in turn.
-    Flap,
-    /// Takes its whole grace period to go.
-    Linger,
-    /// Every other one is refused by its node, and lies about.
-    Refused,
-}
-
-impl Fate {
-    /// By a word in the image: `web:crash-v2`.
-    #[must_use]
-    pub fn of_image(image: &str) -> Self {
-        let words = [
-            ("never", Self::Never),
-            ("missing", Self::Missing),
-            ("crash", Self::Crash),
-            ("oom", Self::OutOfMemory),
-            ("badconfig", Self::BadConfig),
-            ("flap", Self::Flap),
-            ("linger", Self::Linger),
-            ("outofcpu", Self::Refused),
-            ("slow", Self::Slow),
-        ];
-        words.into_iter().find(|(word, _)| image.contains(word)).map_or(Self::Healthy, |(_, fate)| fate)
-    }
-}
 
 /// What a kubelet does next with a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,11 +138,21 @@ fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
     }
 }
 
+fn is_alive(world: &World, node: &str) -> bool {
+    !world.silent.contains_key(node) && world.store.get(Resource::Node, &Key::new("", node)).is_some()
+}
+
 /// Plans what happens next to a pod, unless that is planned already or nobody is there to do it.
 pub fn plan(world: &mut World, pod: &Pod) {
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let node = meta::node_of(pod).unwrap_or_default();
-    let is_alive = !world.silent.contains_key(node) && world.store.get(Resource::Node, &Key::new("", node)).is_some();
+    let is_alive = is_alive(world, node);
+    if program::is_detailed(pod) {
+        if is_alive {
+            life::plan(world, pod);
+        }
+        return;
+    }
     let due = next(pod, world.now_millis()).filter(|_| is_alive && !meta::is_finished(pod));
     let Some((step, from, to)) = due else {
         world.plans.remove(&uid);
@@ -194,6 +170,12 @@ pub fn plan(world: &mut World, pod: &Pod) {
 /// Does the step that was planned for a pod under this number, unless another plan took its place or its node is lost.
 pub fn act(world: &mut World, key: &Key, number: u64) {
     let Some(pod) = world.get::<Pod>(key) else { return };
+    if program::is_detailed(&pod) {
+        if is_alive(world, meta::node_of(&pod).unwrap_or_default()) {
+            life::act(world, &pod, number);
+        }
+        return;
+    }
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let Some(step) = world.plans.get(&uid).filter(|plan| plan.number == number).map(|plan| plan.step) else { return };
     world.plans.remove(&uid);
@@ -201,9 +183,7 @@ pub fn act(world: &mut World, key: &Key, number: u64) {
         return;
     }
     if step == Step::Create && fate(&pod) == Fate::Refused && world.random.bool() {
-        let message =
-            "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
-        return fail(world, key, "OutOfcpu", message);
+        return fail(world, key, "OutOfcpu", OUT_OF_CPU);
     }
     if step == Step::Remove {
         world.remove(Resource::Pod, key);
@@ -222,6 +202,9 @@ pub fn act(world: &mut World, key: &Key, number: u64) {
         plan(world, &pod);
     }
 }
+
+const OUT_OF_CPU: &str =
+    "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
 
 /// A node runs out of memory: its kubelet ends the pod, whose object lies about until somebody cleans it up.
 pub fn evict(world: &mut World, key: &Key) {

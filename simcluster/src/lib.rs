@@ -17,7 +17,8 @@
 //! - Other kinds than [`Resource`], admission plugins other than defaulting, `DefaultTolerationSeconds` and `ResourceQuota` on counts of
 //!   pods, authentication, authorisation, field ownership (server-side apply merges, it never conflicts), `kubectl logs`, `exec`.
 //! - Services: EndpointSlices can be stored and watched, nothing fills them.
-//! - Containers: the first image's tag decides a pod's life (see [`kubelet::Fate`]); probes are not run, init containers succeed at once.
+//! - Containers: a word in an image's tag and arguments decide a program's life (see [`kubelet`]); nothing is run, no volume but ConfigMaps
+//!   is looked for, a container's image is not changed in place, hooks and ephemeral containers do nothing.
 //! - Scheduling beyond capacity, taints, node selectors and node affinity; preemption.
 //! - Heartbeats: a node's conditions stay as they were until its kubelet falls silent.
 //! - The `deprecated.deployment.rollback.to` annotation; kubectl does not use it.
@@ -44,6 +45,7 @@ mod scheduler;
 pub mod selector;
 pub mod store;
 pub mod story;
+mod strategic_patch;
 mod strategy;
 mod time;
 mod validate;

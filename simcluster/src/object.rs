@@ -1,7 +1,7 @@
 //! The kinds of the cluster: one enum over `k8s-openapi`'s types, and what is known of each kind. Knows nothing of how they live.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, ResourceQuota};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Node, Pod, ResourceQuota};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
@@ -164,6 +164,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    ConfigMap "configmaps" "configmap" ["cm"] "" "v1" true,
     Deployment "deployments" "deployment" ["deploy"] "apps" "v1" true,
     EndpointSlice "endpointslices" "endpointslice" [] "discovery.k8s.io" "v1" true,
     Event "events" "event" ["ev"] "" "v1" true,

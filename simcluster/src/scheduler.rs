@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Node, NodeSelectorTerm, Pod, PodCondition, PodS
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::agenda::Task;
-use crate::controller::node;
+use crate::controller::{autoscaler, node};
 use crate::events::NewEvent;
 use crate::object::Key;
 use crate::world::Write;
@@ -17,13 +17,19 @@ const COMPONENT: &str = "default-scheduler";
 /// Finds a node for a pod and binds it, or says why there is none.
 pub fn schedule(world: &mut World, key: &Key) {
     let Some(pod) = world.get::<Pod>(key) else { return };
-    if meta::node_of(&pod).is_some() || meta::is_deleting(&pod.metadata) {
+    if meta::node_of(&pod).is_some() || meta::is_deleting(&pod.metadata) || has_gates(&pod) {
         return;
     }
     match choose(world, &pod) {
         Ok(node) => bind(world, key, &pod, &node),
         Err(why) => refuse(world, key, &pod, &why),
     }
+}
+
+/// Whether somebody holds a pod back before it may look for a node.
+#[must_use]
+pub fn has_gates(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
 }
 
 fn bind(world: &mut World, key: &Key, pod: &Pod, node: &str) {
@@ -60,12 +66,13 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
         meta::set_condition(pod.status.get_or_insert_default(), condition);
     });
     world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
+    autoscaler::notice(world);
     // Kubernetes tries again after five minutes even when nothing changes.
     world.agenda.add(world.now_millis + 300_000, Task::Schedule(key.clone()));
 }
 
-/// CPU in thousandths, memory in bytes.
-fn quantity(quantity: &Quantity) -> i128 {
+/// An amount in thousandths.
+pub(crate) fn quantity(quantity: &Quantity) -> i128 {
     let text = quantity.0.trim();
     let split =
         text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
@@ -95,7 +102,7 @@ fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
 
 /// What is on a node.
 #[derive(Default)]
-struct Load {
+pub(crate) struct Load {
     pods: i128,
     used: BTreeMap<&'static str, i128>,
     /// Pods of the same ReplicaSet.
@@ -149,7 +156,7 @@ fn choose(world: &World, pod: &Pod) -> Result<String, String> {
 }
 
 /// Why a node does not take a pod.
-fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<String> {
+pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<String> {
     if node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true) {
         return vec!["node(s) were unschedulable".to_owned()];
     }

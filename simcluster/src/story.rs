@@ -5,6 +5,7 @@
 //!   next story ─► step: say, act ─► until what it waits for is there, and it could be read ─► next step … ─► next story
 //! ```
 
+mod lives;
 mod told;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::action::{self, Action, Choice, PLENTY};
 use crate::object::{Key, Kind, Object, Resource};
-use crate::{World, meta};
+use crate::{DeleteOptions, World, meta};
 
 pub use self::told::STORIES;
 
@@ -73,6 +74,10 @@ enum Act {
     AddNodes,
     Drain,
     Uncordon,
+    /// The pods do something else: a patch of the container of this name, with the next image.
+    Patch(fn(&str, &str) -> Value),
+    /// The ConfigMap that [`lives`] mounts is made.
+    MakeConfigMap,
 }
 
 /// What a step waits for.
@@ -90,6 +95,8 @@ enum Until {
     Deadline,
     /// No pod is on a node that is gone.
     WrittenOff,
+    /// So many milliseconds have passed.
+    Passed(i64),
 }
 
 const fn step(say: &'static str, does: Act, until: Until) -> Step {
@@ -192,7 +199,8 @@ impl Player {
             return;
         };
         let passed = world.now_millis() - since;
-        if passed < READ_MILLIS || (passed < PATIENCE_MILLIS && !is_there(world, &self.of, step.until)) {
+        let least = if let Until::Passed(millis) = step.until { millis } else { READ_MILLIS };
+        if passed < least || (passed < PATIENCE_MILLIS && !is_there(world, &self.of, step.until)) {
             return;
         }
         if self.step + 1 < story.steps.len() {
@@ -210,13 +218,13 @@ fn act(world: &mut World, of: &Key, act: Act) -> String {
         return String::new();
     }
     let Some(choice) = Choice::of(world, of) else { return String::new() };
-    let Some(action) = action(&choice, act) else { return String::new() };
+    let Some(action) = action(&choice, of, act) else { return String::new() };
     let command = action.command(world, of);
     let _ = action.perform(world, of);
     command
 }
 
-fn action(choice: &Choice, act: Act) -> Option<Action> {
+fn action(choice: &Choice, of: &Key, act: Act) -> Option<Action> {
     Some(match act {
         Act::Look | Act::Prepare { .. } => return None,
         Act::Version(fate) => Action::Image(choice.next_image(fate)),
@@ -235,6 +243,8 @@ fn action(choice: &Choice, act: Act) -> Option<Action> {
         Act::AddNodes => Action::AddNode(choice.lost.first()?.clone()),
         Act::Drain => Action::Drain(choice.nodes.last()?.clone()),
         Act::Uncordon => Action::Uncordon(choice.drained.first()?.clone()),
+        Act::Patch(patch) => Action::Patch(patch(&of.name, &choice.next_image(""))),
+        Act::MakeConfigMap => Action::MakeConfigMap(lives::CONFIG_MAP.to_owned()),
     })
 }
 
@@ -255,6 +265,9 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
         // A node or pod that is there or gone already is as good.
         let _ = action.perform(world, of);
     }
+    // Gone already is as good.
+    let map = Key::new(&of.namespace, lives::CONFIG_MAP);
+    let _ = world.delete(Resource::ConfigMap, &map, &DeleteOptions::default());
     let image = choice.next_image("");
     let is_sick = crate::kubelet::Fate::of_image(&choice.image) != crate::kubelet::Fate::Healthy;
     let _ = action::edit(world, of, |deployment| {
@@ -265,8 +278,9 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
         spec.min_ready_seconds = Some(min_ready);
         spec.strategy =
             recreate.then(|| DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None });
-        if let Some(container) =
-            spec.template.spec.as_mut().and_then(|spec| spec.containers.first_mut()).filter(|_| is_sick)
+        if let Some(pod) = &mut spec.template.spec
+            && (lives::forget(pod) || is_sick)
+            && let Some(container) = pod.containers.first_mut()
         {
             container.image = Some(image);
         }
@@ -296,7 +310,7 @@ fn is_there(world: &World, of: &Key, until: Until) -> bool {
         status.conditions.iter().flatten().find(|of| of.type_ == r#type).and_then(|of| of.reason.clone())
     };
     match until {
-        Until::Read => true,
+        Until::Read | Until::Passed(_) => true,
         Until::Half => is_seen && number(status.updated_replicas) * 2 >= n,
         Until::Deadline => reason("Progressing").as_deref() == Some("ProgressDeadlineExceeded"),
         Until::Stable => {
@@ -347,11 +361,13 @@ mod tests {
 
     use super::*;
     use crate::Settings;
+    use crate::world::Pool;
 
     #[test]
     fn every_story_comes_to_its_end_by_itself() {
         let of = Key::new("default", "web");
-        let mut world = World::new(1, 1_800_000_000_000, Settings::default());
+        let settings = Settings { pool: Some(Pool::default()), ..Settings::default() };
+        let mut world = World::new(1, 1_800_000_000_000, settings);
         world.create(Object::read(Resource::Deployment, manifest("default", "web", 4)).unwrap(), false).unwrap();
         let mut player = Player::new(of);
         let mut seen = Vec::new();

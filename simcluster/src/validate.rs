@@ -1,6 +1,8 @@
 //! What the API server refuses, for the fields that this cluster uses: each wrong field with its path, in Kubernetes' words
 //! (`pkg/apis/apps/validation`, `pkg/apis/core/validation`).
 
+mod probe;
+
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, ReplicaSet};
@@ -280,8 +282,11 @@ fn pod_spec(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
     let init = spec.init_containers.iter().flatten().enumerate();
     let init = init.map(|(index, container)| (format!("{field}.initContainers[{index}]"), container));
     for (field, container) in all.chain(init) {
+        let is_plain_init = field.contains(".initContainers[") && container.restart_policy.as_deref() != Some("Always");
         self::container(container, &field, &mut names, causes);
+        probe::probes(container, &field, is_plain_init, causes);
     }
+    probe::volumes(spec, field, causes);
     if let Some(seconds) = spec.termination_grace_period_seconds.filter(|seconds| *seconds < 0) {
         causes.push(Cause::invalid(
             &format!("{field}.terminationGracePeriodSeconds"),
@@ -329,6 +334,11 @@ fn is_same_pod(pod: &Pod, before: &Pod, causes: &mut Vec<Cause>) {
     }
     for (into, from) in allowed.init_containers.iter_mut().flatten().zip(now.init_containers.iter().flatten()) {
         into.image.clone_from(&from.image);
+    }
+    // A gate may be opened, not added.
+    let is_known = |gate| before.scheduling_gates.iter().flatten().any(|known| known == gate);
+    if now.scheduling_gates.iter().flatten().all(is_known) {
+        allowed.scheduling_gates.clone_from(&now.scheduling_gates);
     }
     allowed.active_deadline_seconds = now.active_deadline_seconds;
     allowed.tolerations.clone_from(&now.tolerations);

@@ -15,12 +15,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::{Agenda, Task};
 use crate::change::Stored;
+use crate::controller::autoscaler::Autoscaler;
 use crate::events::{LIFE_MILLIS, NewEvent, Outcome, Recorder};
-use crate::kubelet::Plan;
+use crate::kubelet::{Lives, Plan};
 use crate::object::{Key, Kind, Object, Resource};
 use crate::store::{self, Store};
 use crate::{ApiError, controller, kubelet, scheduler, time};
 
+pub use crate::controller::autoscaler::Pool;
 pub use delete::{DeleteOptions, Propagation};
 
 /// How the cluster is made.
@@ -34,12 +36,14 @@ pub struct Settings {
     pub first_revision: u64,
     /// Whether kubelets write Events about images and containers, as real ones do.
     pub has_container_events: bool,
+    /// The nodes that an autoscaler may add; `None` without one.
+    pub pool: Option<Pool>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let nodes = (1..=4).map(|number| format!("node-{number}")).collect();
-        Self { nodes, history: store::HISTORY, first_revision: 0, has_container_events: true }
+        Self { nodes, history: store::HISTORY, first_revision: 0, has_container_events: true, pool: None }
     }
 }
 
@@ -67,10 +71,14 @@ pub struct World {
     /// What each pod's kubelet will do next, by the pod's UID.
     pub(crate) plans: BTreeMap<String, Plan>,
     pub(crate) plan_count: u64,
+    /// What kubelets know of the pods whose lives are told in detail.
+    pub(crate) lives: Lives,
     /// Nodes whose kubelet is silent, since when.
     pub(crate) silent: BTreeMap<String, i64>,
     /// Nodes that are gone while pods are still bound to them, since when it was noticed.
     pub(crate) lost: BTreeMap<String, i64>,
+    /// What the autoscaler remembers.
+    pub(crate) autoscaler: Autoscaler,
     /// Pods that no node fits.
     pub(crate) unschedulable: BTreeSet<Key>,
 }
@@ -90,8 +98,10 @@ impl World {
             failures: BTreeMap::new(),
             plans: BTreeMap::new(),
             plan_count: 0,
+            lives: Lives::new(),
             silent: BTreeMap::new(),
             lost: BTreeMap::new(),
+            autoscaler: Autoscaler::default(),
             unschedulable: BTreeSet::new(),
             settings,
         };
@@ -169,6 +179,8 @@ impl World {
             Task::WriteOff(key) => controller::node::write_off(self, &key),
             Task::Nodes => controller::node::round(self),
             Task::NodeReports(key) => controller::node::report(self, &key),
+            Task::Autoscaler => controller::autoscaler::look(self),
+            Task::Boot(name) => controller::autoscaler::boot(self, &name),
             Task::Quota(namespace) => controller::quota::count(self, &namespace),
             Task::Namespace(name) => controller::namespace::empty(self, &name),
             Task::TaintEviction(key, uid) => controller::node::evict(self, &key, &uid),
@@ -284,7 +296,7 @@ impl World {
         change.object
     }
 
-    fn put(&mut self, object: Object) {
+    pub(crate) fn put(&mut self, object: Object) {
         let object = self.named(object);
         let change = self.store.put(object);
         self.wake(&change);
@@ -311,7 +323,7 @@ fn namespace(name: &str) -> Object {
     .into_object()
 }
 
-fn node(name: &str) -> Object {
+pub(crate) fn node(name: &str) -> Object {
     let capacity = || {
         let amounts = [("cpu", "16"), ("memory", "64Gi"), ("pods", "250")];
         Some(amounts.into_iter().map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned()))).collect())

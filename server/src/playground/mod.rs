@@ -19,6 +19,7 @@ use serde_json::json;
 use simcluster::action::{self, Choice, PLENTY};
 use simcluster::api::{self, Cluster};
 use simcluster::story::{self, Player, STORIES};
+use simcluster::world::Pool;
 use simcluster::{Key, Object, Resource, Settings, World};
 use timeline::{Uid, Workload};
 use tokio::sync::watch;
@@ -241,7 +242,8 @@ fn paced(cluster: &Cluster, speed: f64) -> OwnClock {
 
 /// A cluster as the playground begins.
 fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) -> anyhow::Result<World> {
-    let mut world = World::new(seed, now_millis, Settings { first_revision, ..Settings::default() });
+    let settings = Settings { first_revision, pool: Some(Pool::default()), ..Settings::default() };
+    let mut world = World::new(seed, now_millis, settings);
     let quota = Object::read(Resource::ResourceQuota, action::quota("default", PLENTY))?;
     world.create(quota, false)?;
     let neighbours = NEIGHBOURS.iter().filter(|_| has_neighbours);

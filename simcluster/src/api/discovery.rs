@@ -69,7 +69,7 @@ fn resources(group: &str) -> Value {
             }
         }
         all.push(whole);
-        if !matches!(resource, Resource::Event | Resource::EndpointSlice) {
+        if !matches!(resource, Resource::Event | Resource::EndpointSlice | Resource::ConfigMap) {
             all.push(entry(format!("{}/status", resource.plural()), &["get", "patch", "update"]));
         }
         if resource == Resource::Pod {

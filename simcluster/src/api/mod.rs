@@ -8,7 +8,6 @@ mod discovery;
 mod read;
 mod route;
 mod scale;
-mod strategic;
 mod table;
 mod unknown;
 mod watch;

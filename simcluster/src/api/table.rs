@@ -37,6 +37,7 @@ const fn columns(resource: Resource) -> (&'static [&'static str], &'static [&'st
         ),
         Resource::Namespace => (&["Name", "Status", "Age"], &[]),
         Resource::ResourceQuota => (&["Name", "Request", "Limit", "Age"], &[]),
+        Resource::ConfigMap => (&["Name", "Data", "Age"], &[]),
         Resource::EndpointSlice => (&["Name", "AddressType", "Ports", "Endpoints", "Age"], &[]),
     }
 }

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::read::Selection;
 use super::route::{Part, Target, shown};
-use super::{Cluster, answer, scale, strategic, unknown};
-use crate::ApiError;
+use super::{Cluster, answer, scale, unknown};
 use crate::object::{Key, Object, Resource};
 use crate::world::{DeleteOptions, Propagation, Write};
+use crate::{ApiError, strategic_patch};
 
 const PROTOBUF: &str = "this cluster reads JSON only, and the request carries protobuf, as `kubectl create deployment` sends it. Use `kubectl apply -f`, or `kubectl create deployment … --dry-run=client -o json | kubectl apply -f -`";
 
@@ -213,7 +213,7 @@ fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError>
             Err(ApiError::bad_request("the patch must be an object".to_owned()))
         }
         Style::Strategic | Style::Apply => {
-            strategic::apply(value, patch);
+            strategic_patch::apply(value, patch);
             Ok(())
         }
     }

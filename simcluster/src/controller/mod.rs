@@ -1,5 +1,6 @@
 //! The control loops. Each looks at the objects, writes what is missing, and is woken again by what it wrote.
 
+pub mod autoscaler;
 pub mod deployment;
 pub mod gc;
 pub mod namespace;

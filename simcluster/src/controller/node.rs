@@ -1,6 +1,7 @@
 //! Nodes: the first report of a kubelet, silence, taints, and what becomes of pods whose node is gone.
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSystemInfo, Pod, PodCondition, Taint};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
@@ -43,31 +44,7 @@ pub fn report(world: &mut World, key: &Key) {
         return;
     }
     let now = time::second(world.now_millis());
-    world.modify::<Node>(key, Write::Status, |node| {
-        let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
-        let status = node.status.get_or_insert_default();
-        let made = CONDITIONS.map(|(r#type, status, reason, message)| {
-            let before = known.iter().find(|known| known.type_ == r#type && known.status == status);
-            NodeCondition {
-                type_: r#type.to_owned(),
-                status: status.to_owned(),
-                reason: Some(reason.to_owned()),
-                message: Some(message.to_owned()),
-                last_heartbeat_time: Some(now.clone()),
-                last_transition_time: before
-                    .map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
-            }
-        });
-        status.phase = Some("Running".to_owned());
-        status.conditions = Some(made.to_vec());
-        status.node_info.get_or_insert_with(|| NodeSystemInfo {
-            architecture: "amd64".to_owned(),
-            operating_system: "linux".to_owned(),
-            kubelet_version: "v1.36.3-simcluster".to_owned(),
-            container_runtime_version: "simcluster".to_owned(),
-            ..NodeSystemInfo::default()
-        });
-    });
+    world.modify::<Node>(key, Write::Status, |node| set_ready(node, &now));
     if world.store.typed::<Node>(key).is_some_and(|node| taints(node).iter().any(|taint| taint.key == UNREACHABLE)) {
         world.modify::<Node>(key, Write::Spec, |node| {
             if let Some(taints) = node.spec.as_mut().and_then(|spec| spec.taints.as_mut()) {
@@ -77,6 +54,32 @@ pub fn report(world: &mut World, key: &Key) {
     }
     let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
     pods.iter().for_each(|pod| crate::kubelet::plan(world, pod));
+}
+
+/// A node's status as its kubelet reports it.
+pub fn set_ready(node: &mut Node, now: &Time) {
+    let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
+    let status = node.status.get_or_insert_default();
+    let made = CONDITIONS.map(|(r#type, status, reason, message)| {
+        let before = known.iter().find(|known| known.type_ == r#type && known.status == status);
+        NodeCondition {
+            type_: r#type.to_owned(),
+            status: status.to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            last_heartbeat_time: Some(now.clone()),
+            last_transition_time: before.map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
+        }
+    });
+    status.phase = Some("Running".to_owned());
+    status.conditions = Some(made.to_vec());
+    status.node_info.get_or_insert_with(|| NodeSystemInfo {
+        architecture: "amd64".to_owned(),
+        operating_system: "linux".to_owned(),
+        kubelet_version: "v1.36.3-simcluster".to_owned(),
+        container_runtime_version: "simcluster".to_owned(),
+        ..NodeSystemInfo::default()
+    });
 }
 
 /// Its taints.

@@ -2,11 +2,12 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
+use super::program::is_detailed;
 use super::{Step, is_running, long_name, waiting};
 use crate::events::NewEvent;
 use crate::{World, meta};
 
-const COMPONENT: &str = "kubelet";
+pub(super) const COMPONENT: &str = "kubelet";
 
 /// The Events that a kubelet writes about a step.
 pub(super) fn say(world: &mut World, pod: &Pod, step: Step) {
@@ -63,7 +64,8 @@ pub(super) fn say(world: &mut World, pod: &Pod, step: Step) {
 
 /// A pod begins to go.
 pub fn killing(world: &mut World, pod: &Pod) {
-    if world.settings.has_container_events && is_running(pod) {
+    // Of a pod that is told in detail the kubelet's next round says it.
+    if world.settings.has_container_events && is_running(pod) && !is_detailed(pod) {
         let names: Vec<String> =
             pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
         for name in names {

@@ -1,13 +1,13 @@
 //! The stories: what is said at each step, what is done, and what is waited for. No code, only what people read.
 
-use super::{Act, Story, Until, step};
+use super::{Act, Story, Until, lives, step};
 
 const fn ready(replicas: i32) -> Act {
     Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false }
 }
 
 /// Every story, in the order in which they are played.
-pub static STORIES: [Story; 16] = [
+pub static STORIES: [Story; 21] = [
     Story {
         name: "rollout",
         title: "What happens during a rollout?",
@@ -254,6 +254,91 @@ pub static STORIES: [Story; 16] = [
             ),
             step("Written off and replaced on the other nodes.", Act::Look, Until::Stable),
             step("The node is back.", Act::AddNodes, Until::Stable),
+        ],
+    },
+    Story {
+        name: "slow-start",
+        title: "What if an application takes long to start?",
+        steps: &[
+            step("Two pods of a program that is ready at once.", ready(2), Until::Stable),
+            step(
+                "The next version needs 28 seconds until it answers its readiness probe, which asks every two seconds. Until then the new pod runs and is not ready, and the old pods stay.",
+                Act::Patch(lives::slow_start),
+                Until::Stable,
+            ),
+        ],
+    },
+    Story {
+        name: "exit-0",
+        title: "What if a program ends without an error?",
+        steps: &[
+            step("Three pods.", ready(3), Until::Stable),
+            step(
+                "The next version ends after a second, with exit code 0. In a Deployment every end is one too many: the container is started again, at once, then after 10, 20 and 40 seconds.",
+                Act::Version("exit0"),
+                Until::Passed(50_000),
+            ),
+            step(
+                "For one second after each start the pods were ready, and that was enough for the rollout to go on. A version that stays ends it.",
+                Act::Version(""),
+                Until::Stable,
+            ),
+        ],
+    },
+    Story {
+        name: "liveness",
+        title: "What does a liveness probe do?",
+        steps: &[
+            step("Three pods.", ready(3), Until::Stable),
+            step(
+                "The next version hangs after 15 seconds. Its liveness probe asks every two seconds; after two failures the kubelet kills the container and starts it again. The pods stay, their restarts are counted.",
+                Act::Patch(lives::hangs),
+                Until::Passed(70_000),
+            ),
+            step(
+                "A version that does not hang, with the same probe. It asks as before, and nobody notices.",
+                Act::Patch(lives::hangs_no_more),
+                Until::Stable,
+            ),
+        ],
+    },
+    Story {
+        name: "missing-config",
+        title: "What if a ConfigMap is missing?",
+        steps: &[
+            step("Three pods.", ready(3), Until::Stable),
+            step(
+                "The next version mounts a ConfigMap that does not exist. Its pod has a node and waits there: no container is made without its volumes. Only Events say why.",
+                Act::Patch(lives::needs_config),
+                Until::Passed(15_000),
+            ),
+            step(
+                "The ConfigMap is made. The kubelet had been trying all the time, after twice as long each time.",
+                Act::MakeConfigMap,
+                Until::Stable,
+            ),
+        ],
+    },
+    Story {
+        name: "new-node",
+        title: "What if there is no room for a pod?",
+        steps: &[
+            step("Four pods on four nodes.", ready(4), Until::Stable),
+            step(
+                "The next version asks for so many CPUs that a node holds one of its pods.",
+                Act::Patch(lives::large),
+                Until::Stable,
+            ),
+            step(
+                "A fifth pod finds no node. An autoscaler adds one, which takes its time; the pod waits, and nothing is wrong.",
+                Act::Scale(5),
+                Until::Stable,
+            ),
+            step(
+                "Four are enough again. The node that stands empty will be taken away.",
+                Act::Scale(4),
+                Until::Passed(45_000),
+            ),
         ],
     },
 ];

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Namespace, PodStatus};
+use k8s_openapi::api::core::v1::{Namespace, PodCondition, PodStatus};
 
 use super::{World, Write};
 use crate::change::Stored;
 use crate::controller::quota;
 use crate::object::{Key, Object, Resource};
+use crate::scheduler::has_gates;
 use crate::{ApiError, defaults, hash, meta, time, validate};
 
 /// Counts a change of what is asked for. Of a Deployment annotations count too (`registry/apps/deployment/strategy.go`).
@@ -35,7 +36,15 @@ fn without_status(object: &mut Object) {
         Object::Deployment(deployment) => deployment.status = Some(Default::default()),
         Object::ReplicaSet(set) => set.status = Some(Default::default()),
         Object::Pod(pod) => {
+            let gated = has_gates(pod).then(|| PodCondition {
+                type_: "PodScheduled".to_owned(),
+                status: "False".to_owned(),
+                reason: Some("SchedulingGated".to_owned()),
+                message: Some("Scheduling is blocked due to non-empty scheduling gates".to_owned()),
+                ..PodCondition::default()
+            });
             pod.status = Some(PodStatus {
+                conditions: gated.map(|gated| vec![gated]),
                 phase: Some("Pending".to_owned()),
                 qos_class: Some(quota::quality(pod).to_owned()),
                 ..PodStatus::default()
@@ -48,7 +57,7 @@ fn without_status(object: &mut Object) {
             let name = namespace.metadata.name.clone().unwrap_or_default();
             namespace.metadata.labels.get_or_insert_default().insert("kubernetes.io/metadata.name".to_owned(), name);
         }
-        Object::Node(_) | Object::Event(_) | Object::EndpointSlice(_) => {}
+        Object::Node(_) | Object::Event(_) | Object::EndpointSlice(_) | Object::ConfigMap(_) => {}
     }
 }
 

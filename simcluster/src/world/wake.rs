@@ -117,7 +117,9 @@ impl World {
             {
                 self.soon(Task::Deployment(deployment));
             }
-            self.plans.remove(pod.metadata.uid.as_deref().unwrap_or_default());
+            let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+            self.plans.remove(uid);
+            self.lives.remove(uid);
             self.unschedulable.remove(&key);
         } else if meta::node_of(pod).is_none() {
             if !self.unschedulable.contains(&key) {

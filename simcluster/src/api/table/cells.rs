@@ -1,6 +1,10 @@
 //! What stands in the columns.
 
-use k8s_openapi::api::core::v1::{ContainerState, Event, Node, Pod, PodTemplateSpec, ResourceQuota};
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    ContainerState, ContainerStatus, Event, Node, Pod, PodStatus, PodTemplateSpec, ResourceQuota,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
 
@@ -92,6 +96,10 @@ pub fn cells(object: &Object, now_millis: i64) -> Value {
             json!([name, namespace.status.as_ref().and_then(|status| status.phase.as_deref()), old])
         }
         Object::ResourceQuota(quota) => json!([name, used(quota), "", old]),
+        Object::ConfigMap(map) => {
+            let texts = map.data.as_ref().map_or(0, BTreeMap::len);
+            json!([name, texts + map.binary_data.as_ref().map_or(0, BTreeMap::len), old])
+        }
         Object::EndpointSlice(slice) => {
             let ports: Vec<String> =
                 slice.ports.iter().flatten().filter_map(|port| port.port).map(|port| port.to_string()).collect();
@@ -121,6 +129,31 @@ fn reason_of(state: Option<&ContainerState>) -> Option<String> {
     Some(ended.reason.clone().unwrap_or_else(|| format!("ExitCode:{}", ended.exit_code)))
 }
 
+/// Init containers that stay.
+fn sidecars<'s>(pod: &Pod, status: &'s PodStatus) -> Vec<&'s ContainerStatus> {
+    let spec = pod.spec.iter().filter_map(|spec| spec.init_containers.as_ref()).flatten();
+    let names: Vec<&str> = spec
+        .filter(|container| container.restart_policy.as_deref() == Some("Always"))
+        .map(|container| container.name.as_str())
+        .collect();
+    let all = status.init_container_statuses.iter().flatten();
+    all.filter(|container| names.contains(&container.name.as_str())).collect()
+}
+
+/// How far the init containers are, as kubectl says it; `None` when they are done.
+fn initializing(pod: &Pod, status: &PodStatus) -> Option<String> {
+    let all = status.init_container_statuses.as_deref()?;
+    let sidecars = sidecars(pod, status);
+    let is_done = |container: &ContainerStatus| {
+        let ended = container.state.as_ref().and_then(|state| state.terminated.as_ref());
+        let is_up = container.started == Some(true) && sidecars.iter().any(|sidecar| sidecar.name == container.name);
+        ended.is_some_and(|ended| ended.exit_code == 0) || is_up
+    };
+    let (done, next) = all.iter().enumerate().find(|(_, container)| !is_done(container))?;
+    let reason = reason_of(next.state.as_ref()).filter(|reason| reason != "PodInitializing");
+    Some(reason.map_or_else(|| format!("Init:{done}/{}", all.len()), |reason| format!("Init:{reason}")))
+}
+
 fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
     let status = pod.status.clone().unwrap_or_default();
     let containers = status.container_statuses.as_deref().unwrap_or_default();
@@ -128,7 +161,15 @@ fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
         .iter()
         .filter(|container| container.ready && container.state.as_ref().is_some_and(|state| state.running.is_some()))
         .count();
-    let count = pod.spec.as_ref().map_or(0, |spec| spec.containers.len());
+    let sidecars = sidecars(pod, &status);
+    let ready = ready + sidecars.iter().filter(|sidecar| sidecar.ready).count();
+    let count = pod.spec.as_ref().map_or(0, |spec| spec.containers.len()) + sidecars.len();
+    let initializing = initializing(pod, &status);
+    let init = status.init_container_statuses.as_deref().unwrap_or_default().iter();
+    let init: Vec<&ContainerStatus> = if initializing.is_some() { init.collect() } else { sidecars };
+    // While it is being prepared, what counts is how often that was tried.
+    let containers: Vec<&ContainerStatus> =
+        if initializing.is_some() { init } else { containers.iter().chain(init).collect() };
     let restarts: i32 = containers.iter().map(|container| container.restart_count).sum();
     let last = containers
         .iter()
@@ -139,7 +180,12 @@ fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
         _ => restarts.to_string(),
     };
     let mut word = status.reason.clone().unwrap_or_else(|| status.phase.clone().unwrap_or_default());
-    if let Some(reason) = containers.iter().rev().find_map(|container| reason_of(container.state.as_ref())) {
+    if meta::condition(pod, "PodScheduled").is_some_and(|known| known.reason.as_deref() == Some("SchedulingGated")) {
+        word = "SchedulingGated".to_owned();
+    }
+    if let Some(initializing) = initializing {
+        word = initializing;
+    } else if let Some(reason) = containers.iter().rev().find_map(|container| reason_of(container.state.as_ref())) {
         word = reason;
     }
     if meta::is_deleting(&pod.metadata) {
@@ -241,5 +287,32 @@ mod tests {
         ] {
             assert_eq!(age(seconds * 1000), expected);
         }
+    }
+
+    #[test]
+    fn init_containers_are_told_as_kubectl_does() {
+        let word = |init: serde_json::Value| {
+            let pod: Pod = serde_json::from_value(json!({
+                "spec": {
+                    "initContainers": [{ "name": "a", "restartPolicy": "Always" }, { "name": "b" }],
+                    "containers": [{ "name": "web" }],
+                },
+                "status": { "phase": "Pending", "initContainerStatuses": init, "containerStatuses": [] },
+            }))
+            .unwrap_or_default();
+            pod_cells(&pod, "web", "1s", 0).as_array().map(|cells| cells.iter().take(4).cloned().collect::<Vec<_>>())
+        };
+        let status = |name: &str, state: Value, more: (bool, i32)| json!({ "name": name, "image": "", "imageID": "", "ready": more.0, "started": more.0, "restartCount": more.1, "state": state });
+        let running = || json!({ "running": {} });
+        let told = |ready: &str, word: &str, restarts: &str| {
+            Some(vec![json!("web"), json!(ready), json!(word), json!(restarts)])
+        };
+        let up = status("a", running(), (true, 0));
+        assert_eq!(word(json!([status("a", running(), (false, 0))])), told("0/2", "Init:0/1", "0"));
+        assert_eq!(word(json!([up, status("b", running(), (false, 0))])), told("1/2", "Init:1/2", "0"));
+        let waits = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
+        assert_eq!(word(json!([up, status("b", waits, (false, 3))])), told("1/2", "Init:CrashLoopBackOff", "3"));
+        let done = json!({ "terminated": { "exitCode": 0 } });
+        assert_eq!(word(json!([up, status("b", done, (true, 0))])), told("1/2", "Pending", "0"));
     }
 }

@@ -1,0 +1,143 @@
+//! A cluster autoscaler: adds a node for pods that no node fits, if they would fit a new one, and takes its nodes away when nothing runs on
+//! them. Its Events are those of the cluster-autoscaler.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+
+use crate::agenda::Task;
+use crate::events::NewEvent;
+use crate::object::{Key, Object, Resource};
+use crate::scheduler::{Load, refusals_of};
+use crate::world::{self, DeleteOptions};
+use crate::{World, meta};
+
+const COMPONENT: &str = "cluster-autoscaler";
+/// How often it looks around while there is something to see (`--scan-interval`).
+const ROUND_MILLIS: i64 = 5_000;
+/// A node must be empty for this long before it is taken away.
+const EMPTY_MILLIS: i64 = 30_000;
+
+/// Nodes that an autoscaler may add.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    /// Its name; its nodes are called by it, with a number.
+    pub name: String,
+    /// How many nodes it may have.
+    pub most: usize,
+    /// How long a node takes until it is there.
+    pub boot_millis: i64,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self { name: "pool".to_owned(), most: 2, boot_millis: 25_000 }
+    }
+}
+
+/// What the autoscaler remembers.
+#[derive(Debug, Default)]
+pub(crate) struct Autoscaler {
+    /// The node that is coming.
+    boots: Option<String>,
+    /// Pods that were told already, by their UID.
+    told: BTreeMap<String, bool>,
+    /// Since when a node has been empty.
+    empty: BTreeMap<String, i64>,
+}
+
+/// A pod found no node: the autoscaler looks soon.
+pub(crate) fn notice(world: &mut World) {
+    if world.settings.pool.is_some() {
+        world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
+    }
+}
+
+fn nodes_of(world: &World, pool: &Pool) -> Vec<String> {
+    let prefix = format!("{}-", pool.name);
+    let names = world.store.all::<Node>(None).filter_map(|node| node.metadata.name.clone());
+    names.filter(|name| name.starts_with(&prefix)).collect()
+}
+
+/// Looks around.
+pub(crate) fn look(world: &mut World) {
+    let Some(pool) = world.settings.pool.clone() else { return };
+    let nodes = nodes_of(world, &pool);
+    scale_up(world, &pool, &nodes);
+    scale_down(world, &pool, &nodes);
+    if !nodes.is_empty() || world.autoscaler.boots.is_some() {
+        world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
+    }
+}
+
+fn scale_up(world: &mut World, pool: &Pool, nodes: &[String]) {
+    let waiting: Vec<Pod> = world.unschedulable.iter().filter_map(|key| world.get::<Pod>(key)).collect();
+    let uid = |pod: &Pod| pod.metadata.uid.clone().unwrap_or_default();
+    world.autoscaler.told.retain(|known, _| waiting.iter().any(|pod| uid(pod) == *known));
+    let is_full = nodes.len() >= pool.most;
+    let mut is_wanted = false;
+    for pod in &waiting {
+        let why = refused(pod, pool, is_full);
+        let is_known = world.autoscaler.told.get(&uid(pod)) == Some(&why.is_none());
+        is_wanted |= why.is_none();
+        if is_known || (world.autoscaler.boots.is_some() && why.is_none()) {
+            continue;
+        }
+        let (reason, message) = match why {
+            Some(why) => ("NotTriggerScaleUp", format!("pod didn't trigger scale-up: 1 {why}")),
+            None => {
+                let (name, from) = (&pool.name, nodes.len());
+                let message = format!("pod triggered scale-up: [{{{name} {from}->{} (max: {})}}]", from + 1, pool.most);
+                ("TriggeredScaleUp", message)
+            }
+        };
+        world.autoscaler.told.insert(uid(pod), reason == "TriggeredScaleUp");
+        world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, reason, message));
+    }
+    if is_wanted && world.autoscaler.boots.is_none() {
+        let free = (1..).map(|number| format!("{}-{number}", pool.name)).find(|name| !nodes.contains(name));
+        let name = free.unwrap_or_default();
+        world.autoscaler.boots = Some(name.clone());
+        world.agenda.add(world.now_millis + pool.boot_millis, Task::Boot(name));
+    }
+}
+
+/// Why a new node of the pool would not help a pod.
+fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
+    let mut made = world::node(&format!("{}-new", pool.name));
+    let Object::Node(node) = &mut made else { return None };
+    super::node::set_ready(node, &crate::time::second(0));
+    let spec = pod.spec.clone().unwrap_or_default();
+    let why = refusals_of(node, &spec, &Load::default()).into_iter().next();
+    why.or_else(|| is_full.then(|| "max node group size reached".to_owned()))
+}
+
+/// A node comes.
+pub(crate) fn boot(world: &mut World, name: &str) {
+    world.autoscaler.boots = None;
+    world.autoscaler.told.clear();
+    world.put(world::node(name));
+    world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
+}
+
+fn scale_down(world: &mut World, pool: &Pool, nodes: &[String]) {
+    let now = world.now_millis();
+    world.autoscaler.empty.retain(|name, _| nodes.contains(name));
+    for name in nodes {
+        if world.store.pods_on(name).any(|pod| !meta::is_finished(pod)) {
+            world.autoscaler.empty.remove(name);
+            continue;
+        }
+        let since = *world.autoscaler.empty.entry(name.clone()).or_insert(now);
+        if now - since < EMPTY_MILLIS {
+            continue;
+        }
+        let key = Key::new("", name);
+        if let Some(node) = world.get::<Node>(&key) {
+            let message = format!("node removed by cluster autoscaler ({})", pool.name);
+            world.record_event(NewEvent::about::<Node>(&node.metadata, COMPONENT, "ScaleDown", message));
+        }
+        // Gone already is as good.
+        let _ = world.delete(Resource::Node, &key, &DeleteOptions::default());
+    }
+}

@@ -1,0 +1,66 @@
+//! What stories ask of the pods' programs and of those who look after them: patches, and the way back to a plain template.
+
+use k8s_openapi::api::core::v1::PodSpec;
+use serde_json::{Value, json};
+
+/// The ConfigMap that a story misses.
+pub(super) const CONFIG_MAP: &str = "files";
+
+fn patch(container: Value, more: Value) -> Value {
+    let mut spec = json!({ "containers": [container] });
+    if let (Some(spec), Value::Object(more)) = (spec.as_object_mut(), more) {
+        spec.extend(more);
+    }
+    json!({ "spec": { "template": { "spec": spec } } })
+}
+
+fn probe(path: &str, failures: i32) -> Value {
+    json!({ "httpGet": { "path": path, "port": 8080 }, "periodSeconds": 2, "failureThreshold": failures })
+}
+
+/// Ready after 28 seconds.
+pub(super) fn slow_start(name: &str, image: &str) -> Value {
+    let probe = probe("/ready", 3);
+    patch(json!({ "name": name, "image": image, "args": ["ready=28"], "readinessProbe": probe }), json!({}))
+}
+
+/// No longer alive after 15 seconds.
+pub(super) fn hangs(name: &str, image: &str) -> Value {
+    let probe = probe("/live", 2);
+    patch(json!({ "name": name, "image": image, "args": ["live=15"], "livenessProbe": probe }), json!({}))
+}
+
+/// The same probe, and a program that lives on.
+pub(super) fn hangs_no_more(name: &str, image: &str) -> Value {
+    patch(json!({ "name": name, "image": image, "args": null }), json!({}))
+}
+
+/// A volume of a ConfigMap.
+pub(super) fn needs_config(name: &str, image: &str) -> Value {
+    let mounts = json!([{ "name": CONFIG_MAP, "mountPath": "/files" }]);
+    let volumes = json!([{ "name": CONFIG_MAP, "configMap": { "name": CONFIG_MAP } }]);
+    patch(json!({ "name": name, "image": image, "volumeMounts": mounts }), json!({ "volumes": volumes }))
+}
+
+/// Most of a node.
+pub(super) fn large(name: &str, image: &str) -> Value {
+    let resources = json!({ "requests": { "cpu": "12" } });
+    patch(json!({ "name": name, "image": image, "resources": resources }), json!({}))
+}
+
+/// Takes all of that out of a template. Returns whether there was any.
+pub(super) fn forget(spec: &mut PodSpec) -> bool {
+    let before = spec.clone();
+    spec.volumes = None;
+    if let Some(container) = spec.containers.first_mut() {
+        container.args = None;
+        container.volume_mounts = None;
+        container.startup_probe = None;
+        container.liveness_probe = None;
+        container.readiness_probe = None;
+        if let Some(resources) = &mut container.resources {
+            resources.requests = None;
+        }
+    }
+    *spec != before
+}
