@@ -2,7 +2,7 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `event` derive, `orders` says what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `event` derive, `rollout` says when rollouts begin, `orders` says what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
 
 mod deployment;
 mod event;
@@ -10,6 +10,7 @@ mod orders;
 mod pod;
 mod replica_set;
 mod retention;
+mod rollout;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ pub struct Timeline {
     due: BTreeSet<(Millis, Uid)>,
     /// Pods per ReplicaSet, of those that exist and that it controls.
     counted: BTreeMap<Uid, pod::Counted>,
+    /// Revisions that Deployments name and that no ReplicaSet is seen to carry yet.
+    drafts: BTreeMap<Uid, rollout::Draft>,
     /// What owners asked for when.
     orders: orders::Orders,
     /// Ends that another kind's stream may still explain better.

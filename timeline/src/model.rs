@@ -182,13 +182,15 @@ pub struct Rollout {
     pub revision: u64,
     /// Arrival of the Deployment that first carries it; `None` when it came with the first list.
     pub started_millis: Option<Millis>,
+    /// `metadata.generation` at the start.
+    pub generation: u64,
     /// The template's images at the start.
     pub images: Vec<Image>,
     /// The template's `restartedAt` at the start.
     pub restarted_at: Option<String>,
     /// No rollout of this Deployment was seen before it.
     pub is_first: bool,
-    /// The template's `restartedAt` changed and its images did not.
+    /// The template's `restartedAt` became another time, and its images stayed.
     pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
     pub max_surge: u32,
@@ -214,6 +216,8 @@ pub struct Rollout {
     pub min_available: u32,
     /// Most owned pods without deletion timestamp at once, from start to completion or supersession.
     pub peak_pods: u32,
+    /// The same of pods that neither ended nor were asked to go.
+    pub peak_active: u32,
     /// Most owned pods with deletion timestamp at once, same span.
     pub peak_terminating: u32,
 }

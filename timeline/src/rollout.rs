@@ -63,8 +63,13 @@ pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m 
 #[must_use]
 pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let of_sets = model.owned_sets(deployment.uid).filter_map(ReplicaSet::revision).max();
-    // A Deployment that took over ReplicaSets has no revision of its own for a moment.
-    deployment.now.revision.max(of_sets)
+    // A Deployment that took over ReplicaSets has no revision of its own for a moment, and a number that no rollout has is written
+    // on it alone.
+    let is_own = |own: &u64| match deployment.rollouts.last() {
+        Some(last) => last.revision == *own,
+        None => of_sets.is_none(),
+    };
+    deployment.now.revision.filter(is_own).max(of_sets)
 }
 
 /// Arrival of the first sign of a rollout: a change that the controller had not observed yet when it began, or its

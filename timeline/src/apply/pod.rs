@@ -26,6 +26,19 @@ pub(super) struct Counted {
     pub(super) available: u32,
 }
 
+impl std::ops::Add for Counted {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            live: self.live + other.live,
+            going: self.going + other.going,
+            active: self.active + other.active,
+            available: self.available + other.available,
+        }
+    }
+}
+
 /// When what a pod is in began, or begins.
 struct Begun {
     /// It starts to count then.

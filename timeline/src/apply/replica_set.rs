@@ -91,6 +91,7 @@ impl Timeline {
             self.replica_set_gone(at, uid, true);
         }
         if let Some(deployment) = fact.meta.controller {
+            self.begin_rollout(at, deployment);
             self.note_peaks(deployment);
         }
     }

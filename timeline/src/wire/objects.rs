@@ -129,7 +129,7 @@ travels! {
         peak_pods: u32,
         peak_terminating: u32,
     }
-    stays { restarted_at, is_first, is_restart, available_of, was_start_seen, passed_before }
+    stays { generation, restarted_at, is_first, is_restart, available_of, was_start_seen, passed_before, peak_active }
 }
 
 travels! {

@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod annotations;
 mod arrivals;
 mod causes;
 mod certain;

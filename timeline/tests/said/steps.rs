@@ -152,6 +152,7 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
             web.add_set(SECOND, set(SECOND, 2, 1, 0));
         } else {
             web.deployment(|deployment| deployment.spec.paused = true);
+            web.add_set(SECOND, set(SECOND, 2, 0, 0));
         }
         web.now += after;
         web.deployment(|deployment| deployment.revision = Some(2));
