@@ -48,8 +48,8 @@ pub struct Timeline {
     orders: orders::Orders,
     /// Ends that another kind's stream may still explain better.
     settling: Vec<pod::Settling>,
-    /// ReplicaSets that just went, and until when that may be explained better.
-    settling_sets: Vec<(Uid, Millis)>,
+    /// ReplicaSets that just went, as that may be explained better.
+    settling_sets: Vec<replica_set::SettlingSet>,
     /// Pods that were deleted from outside, whose replacements are followed.
     replacing: Vec<tell::Replacing>,
     /// Ends that were told and may be told better: of each pod the Deployment and the entry.
@@ -115,7 +115,7 @@ impl Timeline {
             self.told_ends.clear();
         }
         self.give_up_replacements(at_millis);
-        self.settling_sets.retain(|(_, until)| *until >= at_millis);
+        self.settling_sets.retain(|settling| settling.until_millis >= at_millis);
         match fact {
             Fact::Deployment(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);

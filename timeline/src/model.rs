@@ -290,6 +290,8 @@ pub struct ReplicaSet {
     pub owner: Option<Uid>,
     /// Every Deployment that ever controlled it, in order.
     pub owners: Vec<Uid>,
+    /// Changes of the Deployment that controls it, by arrival.
+    pub owner_changes: Vec<(Millis, Option<Uid>)>,
     /// The revisions it carried, with arrival; `None` when from the first list.
     pub revisions: Vec<(u64, Option<Millis>)>,
     /// Changes of `spec.replicas` while a Deployment owned it.
@@ -299,6 +301,14 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
+    /// The Deployment that controlled it at that time, as far as that was seen.
+    #[must_use]
+    pub fn owner_at(&self, at_millis: Millis) -> Option<Uid> {
+        let before = self.owner_changes.iter().rev().find(|(since, _)| *since <= at_millis);
+        let first = || if self.owner_changes.is_empty() { self.owner } else { self.owners.first().copied() };
+        before.map_or_else(first, |(_, owner)| *owner)
+    }
+
     /// The revision it carries now.
     #[must_use]
     pub fn revision(&self) -> Option<u64> {

@@ -4,7 +4,7 @@ use super::Timeline;
 use super::rollout::has_passed;
 use crate::budget;
 use crate::fact::{DeploymentFact, Kind, Seen};
-use crate::model::{Deployment, DeploymentNow, Mark, MarkKind};
+use crate::model::{Deployment, DeploymentNow, Gap, Mark, MarkKind};
 use crate::story::Happening;
 use crate::verdict::{self, KubectlVerdict};
 use crate::{Change, Millis, Uid, order};
@@ -12,6 +12,9 @@ use crate::{Change, Millis, Uid, order};
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
         let uid = fact.meta.uid;
+        let is_back = matches!(seen, Seen::InList | Seen::Added)
+            && fact.meta.deletion_at_millis.is_none()
+            && self.take_back_deployment(at, uid);
         if self.model.deployments.get(&uid).is_some_and(|known| known.deleted_millis.is_some()) {
             return;
         }
@@ -59,7 +62,7 @@ impl Timeline {
                 })));
                 self.tell_first_steps(uid);
             }
-            Some(known) if known.now == now => return,
+            Some(known) if known.now == now && !is_back => return,
             Some(known) => {
                 let (marks, limits) = (marks_between(&known.now, &now), budget::limits(&now.spec));
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
@@ -84,8 +87,25 @@ impl Timeline {
     pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {
         self.drafts.remove(&uid);
         self.emit(Change::DeploymentDeleted(uid, at));
+        self.retell_ends(at, uid);
+        self.retell_removals(at, uid);
         self.tell(uid, at, Happening::Deleted);
         self.note_verdict(at, uid, KubectlVerdict::Gone);
+    }
+
+    /// A Deployment that was deleted and exists is one of a store that was restored from a backup: nobody saw what happened to it
+    /// since then.
+    fn take_back_deployment(&mut self, at: Millis, uid: Uid) -> bool {
+        let Some(known) = self.model.deployments.get(&uid) else { return false };
+        let Some(deleted) = known.deleted_millis else { return false };
+        let again = Deployment { deleted_millis: None, ..known.clone() };
+        self.orders.returns(uid);
+        self.emit(Change::Deployment(Box::new(again)));
+        if deleted < at {
+            self.emit(Change::Gap(uid, Gap { from_millis: deleted, to_millis: at }));
+        }
+        self.tell(uid, at, Happening::Back { millis: at - deleted });
+        true
     }
 
     fn note_verdict(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict) {
@@ -100,7 +120,11 @@ impl Timeline {
         let what = match kind {
             MarkKind::Paused => Happening::Paused,
             MarkKind::Resumed => Happening::Resumed,
-            MarkKind::Deleting => Happening::Deleting,
+            MarkKind::Deleting => {
+                self.retell_ends(at, uid);
+                self.retell_removals(at, uid);
+                Happening::Deleting
+            }
             MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
         };
         self.tell(uid, at, what);

@@ -13,6 +13,15 @@ use crate::{Change, Millis, Uid};
 /// Clocks that are less apart are not told apart: timestamps are cut to whole seconds.
 const APART_MILLIS: Millis = 2_000;
 
+/// A pod that is deleted this soon after it was disrupted is deleted because of that.
+const DISRUPTED_MILLIS: Millis = 10_000;
+
+/// In which way a pod leaves its node, and what the node was low on.
+pub(super) struct Leaving {
+    pub(super) why: Left,
+    pub(super) resource: String,
+}
+
 /// Pods of a ReplicaSet that exist and that it controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Counted {
@@ -49,6 +58,8 @@ struct Begun {
     terminal_millis: Option<Millis>,
     /// A list told its state.
     listed_millis: Option<Millis>,
+    /// It was disrupted, and when that arrived.
+    disruption: Option<(String, Millis)>,
 }
 
 /// An end that another kind's stream may still explain better.
@@ -74,9 +85,12 @@ struct Mark {
 impl Timeline {
     pub(super) fn pod(&mut self, at: Millis, fact: &PodFact, seen: Seen) {
         let uid = fact.meta.uid;
-        let before = self.model.pods.get(&uid).map(tally);
+        let is_back = matches!(seen, Seen::InList | Seen::Added)
+            && self.model.pods.get(&uid).is_some_and(|pod| pod.gone_millis().is_some());
+        // One of a store that was restored from a backup: it begins anew.
+        let before = self.model.pods.get(&uid).filter(|_| !is_back).map(tally);
         match before {
-            Some(None) => return, // gone: a UID never returns
+            Some(None) => return,
             None if fact.meta.controller.is_none() || seen == Seen::Deleted => return,
             _ => {}
         }
@@ -85,7 +99,8 @@ impl Timeline {
         if ends && before.is_some() {
             self.decide_end(at, uid, Some(fact), seen);
         }
-        let mut touched: Vec<Uid> = self.model.pods.get(&uid).and_then(|pod| pod.owner).into_iter().collect();
+        let mut touched: Vec<Uid> =
+            self.model.pods.get(&uid).filter(|_| !is_back).and_then(|pod| pod.owner).into_iter().collect();
         if seen != Seen::Deleted {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
@@ -96,12 +111,20 @@ impl Timeline {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
                 self.note_replacement(set);
+                let mut owners = self.model.pods.get(&uid).map(|pod| pod.owners.clone()).unwrap_or_default();
+                if !owners.contains(&set) {
+                    owners.push(set);
+                }
+                if is_back {
+                    self.settling.retain(|end| end.pod != uid);
+                    self.untell_end(uid);
+                }
                 self.emit(Change::Pod(Box::new(Pod {
                     uid,
                     namespace: fact.meta.namespace.clone(),
                     name: fact.meta.name.clone(),
                     created_at_millis: fact.meta.created_at_millis,
-                    owners: vec![set],
+                    owners,
                     owner: Some(set),
                     states: vec![(state, at)],
                     releases: Vec::new(),
@@ -123,10 +146,11 @@ impl Timeline {
                 is_first: before.is_none(),
                 terminal_millis: reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
                 listed_millis: (is_other && seen == Seen::InList).then_some(at),
+                disruption: fact.disruption.clone().map(|reason| (reason, at)),
             };
             self.note_now(uid, fact, reading, begun);
             if has_failed && !was_terminal {
-                self.tell_failure(at, uid, left_because(fact), &fact.reason);
+                self.tell_failure(at, uid, left_because(fact), fact);
             }
             touched.extend(fact.meta.controller);
         }
@@ -188,12 +212,23 @@ impl Timeline {
         }
     }
 
+    /// What disrupted a pod: it says so, or did until a moment ago. Who preempts marks a pod first and deletes it then, and its kubelet
+    /// may write its conditions anew in between.
+    fn disruption(&self, at: Millis, uid: Uid, fact: Option<&PodFact>) -> Option<String> {
+        let known = || self.model.pods.get(&uid)?.now.disruption.clone();
+        let is_recent = |since: Millis| at - since <= DISRUPTED_MILLIS;
+        let said = fact.and_then(|fact| fact.disruption.clone());
+        said.or_else(|| known().filter(|(_, since)| is_recent(*since)).map(|(reason, _)| reason))
+    }
+
     /// Keeps why a pod goes, and tells it.
     fn end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
         self.emit(Change::PodEnds(uid, reason));
         let node = fact.and_then(|fact| fact.node.clone());
         let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
-        self.tell_end(at, uid, reason, node, left(fact));
+        let disruption = self.disruption(at, uid, fact);
+        let left = Leaving { why: left(disruption.as_deref(), fact), resource: resource(fact) };
+        self.tell_end(at, uid, reason, node, left, fact.is_some());
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
@@ -215,6 +250,7 @@ impl Timeline {
 
     fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: Begun) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
+        let known = pod.now.disruption.as_ref().map(|(reason, _)| reason);
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
@@ -227,6 +263,7 @@ impl Timeline {
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
+            disruption: begun.disruption.filter(|(new, _)| known != Some(new)).or_else(|| pod.now.disruption.clone()),
             deletion_cost: fact.deletion_cost,
             containers: fact.containers.clone(),
             conditions: fact.conditions.clone(),
@@ -261,7 +298,8 @@ impl Timeline {
         let version = fact.and_then(|fact| fact.meta.version);
         let is_forced = seen == Seen::Deleted && fact.is_some_and(|fact| is_forced(pod, fact));
         let mark = Mark { active, version, is_forced };
-        let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, mark));
+        let reason = disrupted(self.disruption(at, uid, fact).as_deref());
+        let reason = reason.unwrap_or_else(|| self.end_by_owners(owner, mark));
         if seen == Seen::InList
             && matches!(reason, EndReason::ScaledDown | EndReason::DeletedManually | EndReason::Unknown)
         {
@@ -363,8 +401,8 @@ fn is_forced(pod: &Pod, last: &PodFact) -> bool {
 }
 
 /// What the pod itself says of its end.
-fn disruption(fact: Option<&PodFact>) -> Option<EndReason> {
-    match fact?.disruption.as_deref()? {
+fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
+    match disruption? {
         "DeletionByPodGC" | "DeletionByTaintManager" => Some(EndReason::NodeLost),
         "EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet" => Some(EndReason::Evicted),
         _ => None,
@@ -372,18 +410,36 @@ fn disruption(fact: Option<&PodFact>) -> Option<EndReason> {
 }
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-fn left_because(fact: &PodFact) -> Option<(EndReason, Left)> {
-    let reason = disruption(Some(fact)).or_else(|| (fact.reason == "Evicted").then_some(EndReason::Evicted))?;
-    Some((reason, left(Some(fact))))
+fn left_because(fact: &PodFact) -> Option<(EndReason, Leaving)> {
+    let by_kubelet = || {
+        (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
+    };
+    let reason = disrupted(fact.disruption.as_deref()).or_else(by_kubelet)?;
+    Some((reason, Leaving { why: left(fact.disruption.as_deref(), Some(fact)), resource: resource(Some(fact)) }))
 }
 
 /// In which way it had to leave its node, if it had to.
-fn left(fact: Option<&PodFact>) -> Left {
-    match fact.and_then(|fact| fact.disruption.as_deref()) {
+fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> Left {
+    match disruption {
         Some("DeletionByPodGC") => Left::Lost,
         Some("DeletionByTaintManager") => Left::Tainted,
+        Some("PreemptionByScheduler") => Left::Preempted,
+        _ if fact.is_some_and(is_shut_down) => Left::ShutDown,
+        _ if fact.is_some_and(|fact| fact.reason == "Preempting") => Left::Preempted,
         _ => Left::Evicted,
     }
+}
+
+/// Its kubelet ended it because the node shuts down (`nodeshutdown_manager.go`; the last two were written before 1.22).
+fn is_shut_down(fact: &PodFact) -> bool {
+    matches!(fact.reason.as_str(), "Terminated" | "Shutdown" | "NodeShutdown")
+}
+
+/// What the node was low on when it evicted a pod: "The node was low on resource: memory. Threshold quantity: …".
+fn resource(fact: Option<&PodFact>) -> String {
+    let message = fact.filter(|fact| fact.reason == "Evicted").map_or("", |fact| fact.message.as_str());
+    let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);
+    named.split(['.', ' ', ',']).next().unwrap_or_default().to_owned()
 }
 
 /// How a pod counts.

@@ -146,6 +146,7 @@ travels! {
         images: Vec<Image>,
         owner: Option<Uid>,
         owners: Vec<Uid>,
+        owner_changes: Vec<(Millis, Option<Uid>)>,
         revisions: Vec<(u64, Option<Millis>)>,
         scales: Vec<Scale>,
         now: ReplicaSetNow as object,
@@ -192,5 +193,5 @@ travels! {
         deletion_at_millis: Option<Millis>,
         terminal_millis: Option<Millis>,
     }
-    stays { first_restarts, last_exit, listed_millis, ready_since_millis, deletion_cost, containers, conditions }
+    stays { first_restarts, last_exit, listed_millis, ready_since_millis, disruption, deletion_cost, containers, conditions }
 }

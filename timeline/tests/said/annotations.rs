@@ -104,3 +104,24 @@ fn where_replica_sets_are_not_seen_an_edit_begins_a_rollout_and_an_annotation_do
     assert_eq!(tell(2_000, 4, 2), BTreeMap::from([(4, None)]));
     assert_eq!(tell(3_000, 5, 3), BTreeMap::from([(4, None), (5, Some(3_000))]));
 }
+
+#[test]
+fn a_restart_is_one_whose_time_became_another() {
+    let mut web = Web::live(3);
+    let mut begin = |at, revision: u64, restarted_at: Option<&str>| {
+        web.now = at;
+        web.deployment(|deployment| {
+            deployment.meta.generation += 1;
+            deployment.restarted_at = restarted_at.map(str::to_owned);
+        });
+        let mut made = set(u128::from(revision) + 1, revision, 1, 0);
+        (made.images, made.restarted_at) = (image("v1"), restarted_at.map(str::to_owned));
+        web.add_set(u128::from(revision) + 1, made);
+        web.deployment(|deployment| deployment.revision = Some(revision));
+        web.told().into_iter().find(|line| line.starts_with(&format!("Revision {revision} starts"))).unwrap()
+    };
+    let restart = |revision: u64| format!("Revision {revision} starts: restart with the same image web:v1.");
+    assert_eq!(begin(20_000, 2, Some("2026-11-26T07:00:00Z")), restart(2));
+    assert_eq!(begin(30_000, 3, Some("2026-11-26T08:00:00Z")), restart(3));
+    assert_eq!(begin(40_000, 4, None), "Revision 4 starts: image web:v1.", "the annotation went");
+}

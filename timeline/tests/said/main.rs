@@ -18,12 +18,15 @@ mod days;
 mod ends;
 mod failing;
 mod faults;
+mod leaving;
 mod lists;
 mod lives;
 #[path = "../made/mod.rs"]
 mod made;
 mod next;
+mod ownership;
 mod past;
+mod restored;
 mod revisions;
 mod rollouts;
 mod scaling;
