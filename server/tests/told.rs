@@ -83,7 +83,9 @@ fn the_last_moment_of_each_revision_is_complete() {
     let found = timeline.model().deployments.values().next().unwrap();
     for (index, one) in found.rollouts.iter().enumerate() {
         let is_complete = one.completed_millis.is_some();
-        let Some(at) = rollout::last_moment_millis(timeline.model(), found, index).filter(|_| is_complete) else { continue };
+        let Some(at) = rollout::last_moment_millis(timeline.model(), found, index).filter(|_| is_complete) else {
+            continue;
+        };
         let then = played(recording(name), at);
         let now = Now { millis: at, skew_millis: then.skew_millis() };
         let badge = view::view(then.model(), found.uid, now).unwrap().verdict.badge;

@@ -88,6 +88,7 @@ impl Timeline {
         let Draft { mut rollout, last, since_millis, was_seen } = draft.clone();
         self.drafts.remove(&uid);
         let revision = rollout.revision;
+        let mut overtaken = None;
         if let Some(before) = last_now.as_ref().filter(|_| is_correction) {
             self.untell_rollout(uid, before.revision);
             rollout.started_millis = rollout.started_millis.filter(|_| before.started_millis.is_some());
@@ -96,23 +97,24 @@ impl Timeline {
             superseded.superseded_millis = Some(since_millis);
             let before = superseded.revision;
             // One that had everything finished, and what finished while nobody looked is not known.
-            let is_superseded = was_seen && superseded.available_millis.is_none();
+            overtaken = Some(before).filter(|_| was_seen && superseded.available_millis.is_none());
             let is_end =
                 |entry: &Entry| matches!(entry.what, Happening::Completed { revision, .. } if revision == before);
             if let Some(id) = self.entry(uid, is_end).map(|entry| entry.id) {
                 self.untell(uid, id);
             }
             self.emit(Change::Rollout(uid, seen - 1, Box::new(superseded)));
-            if is_superseded {
-                self.tell(uid, since_millis, Happening::Superseded { revision: before, by: revision });
-            }
         }
         let completed = rollout.completed_millis.zip(rollout.started_millis);
         let took_millis = completed.filter(|_| was_seen && rollout.was_start_seen).map(|(end, start)| end - start);
         self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
+        let is_more = !self.is_numbered_anew(uid);
+        if let Some(before) = overtaken.filter(|_| is_more) {
+            self.tell(uid, since_millis, Happening::Superseded { revision: before, by: revision });
+        }
         self.tell_start(since_millis, uid, was_seen);
         self.note_all_available(at, uid);
-        if let Some((completed, _)) = completed {
+        if let Some((completed, _)) = completed.filter(|_| is_more) {
             self.tell(uid, completed, Happening::Completed { revision, took_millis });
         }
     }
@@ -143,6 +145,14 @@ impl Timeline {
         last.is_first
             && !self.is_first_list(Kind::ReplicaSet, &deployment.namespace)
             && rollout::replica_set(&self.model, deployment, last).is_none()
+    }
+
+    /// The last rollout is the one before with another number: that it is complete, or that one overtaken, is no news.
+    fn is_numbered_anew(&self, uid: Uid) -> bool {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return false };
+        let last = deployment.rollouts.len().saturating_sub(1);
+        let set = deployment.rollouts.get(last).and_then(|one| rollout::replica_set(&self.model, deployment, one));
+        set.is_some_and(|set| rollout::is_numbered_anew(&self.model, deployment, last, set))
     }
 
     /// Takes back what was told of a rollout that never was.
@@ -210,6 +220,7 @@ impl Timeline {
         let revision = after.revision;
         if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
             && before.completed_millis.is_none()
+            && !self.is_numbered_anew(uid)
         {
             let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
             self.tell(uid, at, Happening::Completed { revision, took_millis });

@@ -37,15 +37,15 @@ fn what_a_list_says_exists_exists() {
 #[test]
 fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
     let mut web = restored();
-    web.now = 120_000;
+    web.now = 130_000;
     web.kill_pod(100);
-    let told = "120000 Pod p0100 was deleted, not by the rollout; the revision stays 1.";
-    assert_eq!(since(&web, 120_000), [told]);
+    let told = "130000 Pod p0100 was deleted, not by the rollout; the revision stays 1.";
+    assert_eq!(since(&web, 130_000), [told]);
     web.delete_pod(100);
     web.add_ready_pod(103, 2);
     web.report();
     assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
-    web.now = 130_000;
+    web.now = 140_000;
     web.delete_deployment();
     assert!(web.verdict().starts_with("[Ended]"), "{}", web.verdict());
 }
