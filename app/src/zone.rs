@@ -160,7 +160,7 @@ fn nearest(of_day: Millis, near_millis: Millis) -> Millis {
 /// The midnight in UTC that "2026-11-23 " begins with.
 fn millis_of_date(text: &str) -> Option<Millis> {
     let text = text.strip_suffix(' ')?;
-    let number = |range| text.get(range)?.parse::<Millis>().ok();
+    let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<Millis>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     // No date is further from its place in a calendar of equal months than a few days: the exact one is looked for there.
     let near = (year - 1970) * 365 + (year - 1969) / 4 + (month - 1) * 30 + day;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Workload;
-use timeline::model::{Deployment, Model};
+use timeline::model::{Deployment, Model, Rollout};
 use timeline::rollout;
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
