@@ -2,10 +2,11 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `event` derive, `rollout` says when rollouts begin, `orders` says what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `event` derive, `rollout` says when rollouts begin, `leaving` says why pods left their node, `orders` what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
 
 mod deployment;
 mod event;
+mod leaving;
 mod orders;
 mod pod;
 mod replica_set;

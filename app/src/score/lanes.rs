@@ -164,7 +164,8 @@ fn slotted(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) -> (V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::model::PodNow;
+    use timeline::fact::ReplicaSetCounts;
+    use timeline::model::{PodNow, ReplicaSetNow};
 
     fn pod(number: u128, from: Millis, gone: Option<Millis>) -> Pod {
         let mut states = vec![(PodState::Available, from)];
@@ -181,6 +182,43 @@ mod tests {
             end_reason: None,
             now: PodNow::default(),
         }
+    }
+
+    /// A ReplicaSet that the Deployment let go still has its own figures.
+    #[test]
+    fn a_replica_set_that_was_let_go_is_counted_as_what_it_is() {
+        let set = |owner: Option<Uid>| ReplicaSet {
+            uid: Uid::from_bits(99),
+            namespace: "shop".into(),
+            name: "web-1".into(),
+            created_at_millis: 0,
+            first_seen_millis: 0,
+            removed_millis: None,
+            removed_because: None,
+            template_hash: "1".into(),
+            images: Vec::new(),
+            restarted_at: None,
+            owner,
+            owners: vec![Uid::from_bits(1)],
+            owner_changes: Vec::new(),
+            revisions: vec![(1, None)],
+            scales: Vec::new(),
+            now: ReplicaSetNow {
+                counts: ReplicaSetCounts { desired: 2, replicas: 2, available: 2 },
+                min_ready_seconds: 0,
+                deleting: false,
+                desired_replicas: None,
+                max_replicas: None,
+                change_cause: None,
+                managed_by: String::new(),
+                version: String::new(),
+            },
+        };
+        let pods = [pod(1, 0, None), pod(2, 0, None)];
+        let heading = |owner| band(Uid::from_bits(1), &set(owner), &pods.iter().collect::<Vec<_>>(), false, 0).heading;
+        let let_go = heading(None);
+        assert_eq!((let_go.desired, let_go.available, let_go.is_let_go), (2, 2, true));
+        assert!(!heading(Some(Uid::from_bits(1))).is_let_go);
     }
 
     #[test]

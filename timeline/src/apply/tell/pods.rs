@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Timeline;
-use super::super::pod::Leaving;
+use super::super::leaving::Leaving;
 use crate::fact::PodFact;
 use crate::model::EndReason;
 use crate::phase::PodState;
