@@ -317,7 +317,7 @@ impl ReplicaSet {
 }
 
 /// A ReplicaSet as last observed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaSetNow {
     /// `spec.replicas` and the status' counts.
     pub counts: ReplicaSetCounts,

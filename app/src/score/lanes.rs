@@ -205,13 +205,7 @@ mod tests {
             scales: Vec::new(),
             now: ReplicaSetNow {
                 counts: ReplicaSetCounts { desired: 2, replicas: 2, available: 2 },
-                min_ready_seconds: 0,
-                deleting: false,
-                desired_replicas: None,
-                max_replicas: None,
-                change_cause: None,
-                managed_by: String::new(),
-                version: String::new(),
+                ..ReplicaSetNow::default()
             },
         };
         let pods = [pod(1, 0, None), pod(2, 0, None)];
