@@ -85,12 +85,13 @@ fn a_replica_set_that_is_deleted_again_and_again_counts_once() {
     let played = Played::of(&recorder);
     let steps = played.lines(&[LineKind::Step]);
     assert_eq!(steps[..4], ["Revision 1 up 0 → 4: 4 of at most 5."; 4]);
-    assert_eq!(steps[4], "Revision 2 up 0 → 2, revision 1 down 4 → 3: 5 of at most 5, at least 3 available.");
+    assert_eq!(steps[4], "Revision 2 up 0 → 2, revision 1 down 4 → 3: 5 of at most 5, floor 3.");
     let deleted = played.lines(&[LineKind::Bad]);
     assert_eq!(deleted.len(), 3);
     for line in deleted {
         assert!(
-            line.starts_with("ReplicaSet ") && line.contains(" deleted manually, created again at once; "),
+            line.starts_with("ReplicaSet ")
+                && line.contains(" was deleted, not by its Deployment, created again at once; "),
             "{line}"
         );
         assert!(line.ends_with(" with nothing available."), "{line}");
@@ -222,7 +223,7 @@ fn what_a_node_evicted_is_told_at_once_and_counts_nowhere_afterwards() {
     });
     recorder.pass(10_000);
     let told = Played::of(&recorder).lines(&[LineKind::Outside]);
-    assert!(told.last().unwrap().contains("deleted manually; the revision stays 1."), "{told:?}");
+    assert!(told.last().unwrap().contains("was deleted, not by the rollout; the revision stays 1."), "{told:?}");
     // Growing beside it is growing, and its eviction no cause.
     act(&mut recorder, Action::Scale(6));
     let said = said_meanwhile(&mut recorder, 5_000);

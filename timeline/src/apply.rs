@@ -2,14 +2,16 @@
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `event` derive, `orders` says what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `event` derive, `rollout` says when rollouts begin, `leaving` says why pods left their node, `orders` what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
 
 mod deployment;
 mod event;
+mod leaving;
 mod orders;
 mod pod;
 mod replica_set;
 mod retention;
+mod rollout;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,12 +43,14 @@ pub struct Timeline {
     due: BTreeSet<(Millis, Uid)>,
     /// Pods per ReplicaSet, of those that exist and that it controls.
     counted: BTreeMap<Uid, pod::Counted>,
+    /// Revisions that Deployments name and that no ReplicaSet is seen to carry yet.
+    drafts: BTreeMap<Uid, rollout::Draft>,
     /// What owners asked for when.
     orders: orders::Orders,
     /// Ends that another kind's stream may still explain better.
     settling: Vec<pod::Settling>,
-    /// ReplicaSets that just went, and until when that may be explained better.
-    settling_sets: Vec<(Uid, Millis)>,
+    /// ReplicaSets that just went, as that may be explained better.
+    settling_sets: Vec<replica_set::SettlingSet>,
     /// Pods that were deleted from outside, whose replacements are followed.
     replacing: Vec<tell::Replacing>,
     /// Ends that were told and may be told better: of each pod the Deployment and the entry.
@@ -112,7 +116,7 @@ impl Timeline {
             self.told_ends.clear();
         }
         self.give_up_replacements(at_millis);
-        self.settling_sets.retain(|(_, until)| *until >= at_millis);
+        self.settling_sets.retain(|settling| settling.until_millis >= at_millis);
         match fact {
             Fact::Deployment(fact, seen) => {
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);

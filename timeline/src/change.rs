@@ -31,8 +31,8 @@ pub enum Change {
     ReplicaSet(Box<ReplicaSet>),
     /// Its spec or status changed.
     ReplicaSetNow(Uid, Box<ReplicaSetNow>),
-    /// Another Deployment controls it, or none.
-    ReplicaSetOwner(Uid, Option<Uid>),
+    /// Another Deployment controls it, or none, from then on.
+    ReplicaSetOwner(Uid, Option<Uid>, Millis),
     /// It carries another revision.
     ReplicaSetRevision(Uid, u64, Option<Millis>),
     /// Its `spec.replicas` changed.
@@ -110,7 +110,7 @@ impl Change {
             | Self::DeploymentDeleted(uid, _) => Subject::Deployment(*uid),
             Self::ReplicaSet(set) => Subject::ReplicaSet(set.uid),
             Self::ReplicaSetNow(uid, _)
-            | Self::ReplicaSetOwner(uid, _)
+            | Self::ReplicaSetOwner(uid, ..)
             | Self::ReplicaSetRevision(uid, ..)
             | Self::Scale(uid, _)
             | Self::ReplicaSetRemoved(uid, ..) => Subject::ReplicaSet(*uid),
@@ -147,8 +147,9 @@ impl Model {
                 self.replica_sets.insert(whole.uid, (**whole).clone());
             }
             Change::ReplicaSetNow(uid, now) => self.replica_set(uid, |known| known.now = (**now).clone()),
-            Change::ReplicaSetOwner(uid, owner) => {
+            Change::ReplicaSetOwner(uid, owner, at) => {
                 self.replica_set(uid, |known| {
+                    known.owner_changes.push((*at, *owner));
                     known.owner = *owner;
                     known.owners.extend(owner.filter(|owner| !known.owners.contains(owner)));
                 });

@@ -186,13 +186,15 @@ pub struct Rollout {
     pub revision: u64,
     /// Arrival of the Deployment that first carries it; `None` when it came with the first list.
     pub started_millis: Option<Millis>,
+    /// `metadata.generation` at the start.
+    pub generation: u64,
     /// The template's images at the start.
     pub images: Vec<Image>,
     /// The template's `restartedAt` at the start.
     pub restarted_at: Option<String>,
     /// No rollout of this Deployment was seen before it.
     pub is_first: bool,
-    /// The template's `restartedAt` changed and its images did not.
+    /// The template's `restartedAt` became another time, and its images stayed.
     pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
     pub max_surge: u32,
@@ -218,6 +220,8 @@ pub struct Rollout {
     pub min_available: u32,
     /// Most owned pods without deletion timestamp at once, from start to completion or supersession.
     pub peak_pods: u32,
+    /// The same of pods that neither ended nor were asked to go.
+    pub peak_active: u32,
     /// Most owned pods with deletion timestamp at once, same span.
     pub peak_terminating: u32,
 }
@@ -290,6 +294,8 @@ pub struct ReplicaSet {
     pub owner: Option<Uid>,
     /// Every Deployment that ever controlled it, in order.
     pub owners: Vec<Uid>,
+    /// Changes of the Deployment that controls it, by arrival.
+    pub owner_changes: Vec<(Millis, Option<Uid>)>,
     /// The revisions it carried, with arrival; `None` when from the first list.
     pub revisions: Vec<(u64, Option<Millis>)>,
     /// Changes of `spec.replicas` while a Deployment owned it.
@@ -299,6 +305,14 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
+    /// The Deployment that controlled it at that time, as far as that was seen.
+    #[must_use]
+    pub fn owner_at(&self, at_millis: Millis) -> Option<Uid> {
+        let before = self.owner_changes.iter().rev().find(|(since, _)| *since <= at_millis);
+        let first = || if self.owner_changes.is_empty() { self.owner } else { self.owners.first().copied() };
+        before.map_or_else(first, |(_, owner)| *owner)
+    }
+
     /// The revision it carries now.
     #[must_use]
     pub fn revision(&self) -> Option<u64> {
@@ -307,7 +321,7 @@ impl ReplicaSet {
 }
 
 /// A ReplicaSet as last observed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaSetNow {
     /// `spec.replicas` and the status' counts.
     pub counts: ReplicaSetCounts,

@@ -14,11 +14,17 @@ impl Model {
         if let Some(known) = self.deployments.get(&deployment) {
             then.deployments.insert(deployment, deployment_at(known, at_millis));
         }
-        for set in self.sets_of(deployment).filter(|set| set.first_seen_millis <= at_millis) {
+        let was_mine = |set: &&ReplicaSet| {
+            let is_mine = |(since, owner): &(Millis, Option<Uid>)| *since <= at_millis && *owner == Some(deployment);
+            set.owners.first() == Some(&deployment) || set.owner_changes.iter().any(is_mine)
+        };
+        let there = self.sets_of(deployment).filter(|set| set.first_seen_millis <= at_millis);
+        for set in there.filter(was_mine) {
             then.replica_sets.insert(set.uid, set_at(set, at_millis));
         }
         for pod in self.pods_of_deployment(deployment) {
-            if pod.first_seen_millis() <= at_millis {
+            let is_mine = pod.owners.iter().any(|set| then.replica_sets.get(set).is_some());
+            if is_mine && pod.first_seen_millis() <= at_millis {
                 then.pods.insert(pod.uid, pod_at(pod, at_millis));
             }
         }
@@ -47,6 +53,8 @@ fn set_at(known: &ReplicaSet, at: Millis) -> ReplicaSet {
     let mut then = known.clone();
     then.removed_millis = known.removed_millis.filter(|removed| *removed <= at);
     then.revisions.retain(|(_, since)| since.is_none_or(|since| since <= at));
+    then.owner = known.owner_at(at);
+    then.owner_changes.retain(|(since, _)| *since <= at);
     then.scales.retain(|scale| scale.at_millis <= at);
     if let Some(next) = known.scales.get(then.scales.len()) {
         then.now.counts.desired = next.from;

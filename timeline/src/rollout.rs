@@ -44,10 +44,13 @@ pub enum Outcome {
     Progressing,
 }
 
-/// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins.
+/// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins, and before those that were taken over from another
+/// Deployment, whose numbers were of that one.
 #[must_use]
 pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, rollout: &Rollout) -> Option<&'m ReplicaSet> {
-    model.sets_of(deployment.uid).find(|set| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision))
+    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision);
+    let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
+    model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
 }
 
 /// The existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is written on
@@ -63,8 +66,13 @@ pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m 
 #[must_use]
 pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let of_sets = model.owned_sets(deployment.uid).filter_map(ReplicaSet::revision).max();
-    // A Deployment that took over ReplicaSets has no revision of its own for a moment.
-    deployment.now.revision.max(of_sets)
+    // A Deployment that took over ReplicaSets has no revision of its own for a moment, and a number that no rollout has is written
+    // on it alone.
+    let is_own = |own: &u64| match deployment.rollouts.last() {
+        Some(last) => last.revision == *own,
+        None => of_sets.is_none(),
+    };
+    deployment.now.revision.filter(is_own).max(of_sets)
 }
 
 /// Arrival of the first sign of a rollout: a change that the controller had not observed yet when it began, or its
@@ -150,7 +158,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
             return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one
         }
         if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
-            return Trigger::Rollback;
+            let is_same = is_numbered_anew(model, deployment, index, set);
+            return if is_same { Trigger::Adopted } else { Trigger::Rollback };
         }
         let before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
         if before || is_of_another {
@@ -162,6 +171,21 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
         (false, true) => Trigger::Restart,
         (false, false) => Trigger::Template,
     }
+}
+
+/// The rollout at `index` goes on with the ReplicaSet of the one before, which got another number because a ReplicaSet was taken over
+/// or taken up again: no template came in between.
+#[must_use]
+pub fn is_numbered_anew(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
+    let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
+    else {
+        return false;
+    };
+    let is_between = |revision: u64| before.revision < revision && revision < rollout.revision;
+    let mut others = model.sets_of(deployment.uid).filter(|other| other.owners.first() == Some(&deployment.uid));
+    replica_set(model, deployment, before).is_some_and(|last| last.uid == set.uid)
+        && !others
+            .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }
 
 /// How the rollout stands.

@@ -101,8 +101,12 @@ impl Part {
 /// In which way pods had to leave a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Left {
-    /// They were evicted or preempted.
+    /// They were evicted.
     Evicted,
+    /// The node shut down.
+    ShutDown,
+    /// A pod of higher priority needed their place.
+    Preempted,
     /// The node has a taint that they do not tolerate; it may be out of reach.
     Tainted,
     /// The node is gone.
@@ -129,6 +133,8 @@ pub enum Happening {
         images: String,
         /// The revision that its ReplicaSet carried before.
         before: Option<u64>,
+        /// It is one of a rollback to a revision that was seen to come to nothing.
+        never_worked: bool,
         /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
         change_cause: Option<String>,
         /// Somebody looked when it started.
@@ -205,6 +211,31 @@ pub enum Happening {
         /// How long it drained.
         drained_millis: Option<Millis>,
     },
+    /// More pods were deleted by someone or something outside the rollout, one after the other.
+    KilledMore {
+        /// Number of pods.
+        pods: u32,
+        /// Revision of the Deployment then.
+        revision: Option<u64>,
+        /// When the last one was asked to go, in milliseconds.
+        last_millis: Millis,
+    },
+    /// Pods were deleted, none was replaced, and the Deployment was deleted soon after.
+    WentBefore {
+        /// Number of pods.
+        pods: u32,
+    },
+    /// Pods went while nobody looked, or were asked to.
+    Unseen {
+        /// Name of the first one.
+        pod: String,
+        /// Number of pods.
+        pods: u32,
+        /// They are gone; else they were asked to go.
+        is_gone: bool,
+        /// When the last one was told, in milliseconds.
+        last_millis: Millis,
+    },
     /// A pod ended in another way worth telling.
     Ended {
         /// Name of the pod.
@@ -222,8 +253,12 @@ pub enum Happening {
         pods: u32,
         /// The node.
         node: String,
+        /// Revision of the Deployment then.
+        revision: Option<u64>,
         /// Why they had to leave.
         why: Left,
+        /// What the node was low on ("memory"), where an eviction says so; else empty.
+        resource: String,
         /// When the last one had to leave, in milliseconds.
         last_millis: Millis,
     },
@@ -253,6 +288,29 @@ pub enum Happening {
     Adopted {
         /// Name of the pod.
         pod: String,
+    },
+    /// The Deployment does not control a ReplicaSet any more.
+    SetReleased {
+        /// Name of the ReplicaSet.
+        name: String,
+        /// Its pods then.
+        pods: u32,
+        /// Another Deployment controls it.
+        is_taken: bool,
+    },
+    /// The Deployment took a ReplicaSet up that it had let go, or that belonged to another one.
+    SetTaken {
+        /// Name of the ReplicaSet.
+        name: String,
+        /// Its pods then.
+        pods: u32,
+        /// It was this Deployment's before.
+        is_again: bool,
+    },
+    /// The Deployment was gone, and exists again: the cluster was restored from a backup.
+    Back {
+        /// How long it was gone, in milliseconds.
+        millis: Millis,
     },
     /// An old ReplicaSet was removed by the history limit.
     CleanedUp {
@@ -311,6 +369,8 @@ impl Happening {
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
             Self::Ended { reason: EndReason::Unknown, .. }
+            | Self::Unseen { .. }
+            | Self::Back { .. }
             | Self::SetDeleted { was_seen: false, .. }
             | Self::Gap { .. }
             | Self::NotKept => LineKind::Unknown,
@@ -325,6 +385,10 @@ impl Happening {
             | Self::Scaled { .. }
             | Self::Replicas { .. }
             | Self::Killed { .. }
+            | Self::KilledMore { .. }
+            | Self::WentBefore { .. }
+            | Self::SetReleased { .. }
+            | Self::SetTaken { .. }
             | Self::Ended { .. }
             | Self::LeftNode { .. }
             | Self::Released { .. }

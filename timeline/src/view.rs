@@ -186,8 +186,8 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         revision: looked.revision(),
         deadline_millis: looked.deadline_millis.filter(|_| standing.has_deadline()),
         notice: match (looked.successor(), looked.predecessor()) {
-            (Some(after), _) => say::succeeded(after, looked.deployment, now.skew_millis),
-            (None, Some(before)) => say::recreated(before, looked.deployment, now.skew_millis),
+            (Some(after), _) => say::succeeded(after, looked.deployment, now),
+            (None, Some(before)) => say::recreated(before, looked.deployment, now),
             (None, None) => String::new(),
         },
         is_succeeded: looked.successor().is_some(),

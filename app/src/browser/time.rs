@@ -44,6 +44,20 @@ pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
     told(zone).unwrap_or_else(|| (timeline::words::clock(at_millis), "UTC".to_owned()))
 }
 
+/// The date in a zone, "2026-11-23"; in UTC where the browser knows no such zone.
+#[must_use]
+pub fn date_in(zone: &str, at_millis: Millis) -> String {
+    let told = || {
+        let options = js_sys::Object::new();
+        js_sys::Reflect::set(&options, &"timeZone".into(), &zone.into()).ok()?;
+        let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
+        // Throws when there is no such zone. Swedish dates are written as ISO 8601 has them.
+        let tell: js_sys::Function = js_sys::Reflect::get(&date, &"toLocaleDateString".into()).ok()?.dyn_into().ok()?;
+        tell.call2(&date, &"sv-SE".into(), &options).ok()?.as_string()
+    };
+    told().unwrap_or_else(|| timeline::words::date(at_millis))
+}
+
 /// A moment as people write it: "2026-11-21T14:02:05.250Z".
 #[must_use]
 pub fn iso(at_millis: Millis) -> String {

@@ -1,7 +1,7 @@
 //! What happened to a pod, as a viewer reads it: states and reasons, each with how long it was so.
 
 use serde::{Deserialize, Serialize};
-use timeline::model::EndReason;
+use timeline::model::{EndReason, Pod};
 use timeline::words::count;
 use timeline::{Change, Millis};
 
@@ -72,11 +72,22 @@ pub fn spans(past: &[(Millis, Change)], now_millis: Millis) -> Vec<Span> {
     lines.into_iter().zip(ends).skip(surplus).map(span).collect()
 }
 
+/// Why a pod ended, with what the pod itself says of that.
+pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
+    let disruption = pod.now.disruption.as_ref().map(|(reason, _)| reason.as_str());
+    let is_evicted = pod.end_reason == Some(EndReason::Evicted);
+    match (disruption, pod.now.reason.as_str()) {
+        (Some("PreemptionByScheduler"), _) if is_evicted => Some("a pod of higher priority took its place"),
+        (_, "Terminated" | "Shutdown" | "NodeShutdown") if is_evicted => Some("its node shut down"),
+        _ => pod.end_reason.map(because),
+    }
+}
+
 /// Why a pod ended.
-pub(super) const fn because(reason: EndReason) -> &'static str {
+const fn because(reason: EndReason) -> &'static str {
     match reason {
         EndReason::NodeLost => "its node is gone",
-        EndReason::Evicted => "it was evicted",
+        EndReason::Evicted => "it was evicted, preempted, or ended by its kubelet",
         EndReason::DeploymentDeleted => "its Deployment was deleted",
         EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
         EndReason::ScaledDown => "its ReplicaSet was scaled down",

@@ -138,7 +138,7 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<Fact> {
         .text("Node", pod.now.node.as_deref().map(safe).unwrap_or_default())
         .text("Restarts", pod.now.restarts.to_string())
         .time("Grace ends", grace_ends)
-        .text("Ended because", pod.end_reason.map(history::because).unwrap_or_default())
+        .text("Ended because", history::ended_because(pod).unwrap_or_default())
         .text("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())
         .all()
 }

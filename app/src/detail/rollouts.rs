@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Workload;
-use timeline::model::{Deployment, Model};
+use timeline::model::{Deployment, Model, Rollout};
 use timeline::rollout;
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
@@ -32,6 +32,8 @@ pub struct RolloutsDetail {
 pub struct RolloutLine {
     /// The revision that it rolls out.
     pub revision: u64,
+    /// The number that its ReplicaSet had before.
+    pub was: Option<u64>,
     /// When it began; `None` when that was before watching began.
     pub started_millis: Option<Millis>,
     /// How it ended.
@@ -118,14 +120,22 @@ impl RolloutLine {
         };
         Some(Self {
             revision: rollout.revision,
+            was: was(model, deployment, rollout),
             started_millis: rollout.started_millis,
             end,
             took_millis: rollout.started_millis.zip(ended_millis).map(|(from, to)| to - from),
-            peak_pods: rollout.peak_pods,
+            peak_pods: rollout.peak_active,
             min_available: rollout.min_available,
             images: images(&rollout.images),
             moment_millis: moment(model, deployment, index),
         })
+    }
+
+    /// "Revision 5 (was 3)".
+    #[must_use]
+    pub fn name(&self) -> String {
+        let was = self.was.map(|was| format!(" (was {was})")).unwrap_or_default();
+        format!("Revision {}{was}", self.revision)
     }
 
     /// How it ended: "complete after 12 s".
@@ -162,6 +172,14 @@ impl RolloutLine {
     }
 }
 
+/// The number that the ReplicaSet of a rollout had before, for this Deployment.
+fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
+    let set = rollout::replica_set(model, deployment, of)?;
+    let numbers = set.revisions.iter().rev().map(|(revision, _)| *revision);
+    let is_own = |number: &u64| deployment.rollouts.iter().any(|other| other.revision == *number);
+    numbers.skip_while(|number| *number != of.revision).skip(1).find(is_own)
+}
+
 /// When the rollout at `index` is best looked at: when it was complete, just before another took its place, or when its deadline passed.
 #[must_use]
 pub fn moment(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
@@ -178,6 +196,7 @@ mod tests {
     fn rollouts_are_told_with_their_ends() {
         let line = |end, took_millis| RolloutLine {
             revision: 2,
+            was: Some(1),
             started_millis: None,
             end,
             took_millis,
@@ -186,6 +205,7 @@ mod tests {
             images: String::new(),
             moment_millis: None,
         };
+        assert_eq!(line(End::Complete, None).name(), "Revision 2 (was 1)");
         assert_eq!(line(End::Complete, Some(12_000)).took(), "took 12 s, complete");
         assert_eq!(line(End::Complete, Some(12_000)).ended(), "complete after 12 s");
         assert_eq!(line(End::Complete, None).took(), "complete");

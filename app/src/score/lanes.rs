@@ -41,6 +41,8 @@ pub struct Heading {
     pub is_current: bool,
     /// The ReplicaSet was deleted.
     pub is_removed: bool,
+    /// The Deployment does not control the ReplicaSet any more: its pods count for nobody here.
+    pub is_let_go: bool,
 }
 
 impl Heading {
@@ -73,7 +75,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
             let is_current = current == Some(set.uid);
             let is_live = set.removed_millis.is_none() && set.now.counts.desired > 0;
             let is_seen = is_current || is_live || pods.iter().any(|pod| in_view(pod, from_millis));
-            is_seen.then(|| band(set, &pods, is_current, from_millis))
+            is_seen.then(|| band(deployment.uid, set, &pods, is_current, from_millis))
         })
         .collect();
     let mut bands: Vec<Band> = order::by(bands, |band: &Band| {
@@ -107,7 +109,7 @@ fn in_view(pod: &Pod, from_millis: Millis) -> bool {
 }
 
 /// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.
-fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) -> Band {
+fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) -> Band {
     let span = |pod: &Pod| {
         let left = pod.gone_millis().or(pod.released_millis().filter(|_| pod.is_out_of_rotation()));
         (pod.first_seen_millis(), left)
@@ -127,6 +129,7 @@ fn band(set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) 
         available: pods.iter().filter(mine).count() as u32,
         is_current,
         is_removed: set.removed_millis.is_some(),
+        is_let_go: set.owner != Some(deployment),
     };
     let living = pods.iter().filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone).count() as u32;
     Band { heading, living, slots, pods: placed }
@@ -161,7 +164,8 @@ fn slotted(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) -> (V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::model::PodNow;
+    use timeline::fact::ReplicaSetCounts;
+    use timeline::model::{PodNow, ReplicaSetNow};
 
     fn pod(number: u128, from: Millis, gone: Option<Millis>) -> Pod {
         let mut states = vec![(PodState::Available, from)];
@@ -178,6 +182,37 @@ mod tests {
             end_reason: None,
             now: PodNow::default(),
         }
+    }
+
+    /// A ReplicaSet that the Deployment let go still has its own figures.
+    #[test]
+    fn a_replica_set_that_was_let_go_is_counted_as_what_it_is() {
+        let set = |owner: Option<Uid>| ReplicaSet {
+            uid: Uid::from_bits(99),
+            namespace: "shop".into(),
+            name: "web-1".into(),
+            created_at_millis: 0,
+            first_seen_millis: 0,
+            removed_millis: None,
+            removed_because: None,
+            template_hash: "1".into(),
+            images: Vec::new(),
+            restarted_at: None,
+            owner,
+            owners: vec![Uid::from_bits(1)],
+            owner_changes: Vec::new(),
+            revisions: vec![(1, None)],
+            scales: Vec::new(),
+            now: ReplicaSetNow {
+                counts: ReplicaSetCounts { desired: 2, replicas: 2, available: 2 },
+                ..ReplicaSetNow::default()
+            },
+        };
+        let pods = [pod(1, 0, None), pod(2, 0, None)];
+        let heading = |owner| band(Uid::from_bits(1), &set(owner), &pods.iter().collect::<Vec<_>>(), false, 0).heading;
+        let let_go = heading(None);
+        assert_eq!((let_go.desired, let_go.available, let_go.is_let_go), (2, 2, true));
+        assert!(!heading(Some(Uid::from_bits(1))).is_let_go);
     }
 
     #[test]

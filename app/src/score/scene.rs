@@ -398,7 +398,11 @@ fn key(band: &Band, uid: Uid) -> u128 {
 }
 
 /// Gives a band the figures that were said with the verdict: the copy of the model may be a moment ahead of the words.
+/// Of a ReplicaSet that the Deployment let go nothing is said there: it has its own figures.
 fn count(band: &mut Band, view: &View) {
+    if band.heading.is_let_go {
+        return;
+    }
     let said = view.sets.iter().find(|set| Some(set.uid) == band.heading.replica_set);
     (band.heading.desired, band.heading.available) = said.map_or((0, 0), |set| (set.desired, set.available));
 }

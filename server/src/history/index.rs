@@ -52,7 +52,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             available_millis: rollout.available_millis,
             first_available_millis: course::first_available(model, deployment, rollout),
             restarts: Some(course::restarts(model, deployment, rollout)),
-            peak_pods: rollout.peak_pods,
+            peak_pods: rollout.peak_active,
             min_available: rollout.min_available,
             change_cause: set.and_then(|set| set.change_cause.clone()),
             managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),

@@ -17,7 +17,7 @@ use axum::extract::{Path, Request};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use timeline::model::ReplicaSet;
-use timeline::words::{clock, safe};
+use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{Malformed, Parameters};
@@ -224,7 +224,7 @@ fn meaning(
         } else if at_millis >= now_millis {
             Meaning::Live
         } else if at_millis < since {
-            let why = format!("The history of {name} begins at {} UTC.", clock(since));
+            let why = format!("The history of {name} begins at {} UTC.", moment(since, now_millis));
             let first = (then(since), "The first moment of its history".to_owned());
             Meaning::Nothing(why, vec![first, (live(), format!("{name} as it is now"))])
         } else {

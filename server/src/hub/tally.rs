@@ -10,6 +10,8 @@ use timeline::{Change, Millis, Model, Uid};
 const BOUNDS: [f64; 12] = [1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
 /// Deployments and outcomes that are counted by themselves; more are counted together, without names.
 const MOST: usize = 5_000;
+/// The stream of ReplicaSets may be later than that of Deployments by less than this.
+const LATE_MILLIS: Millis = 60_000;
 
 /// What is counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +45,12 @@ impl Tally {
                     (rollout.superseded_millis, "superseded"),
                     (rollout.deadline_exceeded_millis, "deadline-passed"),
                 ];
-                let ended = ends.iter().find(|(at, _)| *at == Some(at_millis)).map(|(_, outcome)| *outcome);
+                // One is superseded when the Deployment names the next one, and told to be when a ReplicaSet carries it.
+                let is_now = |(at, outcome): &&(Option<Millis>, &str)| {
+                    let late = at.map(|at| at_millis - at);
+                    late.is_some_and(|late| late == 0 || (*outcome == "superseded" && (0..LATE_MILLIS).contains(&late)))
+                };
+                let ended = ends.iter().find(is_now).map(|(_, outcome)| *outcome);
                 (*uid, ended.map(|outcome| (&**rollout, outcome)))
             }
             Change::DeploymentDeleted(uid, _) => {

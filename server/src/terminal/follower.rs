@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use timeline::Millis;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, ConnectionState, Delta, ServerFrame, Snapshot};
+use timeline::{Millis, words};
 
 use super::feed::FeedEvent;
 
@@ -145,7 +145,8 @@ impl Follower {
             ConnectionState::Connecting => "Connecting".to_owned(),
             ConnectionState::Live => "Live".to_owned(),
             ConnectionState::Stale { since_millis, why, .. } => {
-                format!("No data from the cluster since {} UTC: {why}", super::clock(*since_millis))
+                let since = words::moment(*since_millis, self.now_millis(Instant::now()));
+                format!("No data from the cluster since {since} UTC: {why}")
             }
             ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name}, held"),
             ConnectionState::Replay { name } => format!("Recording {name}"),

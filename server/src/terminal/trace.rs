@@ -7,6 +7,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::text::Text;
 use ratatui::widgets::Paragraph;
+use timeline::words;
 use tokio::sync::mpsc;
 
 use super::feed::{self, Feed};
@@ -144,7 +145,7 @@ pub(super) fn tell(told: &mut Printed, follower: &Follower, out: &mut impl Write
     }
     for line in &follower.copy.said.story {
         if !told.lines.contains(line) {
-            writeln!(out, "{}  {:8}  {}", clock(line.at_millis), line.kind.name(), plain(&line.text))?;
+            writeln!(out, "{}  {:8}  {}", words::moment(line.at_millis, now), line.kind.name(), plain(&line.text))?;
         }
     }
     if told.lines != follower.copy.said.story {

@@ -8,9 +8,9 @@ use anyhow::Context;
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
-use timeline::Workload;
 use timeline::view::View;
-use timeline::words::duration;
+use timeline::words::{duration, moment};
+use timeline::{Millis, Workload};
 
 pub use super::decide::Ended;
 use super::decide::{Decision, Waiting};
@@ -272,12 +272,15 @@ fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
         }
         (_, None) => follower.connection_words(),
         (Ended::Complete, Some(view)) => plain(&view.verdict.sentence),
-        (_, Some(view)) => format!("{}{}", plain(&view.verdict.sentence), evidence(view)),
+        (_, Some(view)) => {
+            let now_millis = follower.now_millis(Instant::now());
+            format!("{}{}", plain(&view.verdict.sentence), evidence(view, now_millis))
+        }
     }
 }
 
 /// Why it is not complete, and what shows it.
-fn evidence(view: &View) -> String {
+fn evidence(view: &View, now_millis: Millis) -> String {
     let mut words = String::new();
     if !view.verdict.why.is_empty() {
         words.push(' ');
@@ -289,7 +292,7 @@ fn evidence(view: &View) -> String {
     }
     if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
         let since =
-            evidence.since_millis.map(|since| format!(" since {} UTC", super::clock(since))).unwrap_or_default();
+            evidence.since_millis.map(|since| format!(" since {} UTC", moment(since, now_millis))).unwrap_or_default();
         let reason = if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
         let message: String = timeline::words::safe(&evidence.message);
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };

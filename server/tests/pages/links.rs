@@ -52,7 +52,7 @@ const CASES: [Case<'_>; 52] = [
         "You are looking at revision 2, as it was at 04:53:13 UTC. Revision 3 is live now.",
     ),
     (NGINX, "?revision=1&at={MIDWAY}", 200, "This link is to revision 1. Revision 3 is live now."),
-    (NGINX, "?at=1000", 404, "The history of nginx begins at 04:53:07 UTC"),
+    (NGINX, "?at=1000", 404, "The history of nginx begins at 2026-11-21 04:53:07 UTC"),
     (NGINX, "?at=1000", 404, "nginx?at=1795236787490\">The first moment of its history</a>"),
     (NGINX, "?at=-5", 404, "The history of nginx begins at"),
     (NGINX, "?at=9000000000000", 404, "That moment is in the future"),

@@ -1,16 +1,20 @@
-//! What a Deployment's facts change: verdict, rollouts, marks.
+//! What a Deployment's facts change: verdict, limits, marks. Rollouts are in `rollout`.
 
 use super::Timeline;
+use super::rollout::has_passed;
 use crate::budget;
 use crate::fact::{DeploymentFact, Kind, Seen};
-use crate::model::{Deployment, DeploymentNow, Mark, MarkKind, Rollout};
-use crate::story::{Entry, Happening};
+use crate::model::{Deployment, DeploymentNow, Gap, Mark, MarkKind};
+use crate::story::Happening;
 use crate::verdict::{self, KubectlVerdict};
-use crate::{Change, Millis, Uid, order, rollout};
+use crate::{Change, Millis, Uid, order};
 
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
         let uid = fact.meta.uid;
+        let is_back = matches!(seen, Seen::InList | Seen::Added)
+            && fact.meta.deletion_at_millis.is_none()
+            && self.take_back_deployment(at, uid);
         if self.model.deployments.get(&uid).is_some_and(|known| known.deleted_millis.is_some()) {
             return;
         }
@@ -59,7 +63,7 @@ impl Timeline {
                 })));
                 self.tell_first_steps(uid);
             }
-            Some(known) if known.now == now => return,
+            Some(known) if known.now == now && !is_back => return,
             Some(known) => {
                 let (marks, limits) = (marks_between(&known.now, &now), budget::limits(&now.spec));
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
@@ -76,15 +80,33 @@ impl Timeline {
         let verdict = verdict::kubectl(&now);
         self.note_verdict(at, uid, verdict);
         let was_seen = seen != Seen::InList;
-        self.start_rollout(at, uid, &now, was_seen);
+        self.note_revision(at, uid, &now, was_seen);
         self.follow_rollout(at, uid, verdict, was_seen);
         self.tell_deadline(at, uid, had_passed);
     }
 
     pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {
+        self.drafts.remove(&uid);
         self.emit(Change::DeploymentDeleted(uid, at));
+        self.retell_ends(at, uid);
+        self.retell_removals(at, uid);
         self.tell(uid, at, Happening::Deleted);
         self.note_verdict(at, uid, KubectlVerdict::Gone);
+    }
+
+    /// A Deployment that was deleted and exists is one of a store that was restored from a backup: nobody saw what happened to it
+    /// since then.
+    fn take_back_deployment(&mut self, at: Millis, uid: Uid) -> bool {
+        let Some(known) = self.model.deployments.get(&uid) else { return false };
+        let Some(deleted) = known.deleted_millis else { return false };
+        let again = Deployment { deleted_millis: None, ..known.clone() };
+        self.orders.returns(uid);
+        self.emit(Change::Deployment(Box::new(again)));
+        if deleted < at {
+            self.emit(Change::Gap(uid, Gap { from_millis: deleted, to_millis: at }));
+        }
+        self.tell(uid, at, Happening::Back { millis: at - deleted });
+        true
     }
 
     fn note_verdict(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict) {
@@ -94,65 +116,16 @@ impl Timeline {
         }
     }
 
-    fn start_rollout(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
-        let Some(deployment) = self.model.deployments.get(&uid) else {
-            return;
-        };
-        let Some(revision) = now.revision else { return };
-        let last = deployment.rollouts.last();
-        if last.is_some_and(|rollout| rollout.revision == revision) {
-            return;
-        }
-        let index = deployment.rollouts_seen();
-        let from_first_list = deployment.from_first_list && index == 0 && at == deployment.first_seen_millis;
-        let limits = budget::limits(&now.spec);
-        let (peak_pods, peak_terminating) = self.owned_pods(uid);
-        let is_restart =
-            last.is_some_and(|last| last.restarted_at != now.restarted_at && last.images == now.spec.images);
-        let superseded = last.filter(|rollout| rollout.is_open()).cloned();
-        if let Some(mut superseded) = superseded {
-            superseded.superseded_millis = Some(at);
-            let before = superseded.revision;
-            // One that had everything finished, and what finished while nobody looked is not known.
-            let is_superseded = was_seen && superseded.available_millis.is_none();
-            self.emit(Change::Rollout(uid, index - 1, Box::new(superseded)));
-            if is_superseded {
-                self.tell(uid, at, Happening::Superseded { revision: before, by: revision });
-            }
-        }
-        self.emit(Change::Rollout(
-            uid,
-            index,
-            Box::new(Rollout {
-                revision,
-                started_millis: (!from_first_list).then_some(at),
-                images: now.spec.images.clone(),
-                restarted_at: now.restarted_at.clone(),
-                is_first: index == 0,
-                is_restart,
-                max_surge: limits.max_surge,
-                max_unavailable: limits.max_unavailable,
-                completed_millis: None,
-                available_millis: None,
-                available_of: None,
-                was_start_seen: was_seen && !from_first_list,
-                passed_before: now.deadline_passed_millis().filter(|_| index > 0),
-                superseded_millis: None,
-                deadline_exceeded_millis: None,
-                min_available: now.status.available,
-                peak_pods,
-                peak_terminating,
-            }),
-        ));
-        self.tell_start(at, uid, was_seen);
-    }
-
     /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
     fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind) {
         let what = match kind {
             MarkKind::Paused => Happening::Paused,
             MarkKind::Resumed => Happening::Resumed,
-            MarkKind::Deleting => Happening::Deleting,
+            MarkKind::Deleting => {
+                self.retell_ends(at, uid);
+                self.retell_removals(at, uid);
+                Happening::Deleting
+            }
             MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
         };
         self.tell(uid, at, what);
@@ -166,110 +139,6 @@ impl Timeline {
             self.tell_step(set, &scale, None);
         }
     }
-
-    /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last.
-    pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
-        let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
-        let Some(rollout) = deployment.rollouts.last() else { return };
-        let progressing = deployment.now.status.progressing.as_ref();
-        let is_told = deployment.now.generation <= deployment.now.status.observed_generation
-            && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
-        let set = rollout::current_set(&self.model, deployment);
-        let set = set.filter(|set| set.revision() == Some(rollout.revision));
-        let desired = deployment.now.spec.replicas;
-        let has_all = set.is_some_and(|set| self.counted(set.uid).available >= desired);
-        let is_first = rollout.available_millis.is_none() && (is_told || (has_all && desired > 0));
-        let available_of = if has_all { Some(desired) } else { rollout.available_of };
-        if is_first || available_of != rollout.available_of {
-            let available_millis = if is_first { Some(at) } else { rollout.available_millis };
-            let altered = Rollout { available_millis, available_of, ..rollout.clone() };
-            self.emit(Change::Rollout(uid, index, Box::new(altered)));
-        }
-    }
-
-    /// A deadline of the last rollout passed: told once, when it passes.
-    fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool) {
-        let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
-            return;
-        };
-        let Some(revision) = deployment.rollouts.last().map(|rollout| rollout.revision) else { return };
-        let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
-        if !had_passed && self.entry(uid, is_it).is_none() {
-            self.tell(uid, at, Happening::Deadline { revision });
-        }
-    }
-
-    fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
-        let Some(available) = self.model.deployments.get(&uid).map(|known| known.now.status.available) else { return };
-        let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
-        self.change_open_rollout(uid, |rollout| {
-            rollout.min_available = rollout.min_available.min(available);
-            if verdict == KubectlVerdict::Complete {
-                rollout.completed_millis = Some(at);
-            }
-            if verdict == KubectlVerdict::DeadlineExceeded {
-                rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
-            }
-        });
-        self.note_all_available(at, uid);
-        let last =
-            |timeline: &Self| timeline.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
-        let Some((before, after)) = before.zip(last(self)) else { return };
-        let revision = after.revision;
-        if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
-            && before.completed_millis.is_none()
-        {
-            let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
-            self.tell(uid, at, Happening::Completed { revision, took_millis });
-        }
-    }
-
-    /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.
-    pub(super) fn note_peaks(&mut self, deployment: Uid) {
-        let open =
-            self.model.deployments.get(&deployment).and_then(|d| d.rollouts.last()).is_some_and(Rollout::is_open);
-        if !open {
-            return;
-        }
-        let (pods, terminating) = self.owned_pods(deployment);
-        self.change_open_rollout(deployment, |rollout| {
-            rollout.peak_pods = rollout.peak_pods.max(pods);
-            rollout.peak_terminating = rollout.peak_terminating.max(terminating);
-        });
-    }
-
-    fn change_open_rollout(&mut self, uid: Uid, alter: impl FnOnce(&mut Rollout)) {
-        let Some(deployment) = self.model.deployments.get(&uid) else {
-            return;
-        };
-        let Some(index) = deployment.rollouts_seen().checked_sub(1) else {
-            return;
-        };
-        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else {
-            return;
-        };
-        let mut altered = rollout.clone();
-        alter(&mut altered);
-        if altered != *rollout {
-            self.emit(Change::Rollout(uid, index, Box::new(altered)));
-        }
-    }
-
-    /// Pods (without, with) deletion timestamp whose ReplicaSet the Deployment controls and that is not gone.
-    fn owned_pods(&self, deployment: Uid) -> (u32, u32) {
-        self.model.owned_sets(deployment).fold((0, 0), |(live, going), set| {
-            let counted = self.counted(set.uid);
-            (live + counted.live, going + counted.going)
-        })
-    }
-}
-
-/// The deadline of the last rollout passed, not of one before: it is under way, and Kubernetes says so.
-fn has_passed(deployment: &Deployment) -> bool {
-    let is_own = |rollout: &Rollout| rollout.is_open() && !rollout.has_deadline_of_before(&deployment.now);
-    verdict::kubectl(&deployment.now) == KubectlVerdict::DeadlineExceeded
-        && deployment.rollouts.last().is_some_and(is_own)
 }
 
 fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {

@@ -63,6 +63,11 @@ impl Orders {
         }
     }
 
+    /// An owner that left is there again.
+    pub(super) fn returns(&mut self, owner: Uid) {
+        self.leaving.remove(&owner);
+    }
+
     /// In which version an owner was first leaving.
     pub(super) fn left(&self, owner: Uid) -> Option<Version> {
         self.leaving.get(&owner).copied()

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::Timeline;
+use super::leaving::{Leaving, disrupted, left, left_because, resource};
 use super::orders::{Version, is_later};
 use crate::fact::{Container, ContainerState, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow};
 use crate::phase::{self, PodState, Reading};
 use crate::stall::is_image_reason;
-use crate::story::Left;
 use crate::{Change, Millis, Uid};
 
 /// Clocks that are less apart are not told apart: timestamps are cut to whole seconds.
@@ -51,6 +51,19 @@ fn pull_error(containers: &[Container], known: &str) -> String {
     told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).to_owned()
 }
 
+impl std::ops::Add for Counted {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            live: self.live + other.live,
+            going: self.going + other.going,
+            active: self.active + other.active,
+            available: self.available + other.available,
+        }
+    }
+}
+
 /// When what a pod is in began, or begins.
 struct Begun {
     /// It starts to count then.
@@ -61,6 +74,8 @@ struct Begun {
     terminal_millis: Option<Millis>,
     /// A list told its state.
     listed_millis: Option<Millis>,
+    /// It was disrupted, and when that arrived.
+    disruption: Option<(String, Millis)>,
 }
 
 /// An end that another kind's stream may still explain better.
@@ -86,9 +101,12 @@ struct Mark {
 impl Timeline {
     pub(super) fn pod(&mut self, at: Millis, fact: &PodFact, seen: Seen) {
         let uid = fact.meta.uid;
-        let before = self.model.pods.get(&uid).map(tally);
+        let is_back = matches!(seen, Seen::InList | Seen::Added)
+            && self.model.pods.get(&uid).is_some_and(|pod| pod.gone_millis().is_some());
+        // One of a store that was restored from a backup: it begins anew.
+        let before = self.model.pods.get(&uid).filter(|_| !is_back).map(tally);
         match before {
-            Some(None) => return, // gone: a UID never returns
+            Some(None) => return,
             None if fact.meta.controller.is_none() || seen == Seen::Deleted => return,
             _ => {}
         }
@@ -97,7 +115,8 @@ impl Timeline {
         if ends && before.is_some() {
             self.decide_end(at, uid, Some(fact), seen);
         }
-        let mut touched: Vec<Uid> = self.model.pods.get(&uid).and_then(|pod| pod.owner).into_iter().collect();
+        let mut touched: Vec<Uid> =
+            self.model.pods.get(&uid).filter(|_| !is_back).and_then(|pod| pod.owner).into_iter().collect();
         if seen != Seen::Deleted {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
@@ -108,12 +127,20 @@ impl Timeline {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
                 self.note_replacement(set);
+                let mut owners = self.model.pods.get(&uid).map(|pod| pod.owners.clone()).unwrap_or_default();
+                if !owners.contains(&set) {
+                    owners.push(set);
+                }
+                if is_back {
+                    self.settling.retain(|end| end.pod != uid);
+                    self.untell_end(uid);
+                }
                 self.emit(Change::Pod(Box::new(Pod {
                     uid,
                     namespace: fact.meta.namespace.clone(),
                     name: fact.meta.name.clone(),
                     created_at_millis: fact.meta.created_at_millis,
-                    owners: vec![set],
+                    owners,
                     owner: Some(set),
                     states: vec![(state, at)],
                     releases: Vec::new(),
@@ -135,10 +162,11 @@ impl Timeline {
                 is_first: before.is_none(),
                 terminal_millis: reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
                 listed_millis: (is_other && seen == Seen::InList).then_some(at),
+                disruption: fact.disruption.clone().map(|reason| (reason, at)),
             };
             self.note_now(uid, fact, reading, begun);
             if has_failed && !was_terminal {
-                self.tell_failure(at, uid, left_because(fact), &fact.reason);
+                self.tell_failure(at, uid, left_because(fact), fact);
             }
             touched.extend(fact.meta.controller);
         }
@@ -205,7 +233,9 @@ impl Timeline {
         self.emit(Change::PodEnds(uid, reason));
         let node = fact.and_then(|fact| fact.node.clone());
         let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
-        self.tell_end(at, uid, reason, node, left(fact));
+        let disruption = self.disruption(at, uid, fact);
+        let left = Leaving { why: left(disruption.as_deref(), fact), resource: resource(fact) };
+        self.tell_end(at, uid, reason, node, left, fact.is_some());
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
@@ -227,6 +257,7 @@ impl Timeline {
 
     fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: Begun) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
+        let known = pod.now.disruption.as_ref().map(|(reason, _)| reason);
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
@@ -240,6 +271,7 @@ impl Timeline {
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
+            disruption: begun.disruption.filter(|(new, _)| known != Some(new)).or_else(|| pod.now.disruption.clone()),
             deletion_cost: fact.deletion_cost,
             containers: remembering(&fact.containers, &pod.now.containers),
             conditions: fact.conditions.clone(),
@@ -274,7 +306,8 @@ impl Timeline {
         let version = fact.and_then(|fact| fact.meta.version);
         let is_forced = seen == Seen::Deleted && fact.is_some_and(|fact| is_forced(pod, fact));
         let mark = Mark { active, version, is_forced };
-        let reason = disruption(fact).unwrap_or_else(|| self.end_by_owners(owner, mark));
+        let reason = disrupted(self.disruption(at, uid, fact).as_deref());
+        let reason = reason.unwrap_or_else(|| self.end_by_owners(owner, mark));
         if seen == Seen::InList
             && matches!(reason, EndReason::ScaledDown | EndReason::DeletedManually | EndReason::Unknown)
         {
@@ -373,30 +406,6 @@ fn is_forced(pod: &Pod, last: &PodFact) -> bool {
     let was_marked = pod.now.deletion_at_millis.is_some() || last.meta.deletion_at_millis.is_some();
     let has_grace = last.node.is_some() && !last.is_graceless && matches!(last.phase, Phase::Pending | Phase::Running);
     !was_marked && has_grace
-}
-
-/// What the pod itself says of its end.
-fn disruption(fact: Option<&PodFact>) -> Option<EndReason> {
-    match fact?.disruption.as_deref()? {
-        "DeletionByPodGC" | "DeletionByTaintManager" => Some(EndReason::NodeLost),
-        "EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet" => Some(EndReason::Evicted),
-        _ => None,
-    }
-}
-
-/// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-fn left_because(fact: &PodFact) -> Option<(EndReason, Left)> {
-    let reason = disruption(Some(fact)).or_else(|| (fact.reason == "Evicted").then_some(EndReason::Evicted))?;
-    Some((reason, left(Some(fact))))
-}
-
-/// In which way it had to leave its node, if it had to.
-fn left(fact: Option<&PodFact>) -> Left {
-    match fact.and_then(|fact| fact.disruption.as_deref()) {
-        Some("DeletionByPodGC") => Left::Lost,
-        Some("DeletionByTaintManager") => Left::Tainted,
-        _ => Left::Evicted,
-    }
 }
 
 /// How a pod counts.

@@ -1,12 +1,23 @@
 //! What a ReplicaSet's facts change: owner, revision, scale steps, removal.
 
+use serde::{Deserialize, Serialize};
+
 use super::Timeline;
 use crate::fact::{Kind, ReplicaSetFact, Seen};
-use crate::model::{Deployment, RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
+use crate::model::{RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 
 /// After nobody looked, the kinds are listed again within this time.
 const RELISTING_MILLIS: Millis = 60_000;
+
+/// A ReplicaSet that just went, as that may be explained better.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SettlingSet {
+    set: Uid,
+    /// Old ReplicaSets of its Deployment then, this one included; `None` where it was not old and empty itself.
+    old: Option<usize>,
+    pub(super) until_millis: Millis,
+}
 
 impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
@@ -30,13 +41,18 @@ impl Timeline {
             probe_millis: fact.probe_millis,
             failure: fact.failure,
         };
+        if matches!(seen, Seen::InList | Seen::Added) {
+            self.take_back_set(uid);
+        }
         match self.model.replica_sets.get(&uid) {
             Some(known) if known.removed_millis.is_some() => return,
             Some(known) => {
                 let (before, owner, revision) = (known.now.clone(), known.owner, known.revision());
                 let (desired, desired_replicas) = (now.counts.desired, now.desired_replicas);
                 if owner != fact.meta.controller {
-                    self.emit(Change::ReplicaSetOwner(uid, fact.meta.controller));
+                    let is_again = fact.meta.controller.is_some_and(|new| known.owners.contains(&new));
+                    self.emit(Change::ReplicaSetOwner(uid, fact.meta.controller, at));
+                    self.tell_set_owner(at, uid, owner, is_again);
                 }
                 if before != now {
                     self.emit(Change::ReplicaSetNow(uid, Box::new(now)));
@@ -70,6 +86,7 @@ impl Timeline {
                     restarted_at: fact.restarted_at,
                     owner: fact.meta.controller,
                     owners: fact.meta.controller.into_iter().collect(),
+                    owner_changes: Vec::new(),
                     revisions: fact
                         .revision
                         .map(|revision| (revision, (!first_list).then_some(at)))
@@ -94,6 +111,7 @@ impl Timeline {
             self.replica_set_gone(at, uid, true);
         }
         if let Some(deployment) = fact.meta.controller {
+            self.begin_rollout(at, deployment);
             self.note_peaks(deployment);
         }
     }
@@ -121,46 +139,67 @@ impl Timeline {
     /// A ReplicaSet went; `was_seen` while somebody looked.
     pub(super) fn replica_set_gone(&mut self, at: Millis, uid: Uid, was_seen: bool) {
         if let Some(set) = self.model.replica_sets.get(&uid) {
-            let because = self.removed_because(set);
+            let (because, old) = self.removed_because(set);
             if because == RemovedBecause::Deleted {
                 // Lists of other kinds may come much later than this one.
-                let until = if was_seen { at + self.settling_millis() } else { at + RELISTING_MILLIS };
-                self.settling_sets.push((uid, until));
+                let until_millis = if was_seen { at + self.settling_millis() } else { at + RELISTING_MILLIS };
+                self.settling_sets.push(SettlingSet { set: uid, old, until_millis });
             }
             self.emit(Change::ReplicaSetRemoved(uid, at, because));
             self.tell_removal(at, uid, because, was_seen);
         }
     }
 
-    /// A Deployment changed: ReplicaSets that just went may have gone with it.
+    /// A Deployment changed: ReplicaSets that just went may have gone with it, or by a limit that was lowered.
     pub(super) fn settle_removals(&mut self) {
-        let is_gone = |uid: &Uid| self.model.deployments.get(uid).is_some_and(Deployment::is_over);
-        let sets = self.settling_sets.iter().filter_map(|(uid, _)| self.model.replica_sets.get(uid));
-        let better: Vec<(Uid, Millis)> = sets
-            .filter(|set| set.owner.as_ref().is_some_and(is_gone))
-            .filter_map(|set| Some((set.uid, set.removed_millis?)))
-            .collect();
-        for (uid, at) in better {
-            self.settling_sets.retain(|(set, _)| *set != uid);
-            self.emit(Change::ReplicaSetRemoved(uid, at, RemovedBecause::DeploymentDeleted));
+        let better = |settling: &SettlingSet| {
+            let set = self.model.replica_sets.get(&settling.set)?;
+            let deployment = self.model.deployments.get(&set.owner?)?;
+            let is_over_limit =
+                settling.old.is_some_and(|old| old > deployment.now.spec.revision_history_limit as usize);
+            let because = match deployment.is_over() {
+                true => RemovedBecause::DeploymentDeleted,
+                false if is_over_limit => RemovedBecause::HistoryLimit,
+                false => return None,
+            };
+            Some((set.uid, set.removed_millis?, because))
+        };
+        let better: Vec<(Uid, Millis, RemovedBecause)> = self.settling_sets.iter().filter_map(better).collect();
+        for (uid, at, because) in better {
+            self.settling_sets.retain(|settling| settling.set != uid);
+            self.emit(Change::ReplicaSetRemoved(uid, at, because));
             self.untell_removal(uid);
+            self.tell_removal(at, uid, because, true);
         }
     }
 
-    fn removed_because(&self, set: &ReplicaSet) -> RemovedBecause {
+    /// What the store of the cluster holds again after it was restored from a backup was not deleted.
+    fn take_back_set(&mut self, uid: Uid) {
+        let Some(known) = self.model.replica_sets.get(&uid).filter(|set| set.removed_millis.is_some()) else { return };
+        let mut again = known.clone();
+        (again.removed_millis, again.removed_because) = (None, None);
+        self.settling_sets.retain(|settling| settling.set != uid);
+        self.untell_removal(uid);
+        self.orders.returns(uid);
+        self.emit(Change::ReplicaSet(Box::new(again)));
+    }
+
+    /// Why it went, as far as that is known; and how many old ReplicaSets there were with it, where it was old and empty.
+    fn removed_because(&self, set: &ReplicaSet) -> (RemovedBecause, Option<usize>) {
         let Some(deployment) = set.owner.and_then(|owner| self.model.deployments.get(&owner)) else {
-            return RemovedBecause::Deleted;
+            return (RemovedBecause::Deleted, None);
         };
         if deployment.is_over() {
-            return RemovedBecause::DeploymentDeleted;
+            return (RemovedBecause::DeploymentDeleted, None);
         }
         let is_old = |set: &ReplicaSet| set.revision() != deployment.now.revision;
         let old = self.model.owned_sets(deployment.uid).filter(|set| is_old(set)).count();
         let is_empty = set.now.counts.desired == 0 && set.now.counts.replicas == 0;
-        if is_empty && is_old(set) && old > deployment.now.spec.revision_history_limit as usize {
-            RemovedBecause::HistoryLimit
+        let old = (is_empty && is_old(set)).then_some(old);
+        if old.is_some_and(|old| old > deployment.now.spec.revision_history_limit as usize) {
+            (RemovedBecause::HistoryLimit, old)
         } else {
-            RemovedBecause::Deleted
+            (RemovedBecause::Deleted, old)
         }
     }
 }

@@ -94,7 +94,12 @@ impl Timeline {
         }
         let before = set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
         let change_cause = self.change_cause(deployment);
-        Some(Happening::Starts { revision, trigger, images, before, change_cause, was_seen })
+        let mut earlier = deployment.rollouts.iter().take(index).rev();
+        let never_worked = trigger == Trigger::Rollback
+            && earlier.find(|one| Some(one.revision) == before).is_some_and(|one| {
+                one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none()
+            });
+        Some(Happening::Starts { revision, trigger, images, before, never_worked, change_cause, was_seen })
     }
 
     /// The change-cause of the last rollout. A new ReplicaSet has that of the revision before until the Deployment is annotated.
@@ -113,9 +118,9 @@ impl Timeline {
     /// settled once its ReplicaSet is known; a change-cause is told once.
     pub(super) fn retell_start(&mut self, at_millis: Millis, uid: Uid, is_new_revision: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let (revision, trigger, images, before, change_cause) = match self.start_of(deployment, true) {
-            Some(Happening::Starts { revision, trigger, images, before, change_cause, .. }) => {
-                (revision, trigger, images, before, change_cause)
+        let (revision, trigger, images, before, never, change_cause) = match self.start_of(deployment, true) {
+            Some(Happening::Starts { revision, trigger, images, before, never_worked, change_cause, .. }) => {
+                (revision, trigger, images, before, never_worked, change_cause)
             }
             Some(begins @ Happening::Begins { .. }) => return self.retell_begin(uid, begins),
             _ => return,
@@ -128,6 +133,7 @@ impl Timeline {
             let Happening::Starts {
                 trigger: told,
                 before: told_before,
+                never_worked: told_never,
                 change_cause: told_cause,
                 images: told_images,
                 ..
@@ -136,7 +142,7 @@ impl Timeline {
                 return;
             };
             if is_new_revision && is_young {
-                (*told, *told_before, *told_images) = (trigger, before, images);
+                (*told, *told_before, *told_images, *told_never) = (trigger, before, images, never);
             }
             if told_cause.is_none() {
                 *told_cause = change_cause;

@@ -151,6 +151,8 @@ pub struct PodNow {
     pub listed_millis: Option<Millis>,
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
     pub ready_since_millis: Option<Millis>,
+    /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived.
+    pub disruption: Option<(String, Millis)>,
     /// How dear it is to lose, compared with its siblings.
     pub deletion_cost: i32,
     /// Containers in the order of the spec: init containers first.

@@ -43,6 +43,15 @@ impl Model {
         order::by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
+    /// Pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
+    pub fn let_go_pods(&self, deployment: Uid) -> impl Iterator<Item = &Pod> {
+        let is_let_go = move |set: &&ReplicaSet| {
+            set.owner.is_none() && set.removed_millis.is_none() && set.owners.last() == Some(&deployment)
+        };
+        let sets = self.sets_of(deployment).filter(is_let_go);
+        sets.flat_map(|set| self.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.is_active()))
+    }
+
     /// Pods of a Deployment are seen, or there are none to see: who may not read them, or has not listed them yet, knows only
     /// what ReplicaSets report.
     #[must_use]

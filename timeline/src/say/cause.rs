@@ -3,7 +3,6 @@
 use crate::fact::Role;
 use crate::stall::told::{NewNode, failures, pull_failure};
 use crate::stall::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
-use crate::verdict::KubectlVerdict;
 use crate::view::Assessment;
 use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
 

@@ -13,8 +13,11 @@ const AT_ONCE_MILLIS: crate::Millis = 1_000;
 pub fn happening(happening: &Happening) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
-        Happening::Starts { revision, trigger, images, before, change_cause, was_seen } => {
+        Happening::Starts { revision, trigger, images, before, never_worked, change_cause, was_seen } => {
             let mut said = starts(*revision, *trigger, images, *before, *was_seen);
+            if *never_worked && *was_seen {
+                said.push_str(" Not all of its pods were ever available.");
+            }
             if let Some(cause) = change_cause {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
             }
@@ -47,8 +50,37 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Killed { pod, revision, replacement, drained_millis } => {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
         }
+        Happening::KilledMore { pods, revision, .. } => {
+            let more = if *pods == 1 { "1 more pod was".to_owned() } else { format!("{pods} more pods were") };
+            format!("{more} deleted, not by the rollout; {}.", stays(*revision))
+        }
+        Happening::WentBefore { pods } => {
+            let were = if *pods == 1 { "was" } else { "were" };
+            format!("{} {were} deleted before the Deployment, and not replaced.", count(*pods, "pod"))
+        }
+        Happening::Unseen { pod, pods, is_gone, .. } => unseen(pod, *pods, *is_gone),
+        Happening::SetReleased { name, is_taken: true, .. } => {
+            format!("ReplicaSet {} belongs to another Deployment now.", safe(name))
+        }
+        Happening::SetReleased { name, pods, .. } => {
+            let run = match pods {
+                0 => String::new(),
+                1 => "; its pod runs on".to_owned(),
+                pods => format!("; its {pods} pods run on"),
+            };
+            format!("ReplicaSet {} does not belong to this Deployment any more{run}.", safe(name))
+        }
+        Happening::SetTaken { name, pods, is_again } => {
+            let taken = if *is_again { "taken up again" } else { "taken over from another Deployment" };
+            let with = if *pods == 0 { String::new() } else { format!(", with {}", count(*pods, "pod")) };
+            format!("ReplicaSet {} {taken}{with}.", safe(name))
+        }
+        Happening::Back { millis } => format!(
+            "The Deployment was gone for {} and is there again, as after a restore of the cluster's data.",
+            duration(*millis)
+        ),
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
-        Happening::LeftNode { pod, pods, node, why, .. } => left(pod, *pods, node, *why),
+        Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Released { pod, is_orphaned: true, .. } => {
             format!("Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.", name(pod))
@@ -79,7 +111,7 @@ pub fn happening(happening: &Happening) -> String {
                 Some(outage) => format!("; {} with nothing available", duration(*outage)),
                 None => String::new(),
             };
-            format!("ReplicaSet {} deleted manually{again}{outage}.", safe(hash))
+            format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
         }
         Happening::Paused => "Paused: changes of the template wait until the rollout is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
@@ -102,7 +134,14 @@ fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>, wa
     match (trigger, before) {
         _ if !was_seen => format!("Revision {revision} started while not observed: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
-        (Trigger::Adopted, _) => format!("Revision {revision} adopts the ReplicaSet that was there: image {images}."),
+        (Trigger::Adopted, Some(before)) => {
+            format!(
+                "Revision {revision} (was {before}): the ReplicaSet that was there has another number; image {images}."
+            )
+        }
+        (Trigger::Adopted, None) => {
+            format!("Revision {revision} adopts the ReplicaSet that was there: image {images}.")
+        }
         (Trigger::Restart, _) => format!("Revision {revision} starts: restart with the same image {images}."),
         (Trigger::Rollback, Some(before)) => {
             format!("Rolled back to revision {before}, now {revision}: image {images}.")
@@ -152,7 +191,7 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
         (true, false) => desired,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) => format!("at least {floor} must stay available"),
-        _ => format!("{desired}, at least {floor} available"),
+        _ => format!("{desired}, floor {floor}"),
     };
     format!("{text}: {room}.")
 }
@@ -168,7 +207,7 @@ fn killed(
     replacement: Option<&(String, Option<crate::Millis>)>,
     drained: Option<crate::Millis>,
 ) -> String {
-    let mut said = format!("Pod {} deleted manually; {}.", name(pod), stays(revision));
+    let mut said = format!("Pod {} was deleted, not by the rollout; {}.", name(pod), stays(revision));
     // What becomes known later goes on where the sentence ended.
     if let Some((other, available)) = replacement {
         said.push_str(&format!(" Replacement: {}", name(other)));
@@ -189,15 +228,33 @@ fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
     format!("{who} failed{why}; {}.", stays(revision))
 }
 
+/// Pods that went, or were asked to, while nobody looked.
+fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
+    let (who, was) = if pods == 1 { (format!("Pod {}", name(pod)), "was") } else { (count(pods, "pod"), "were") };
+    if is_gone {
+        format!("{who} disappeared; why is not known.")
+    } else {
+        format!("{who} {was} asked to go while not observed.")
+    }
+}
+
 fn stays(revision: Option<u64>) -> String {
     revision.map_or_else(|| "the revision stays".to_owned(), |revision| format!("the revision stays {revision}"))
 }
 
-fn left(pod: &str, pods: u32, node: &str, why: Left) -> String {
+fn left(pod: &str, pods: u32, node: &str, why: Left, resource: &str) -> String {
     let node = safe(node);
     let who = if pods == 1 { format!("Pod {}", name(pod)) } else { count(pods, "pod") };
     match why {
+        Left::Evicted if !resource.is_empty() => {
+            format!("{who} evicted from node {node}, which was low on {}; the revision stays.", safe(resource))
+        }
         Left::Evicted => format!("{who} evicted from node {node}; the revision stays."),
+        Left::ShutDown => format!("{who} ended because node {node} shuts down; the revision stays."),
+        Left::Preempted => {
+            let verb = if pods == 1 { "was" } else { "were" };
+            format!("{who} {verb} preempted by a pod of higher priority on node {node}; the revision stays.")
+        }
         Left::Tainted => format!("{who} had to leave node {node} because of a taint; the revision stays."),
         Left::Lost => format!("{who} lost: node {node} is gone."),
     }
@@ -207,10 +264,10 @@ fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
     let name = name(pod);
     match reason {
         EndReason::DeletedManually if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
-        EndReason::DeletedManually => format!("Pod {name} deleted manually; the revision stays."),
+        EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
-        EndReason::Unknown => format!("Pod {name} disappeared; why is not known."),
+        EndReason::Unknown => unseen(pod, 1, true),
         EndReason::DeploymentDeleted => format!("Pod {name} is deleted with its Deployment."),
         EndReason::ReplicaSetDeleted => format!("Pod {name} is deleted with its ReplicaSet."),
         EndReason::ScaledDown => format!("Pod {name} scaled down."),

@@ -2,9 +2,8 @@
 
 use crate::budget::Next;
 use crate::stall::{CauseKind, Refused};
-use crate::verdict::KubectlVerdict;
 use crate::view::{Assessment, Standing, Tone};
-use crate::words::{clock, count, is_are};
+use crate::words::{count, is_are, moment};
 
 /// What comes next, in whole sentences; never empty.
 #[must_use]
@@ -114,20 +113,23 @@ fn deadline(standing: Standing, looked: &Assessment<'_>) -> Option<String> {
     match looked.deadline_millis {
         Some(at) if standing == Standing::DeadlineExceeded => Some(format!(
             "Kubernetes reported at {} UTC that the progress deadline passed; it keeps trying and does not roll back by itself.",
-            clock(at)
+            moment(at, looked.now_millis)
         )),
         _ if standing == Standing::DeadlineExceeded => {
             Some("Kubernetes keeps trying; it does not roll back by itself.".to_owned())
         }
         Some(_) if told == "ProgressDeadlineExceeded" => None, // that of the rollout before
-        Some(at) if at <= looked.now_millis => {
-            Some(format!("The progress deadline passed at {} UTC; Kubernetes has not reported it yet.", clock(at)))
-        }
+        Some(at) if at <= looked.now_millis => Some(format!(
+            "The progress deadline passed at {} UTC; Kubernetes has not reported it yet.",
+            moment(at, looked.now_millis)
+        )),
         Some(at) if is_bad => Some(format!(
             "The progress deadline passes at {} UTC; Kubernetes then reports the failure and keeps trying, it does not roll back by itself.",
-            clock(at)
+            moment(at, looked.now_millis)
         )),
-        Some(at) => Some(format!("Without progress by {} UTC, Kubernetes reports a failure.", clock(at))),
+        Some(at) => {
+            Some(format!("Without progress by {} UTC, Kubernetes reports a failure.", moment(at, looked.now_millis)))
+        }
         None if is_bad && now.spec.progress_deadline_seconds.is_none() => {
             Some("No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned())
         }

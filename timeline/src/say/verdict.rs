@@ -7,25 +7,27 @@ use crate::model::Deployment;
 use crate::say::cause;
 use crate::say::cause::crashes;
 use crate::stall::{self, Cause, CauseKind, Refused};
-use crate::view::{Assessment, Standing};
-use crate::words::{clock, count, duration, is_are, list};
+use crate::view::{Assessment, Now, Standing};
+use crate::words::{count, duration, is_are, list, moment};
 
 /// That the name belonged to another Deployment before.
-pub fn recreated(before: &Deployment, now: &Deployment, skew_millis: crate::Millis) -> String {
-    let deleted = before.deleted_millis.map_or_else(String::new, |at| format!(", deleted at {} UTC", clock(at)));
+pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
+    let said = |at| moment(at, clock.millis);
+    let deleted = before.deleted_millis.map_or_else(String::new, |at| format!(", deleted at {} UTC", said(at)));
     format!(
         "This Deployment was created at {} UTC. Another one of the same name was there before{deleted}; its history is not \
          shown here.",
-        clock(now.created_at_millis.saturating_add(skew_millis))
+        said(now.created_at_millis.saturating_add(clock.skew_millis))
     )
 }
 
 /// That the name belongs to another Deployment now.
-pub fn succeeded(after: &Deployment, then: &Deployment, skew_millis: crate::Millis) -> String {
-    let deleted = then.deleted_millis.map_or_else(String::new, |at| format!(" It was deleted at {} UTC.", clock(at)));
+pub fn succeeded(after: &Deployment, then: &Deployment, clock: Now) -> String {
+    let said = |at| moment(at, clock.millis);
+    let deleted = then.deleted_millis.map_or_else(String::new, |at| format!(" It was deleted at {} UTC.", said(at)));
     format!(
         "You are looking at an earlier Deployment of this name.{deleted} The Deployment that has the name now was created at {} UTC.",
-        clock(after.created_at_millis.saturating_add(skew_millis))
+        said(after.created_at_millis.saturating_add(clock.skew_millis))
     )
 }
 
@@ -179,7 +181,13 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::Deleted => {
             let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
             let verb = if left == 1 { "exists" } else { "exist" };
-            if left == 0 { String::new() } else { format!("{} still {verb}.", count(left, "pod")) }
+            let let_go = looked.model.let_go_pods(looked.deployment.uid).count() as u32;
+            let run = if let_go == 1 { "runs" } else { "run" };
+            match (left, let_go) {
+                (0, 0) => String::new(),
+                (0, pods) => format!("{} of it still {run}; nothing removes them.", count(pods, "pod")),
+                (left, _) => format!("{} still {verb}.", count(left, "pod")),
+            }
         }
         Standing::Deleting | Standing::NotObserved { .. } => String::new(),
         Standing::Paused | Standing::TakingDown => named.join(" "),
@@ -249,7 +257,7 @@ fn leftovers(looked: &Assessment<'_>) -> String {
         format!(
             "{} should have been gone since {} UTC: the node does not answer, or a finalizer holds {}.",
             count(late, "pod"),
-            clock(since),
+            moment(since, looked.now_millis),
             if late == 1 { "it" } else { "them" }
         )
     });

@@ -28,8 +28,8 @@ pub enum Change {
     ReplicaSet(Box<ReplicaSet>),
     /// Its spec or status changed.
     ReplicaSetNow(Uid, ReplicaSetNow),
-    /// Another Deployment controls it, or none.
-    ReplicaSetOwner(Uid, Option<Uid>),
+    /// Another Deployment controls it, or none, from then on.
+    ReplicaSetOwner(Uid, Option<Uid>, Millis),
     /// It carries another revision.
     ReplicaSetRevision(Uid, u64, Option<Millis>),
     /// Its `spec.replicas` changed.
@@ -66,7 +66,7 @@ impl Change {
             Made::DeploymentDeleted(uid, at) => Self::DeploymentDeleted(*uid, *at),
             Made::ReplicaSet(set) => Self::ReplicaSet(Box::new((&**set).into())),
             Made::ReplicaSetNow(uid, now) => Self::ReplicaSetNow(*uid, (&**now).into()),
-            Made::ReplicaSetOwner(uid, owner) => Self::ReplicaSetOwner(*uid, *owner),
+            Made::ReplicaSetOwner(uid, owner, at) => Self::ReplicaSetOwner(*uid, *owner, *at),
             Made::ReplicaSetRevision(uid, revision, at) => Self::ReplicaSetRevision(*uid, *revision, *at),
             Made::Scale(uid, scale) => Self::Scale(*uid, scale.clone()),
             Made::ReplicaSetRemoved(uid, at, because) => Self::ReplicaSetRemoved(*uid, *at, *because),
@@ -95,7 +95,7 @@ impl From<Change> for change::Change {
             Change::DeploymentDeleted(uid, at) => Self::DeploymentDeleted(uid, at),
             Change::ReplicaSet(set) => Self::ReplicaSet(Box::new((*set).into())),
             Change::ReplicaSetNow(uid, now) => Self::ReplicaSetNow(uid, Box::new(now.into())),
-            Change::ReplicaSetOwner(uid, owner) => Self::ReplicaSetOwner(uid, owner),
+            Change::ReplicaSetOwner(uid, owner, at) => Self::ReplicaSetOwner(uid, owner, at),
             Change::ReplicaSetRevision(uid, revision, at) => Self::ReplicaSetRevision(uid, revision, at),
             Change::Scale(uid, scale) => Self::Scale(uid, scale),
             Change::ReplicaSetRemoved(uid, at, because) => Self::ReplicaSetRemoved(uid, at, because),

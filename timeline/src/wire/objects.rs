@@ -129,7 +129,7 @@ travels! {
         peak_pods: u32,
         peak_terminating: u32,
     }
-    stays { restarted_at, is_first, is_restart, available_of, was_start_seen, passed_before }
+    stays { generation, restarted_at, is_first, is_restart, available_of, was_start_seen, passed_before, peak_active }
 }
 
 travels! {
@@ -146,6 +146,7 @@ travels! {
         images: Vec<Image>,
         owner: Option<Uid>,
         owners: Vec<Uid>,
+        owner_changes: Vec<(Millis, Option<Uid>)>,
         revisions: Vec<(u64, Option<Millis>)>,
         scales: Vec<Scale>,
         now: ReplicaSetNow as object,
@@ -192,5 +193,5 @@ travels! {
         deletion_at_millis: Option<Millis>,
         terminal_millis: Option<Millis>,
     }
-    stays { most_restarts, first_restarts, pull_error, listed_millis, ready_since_millis, deletion_cost, containers, conditions }
+    stays { most_restarts, first_restarts, pull_error, listed_millis, ready_since_millis, disruption, deletion_cost, containers, conditions }
 }

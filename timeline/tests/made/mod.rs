@@ -302,6 +302,16 @@ impl Web {
         self.sets.remove(&number);
     }
 
+    /// The same of a pod.
+    pub fn lose_pod(&mut self, number: u128) {
+        self.pods.remove(&number);
+    }
+
+    /// What exists is what existed there.
+    pub fn restore(&mut self, backup: &Self) {
+        (self.deployment, self.sets, self.pods) = (backup.deployment.clone(), backup.sets.clone(), backup.pods.clone());
+    }
+
     /// Everything changes without being seen, until lists tell it.
     pub fn unseen(&mut self, change: impl FnOnce(&mut DeploymentFact, &mut BTreeMap<u128, ReplicaSetFact>)) {
         change(&mut self.deployment, &mut self.sets);

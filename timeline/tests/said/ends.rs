@@ -38,7 +38,7 @@ fn an_eviction_is_told_when_it_happens_and_its_leftover_counts_nowhere() {
 fn beside_a_leftover_a_killed_pod_is_killed_and_not_scaled_down() {
     let mut web = with_leftover();
     web.kill_pod(101);
-    let killed = "Pod p0101 deleted manually; the revision stays 1.";
+    let killed = "Pod p0101 was deleted, not by the rollout; the revision stays 1.";
     assert_eq!(web.told().last().unwrap(), killed);
     // A leftover that is deleted was not scaled down either: the ReplicaSet controller deletes none.
     let mut web = with_leftover();
@@ -107,19 +107,19 @@ fn the_revision_that_stays_is_the_one_of_then() {
     web.kill_pod(100);
     web.delete_pod(100);
     web.add_ready_pod(103, 2);
-    let killed = "Pod p0100 deleted manually; the revision stays 1.";
+    let killed = "Pod p0100 was deleted, not by the rollout; the revision stays 1.";
     assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
     // A pod of the old revision, in the middle of a rollout.
     web.now = 40_000;
     next_revision(&mut web, 2, [1, 3]);
     web.now = 41_000;
     web.kill_pod(101);
-    let killed = "Pod p0101 deleted manually; the revision stays 2.";
+    let killed = "Pod p0101 was deleted, not by the rollout; the revision stays 2.";
     assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
     // Later the first ReplicaSet carries another revision: what was told stands.
-    let before: Vec<String> = web.told().into_iter().filter(|line| line.contains("manually")).collect();
+    let before: Vec<String> = web.told().into_iter().filter(|line| line.contains("not by the rollout")).collect();
     web.set(2, |set| set.revision = Some(3));
-    let after: Vec<String> = web.told().into_iter().filter(|line| line.contains("manually")).collect();
+    let after: Vec<String> = web.told().into_iter().filter(|line| line.contains("not by the rollout")).collect();
     assert_eq!(before, after);
 }
 
@@ -140,7 +140,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
     web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(620_000));
     web.relisted(10_000);
     let outside = web.lines(LineKind::Outside);
-    assert!(!outside.iter().any(|line| line.contains("manually")), "{outside:?}");
+    assert!(!outside.iter().any(|line| line.contains("not by the rollout")), "{outside:?}");
 }
 
 #[test]
@@ -176,4 +176,15 @@ fn a_moment_after_a_second_release_shows_a_pod_that_nobody_owns() {
     }
     let owner_at = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
     assert_eq!([owner_at(25_000), owner_at(35_000)], [owner, None]);
+}
+
+#[test]
+fn pods_that_failed_are_no_pods_of_a_rollout() {
+    let mut web = Web::replacing();
+    for number in 0..40 {
+        web.add_pod(300 + number, SECOND, |pod| (pod.phase, pod.reason) = (Phase::Failed, "NodeAffinity".into()));
+    }
+    web.add_pod(200, SECOND, |_| {});
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap().clone();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (4, 44), "the document counts pods of any phase");
 }

@@ -32,9 +32,9 @@ fn pods_that_nobody_controls_or_that_are_gone_are_not_known() {
     assert_eq!(tell(&mut web, stranger, Seen::Added), 0);
     assert_eq!(tell(&mut web, pod(201, 2, "gone"), Seen::Deleted), 0);
     assert_eq!((known(&web, 200), known(&web, 201)), (None, None));
-    // A UID that is gone never returns.
+    // One that is gone changes no more.
     web.delete_pod(100);
-    assert_eq!(tell(&mut web, pod(100, 2, "again"), Seen::Added), 0);
+    assert_eq!(tell(&mut web, pod(100, 2, "again"), Seen::Modified), 0);
     assert_eq!(known(&web, 100).unwrap().state(), PodState::Gone);
 }
 

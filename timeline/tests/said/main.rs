@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod annotations;
 mod arrivals;
 mod causes;
 mod certain;
@@ -17,12 +18,15 @@ mod days;
 mod ends;
 mod failing;
 mod faults;
+mod leaving;
 mod lists;
 mod lives;
 #[path = "../made/mod.rs"]
 mod made;
 mod next;
+mod ownership;
 mod past;
+mod restored;
 mod revisions;
 mod rollouts;
 mod scaling;

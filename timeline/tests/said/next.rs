@@ -197,6 +197,16 @@ fn the_progress_deadline_is_said_where_one_runs() {
         deployment.status.progressing = Some(told);
     });
     assert_eq!(ends(&calm), "Without progress by 00:00:50 UTC, Kubernetes reports a failure.");
+    // A day is said of one that is further away than half a day.
+    let tomorrow = crashing_with(Some(86_400), "ReplicaSetUpdated", Some(20_500));
+    assert!(
+        ends(&tomorrow).starts_with("The progress deadline passes at 1970-01-02 00:00:20 UTC; "),
+        "{}",
+        ends(&tomorrow)
+    );
+    let mut days_later = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_500));
+    days_later.now = 259_200_000;
+    assert!(ends(&days_later).starts_with("Kubernetes reported at 1970-01-01 00:01:00 UTC"), "{}", ends(&days_later));
     let none = crashing_with(None, "ReplicaSetUpdated", Some(20_500));
     let not_set = "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.";
     assert_eq!((ends(&none), none.view().deadline_millis), (not_set.to_owned(), None));

@@ -41,7 +41,7 @@ fn an_outage_is_told_of_a_replica_set_that_caused_it() {
     web.now = 100_000;
     (3..6).for_each(|number| web.add_ready_pod(200 + number, SECOND));
     web.report();
-    assert_eq!(web.lines(LineKind::Bad), ["ReplicaSet 1 deleted manually."]);
+    assert_eq!(web.lines(LineKind::Bad), ["ReplicaSet 1 was deleted, not by its Deployment."]);
 }
 
 #[test]

@@ -49,8 +49,8 @@ fn a_long_staircase_is_folded_after_two_steps() {
     assert_eq!(
         since(&web, 20_500),
         [
-            "21000 Revision 1 down 6 → 5, revision 2 up 1 → 2: 7 of at most 8, at least 5 available.",
-            "22000 Revision 1 down 5 → 4, revision 2 up 2 → 3: 7 of at most 8, at least 5 available.",
+            "21000 Revision 1 down 6 → 5, revision 2 up 1 → 2: 7 of at most 8, floor 5.",
+            "22000 Revision 1 down 5 → 4, revision 2 up 2 → 3: 7 of at most 8, floor 5.",
             "25000 … and so on: revision 2 to 6 and revision 1 to 1, in 3 more steps.",
             "26000 Paused: changes of the template wait until the rollout is resumed."
         ]
@@ -152,6 +152,7 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
             web.add_set(SECOND, set(SECOND, 2, 1, 0));
         } else {
             web.deployment(|deployment| deployment.spec.paused = true);
+            web.add_set(SECOND, set(SECOND, 2, 0, 0));
         }
         web.now += after;
         web.deployment(|deployment| deployment.revision = Some(2));

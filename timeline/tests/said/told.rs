@@ -60,7 +60,7 @@ fn replaced(after: Millis) -> Vec<String> {
 
 #[test]
 fn a_replacement_is_one_that_is_made_within_five_seconds() {
-    let killed = "60000 Pod p0100 deleted manually; the revision stays 1.";
+    let killed = "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1.";
     assert_eq!(
         replaced(0),
         [format!("{killed} Replacement: p0102, available after 4.0 s; the old one drained 6.0 s more.")]
@@ -126,7 +126,7 @@ fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
     web.delete_pod(102);
     assert_eq!(
         since(&web, 60_000)[0],
-        "60000 Pod p0100 deleted manually; the revision stays 1. Replacement: p0102, available after 1.0 s."
+        "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102, available after 1.0 s."
     );
 }
 
@@ -171,22 +171,22 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
         (100..102).for_each(|pod| web.kill_pod(pod));
         web.now = 60_000 + ready_after;
         web.add_ready_pod(102, 12);
-        since(&web, 60_000).into_iter().find(|line| line.contains("deleted manually")).unwrap()
+        since(&web, 60_000).into_iter().find(|line| line.contains("deleted, not by its Deployment")).unwrap()
     };
     assert_eq!(
         deleted(100, 5_100),
-        "60000 ReplicaSet 1 deleted manually, created again at once; 5.0 s with nothing available."
+        "60000 ReplicaSet 1 was deleted, not by its Deployment, created again at once; 5.0 s with nothing available."
     );
     assert_eq!(
         deleted(3_000, 5_000),
-        "60000 ReplicaSet 1 deleted manually, created again after 3.0 s; 2.0 s with nothing available."
+        "60000 ReplicaSet 1 was deleted, not by its Deployment, created again after 3.0 s; 2.0 s with nothing available."
     );
     assert!(deleted(999, 5_000).contains("created again at once"), "{}", deleted(999, 5_000));
     assert!(deleted(1_000, 5_000).contains("created again after 1.0 s"), "{}", deleted(1_000, 5_000));
     // It goes on while it lasts, however long.
     assert_eq!(
         deleted(100, 90_100),
-        "60000 ReplicaSet 1 deleted manually, created again at once; 1 min 30 s with nothing available."
+        "60000 ReplicaSet 1 was deleted, not by its Deployment, created again at once; 1 min 30 s with nothing available."
     );
     let at_once = |after: Millis| {
         let mut web = Web::live(1);
@@ -199,19 +199,22 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
         web.add_set(12, again);
         web.now += 1_000;
         web.add_ready_pod(102, 12);
-        since(&web, 60_000).into_iter().find(|line| line.contains("deleted manually")).unwrap()
+        since(&web, 60_000).into_iter().find(|line| line.contains("deleted, not by its Deployment")).unwrap()
     };
     // Nothing else happens in between.
     assert_eq!(
         at_once(30_000),
-        "60000 ReplicaSet 1 deleted manually, created again after 31 s; 2.0 s with nothing available."
+        "60000 ReplicaSet 1 was deleted, not by its Deployment, created again after 31 s; 2.0 s with nothing available."
     );
-    assert_eq!(at_once(30_001), "60000 ReplicaSet 1 deleted manually.");
+    assert_eq!(at_once(30_001), "60000 ReplicaSet 1 was deleted, not by its Deployment.");
     // What goes down half a minute later has another cause.
-    assert_eq!(deleted(30_001, 40_000), "60000 ReplicaSet 1 deleted manually, created again after 30 s.");
+    assert_eq!(
+        deleted(30_001, 40_000),
+        "60000 ReplicaSet 1 was deleted, not by its Deployment, created again after 30 s."
+    );
     assert_eq!(
         deleted(30_000, 40_000),
-        "60000 ReplicaSet 1 deleted manually, created again after 30 s; 10 s with nothing available."
+        "60000 ReplicaSet 1 was deleted, not by its Deployment, created again after 30 s; 10 s with nothing available."
     );
 }
 
@@ -227,9 +230,15 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
         since(&web, 60_000)
     };
     assert_eq!(gone(0, |_| {}), ["60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 0)."]);
-    assert_eq!(gone(1, |_| {}), ["60000 ReplicaSet 1 deleted manually."]);
-    assert_eq!(gone(0, |web| web.set(2, |set| set.counts.replicas = 1)), ["60000 ReplicaSet 1 deleted manually."]);
-    assert_eq!(gone(0, |web| web.set(2, |set| set.revision = Some(2))), ["60000 ReplicaSet 1 deleted manually."]);
+    assert_eq!(gone(1, |_| {}), ["60000 ReplicaSet 1 was deleted, not by its Deployment."]);
+    assert_eq!(
+        gone(0, |web| web.set(2, |set| set.counts.replicas = 1)),
+        ["60000 ReplicaSet 1 was deleted, not by its Deployment."]
+    );
+    assert_eq!(
+        gone(0, |web| web.set(2, |set| set.revision = Some(2))),
+        ["60000 ReplicaSet 1 was deleted, not by its Deployment."]
+    );
 }
 
 #[test]
@@ -242,7 +251,7 @@ fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
         deployment.meta.generation += 1;
         (deployment.revision, deployment.spec.images) = (Some(3), image("v1"));
     });
-    assert_eq!(since(&web, 60_000), ["60000 Revision 3 starts: image web:v1."]);
+    assert_eq!(since(&web, 60_000), Vec::<String>::new());
     web.now = 60_500;
     web.set(2, |set| (set.revision, set.change_cause) = (Some(3), Some("back".into())));
     assert_eq!(since(&web, 60_000), ["60000 Rolled back to revision 1, now 3: image web:v1. Change-cause: back."]);

@@ -26,7 +26,7 @@ pub fn RolloutsView(
     let line = move |(_, line): (usize, RolloutLine)| {
         let address =
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
-        let (name, took, images) = (format!("Revision {}", line.revision), line.took(), line.images.clone());
+        let (name, took, images) = (line.name(), line.took(), line.images.clone());
         let moment = line.moment_millis;
         let began = move || format!("Began {}. {} ", line.began(|at| zone.stamp(at)), line.extremes());
         view! {

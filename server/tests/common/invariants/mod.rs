@@ -91,7 +91,7 @@ impl Invariants {
         }
         let model = timeline.model();
         for change in changes {
-            if let Change::ReplicaSetOwner(set, _) = change {
+            if let Change::ReplicaSetOwner(set, ..) = change {
                 self.handed_over.insert(*set, now);
             }
             if let Change::Scale(set, scale) = change {

@@ -41,7 +41,7 @@ impl Invariants {
             let Some(known) = account.told.remove(&id) else { continue };
             let is_let_go = kept_since.is_some_and(|since| known.entry.at_millis < since);
             let is_young = now - known.first_millis <= SETTLING_MILLIS;
-            if !is_let_go && !is_young && !is_folded(&known.entry, &entries) {
+            if !is_let_go && !is_young && !is_folded(&known.entry, &entries) && !went_before(&known.entry, &entries) {
                 found.push(format!("{:?} is told no more", known.text));
             }
         }
@@ -103,6 +103,10 @@ fn grew(before: &Happening, after: &Happening) -> bool {
             Happening::Failed { pods: a, reason, revision, .. },
             Happening::Failed { pods: b, reason: r, revision: v, .. },
         ) => b > a && (reason, revision) == (r, v),
+        (Happening::KilledMore { pods: a, revision, .. }, Happening::KilledMore { pods: b, revision: v, .. }) => {
+            b > a && revision == v
+        }
+        (Happening::Unseen { pods: a, pod, .. }, Happening::Unseen { pods: b, pod: same, .. }) => b > a && pod == same,
         (Happening::AndSoOn { steps: a, .. }, Happening::AndSoOn { steps: b, .. }) => b > a,
         (Happening::Rolled { parts, .. }, Happening::AndSoOn { parts: all, steps }) => {
             *steps == 2 && parts.iter().all(|part| all.iter().any(|one| one.set == part.set && one.from == part.from))
@@ -113,6 +117,18 @@ fn grew(before: &Happening, after: &Happening) -> bool {
         }
         _ => false,
     }
+}
+
+/// Pods and ReplicaSets were deleted a while before their Deployment, by what deleted it too.
+fn went_before(entry: &Entry, all: &[Entry]) -> bool {
+    let is_end = |other: &Entry| matches!(other.what, Happening::Deleting | Happening::Deleted);
+    matches!(
+        entry.what,
+        Happening::Killed { .. }
+            | Happening::KilledMore { .. }
+            | Happening::SetDeleted { .. }
+            | Happening::WentBefore { .. }
+    ) && all.iter().any(|other| is_end(other) && other.at_millis >= entry.at_millis)
 }
 
 /// A step became part of a line that tells where it led.

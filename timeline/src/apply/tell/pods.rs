@@ -3,17 +3,23 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Timeline;
+use super::super::leaving::Leaving;
+use crate::fact::PodFact;
 use crate::model::EndReason;
 use crate::phase::PodState;
-use crate::story::{Entry, Happening, Left};
+use crate::story::{Entry, Happening};
 use crate::{Millis, Uid, rollout};
 
 /// A replacement appears this soon after a pod was asked to go.
 const REPLACEMENT_MILLIS: Millis = 5_000;
 /// Pods that leave a node no further apart than this leave it together.
 const TOGETHER_MILLIS: Millis = 60_000;
+/// What was deleted this long before its Deployment, and not made again, may have gone because of the same.
+pub(super) const WENT_TOGETHER_MILLIS: Millis = 600_000;
 /// A replacement that is not available after this long is not waited for, in the story.
 const PATIENCE_MILLIS: Millis = 3_600_000;
+/// Pods that are deleted from outside one after the other are told one by one up to this many.
+const ONE_BY_ONE: usize = 3;
 /// Most pods that were deleted from outside whose replacements are followed at once; the oldest are given up.
 const MOST_REPLACED: usize = 32;
 
@@ -29,19 +35,17 @@ pub(in crate::apply) struct Replacing {
 }
 
 impl Timeline {
-    /// Why a pod goes was decided, or decided better.
+    /// Why a pod goes was decided, or decided better. `is_there` while it is seen to exist.
     pub(in crate::apply) fn tell_end(
         &mut self,
         at: Millis,
         uid: Uid,
         reason: EndReason,
         node: Option<String>,
-        left: Left,
+        left: Leaving,
+        is_there: bool,
     ) {
-        if let Some((deployment, entry)) = self.told_ends.remove(&uid) {
-            self.replacing.retain(|one| one.pod != uid);
-            self.untell(deployment, entry);
-        }
+        self.untell_end(uid);
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
         if pod.now.terminal_millis.is_some() || was_going {
@@ -52,10 +56,21 @@ impl Timeline {
         let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
         let entry = match (reason, owner, node) {
             (EndReason::NodeLost | EndReason::Evicted, _, Some(node)) if !was_released => {
-                return self.tell_left(deployment, at, name, node, left);
+                self.tell_left(deployment, at, name, node, left);
+                return;
             }
             (EndReason::DeletedManually, Some(set), _) if !was_released => {
                 let revision = self.revision_of(deployment);
+                let is_near = |entry: &&Entry| at - entry.at_millis <= TOGETHER_MILLIS;
+                let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice());
+                let near = story.unwrap_or_default().iter().rev().filter(is_near);
+                let is_one =
+                    |entry: &&Entry| matches!(entry.what, Happening::Killed { revision: r, .. } if r == revision);
+                if near.filter(is_one).count() >= ONE_BY_ONE {
+                    let entry = self.tell_killed_more(deployment, at, revision);
+                    self.told_ends.insert(uid, (deployment, entry));
+                    return;
+                }
                 let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
                 let entry = self.tell(deployment, at, what);
                 if self.replacing.len() == MOST_REPLACED {
@@ -65,7 +80,11 @@ impl Timeline {
                 self.replacing.push(replacing);
                 entry
             }
-            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually | EndReason::Unknown, ..) => {
+            (EndReason::Unknown, ..) => {
+                self.tell_unseen(deployment, at, name, !is_there);
+                return;
+            }
+            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
             }
             (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, ..) => return,
@@ -78,18 +97,18 @@ impl Timeline {
         &mut self,
         at: Millis,
         uid: Uid,
-        left: Option<(EndReason, Left)>,
-        reason: &str,
+        left: Option<(EndReason, Leaving)>,
+        fact: &PodFact,
     ) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
         let Some(deployment) = self.teller(pod) else { return };
         let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
         match (left, node) {
-            (Some((_, why)), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, why),
+            (Some((_, left)), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
             (Some((reason, _)), _) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
             }
-            (None, _) => self.tell_failed(deployment, at, name, reason),
+            (None, _) => self.tell_failed(deployment, at, name, &fact.reason),
         }
     }
 
@@ -112,30 +131,107 @@ impl Timeline {
     }
 
     /// Pods that leave the same node for the same reason one after the other are told together.
-    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, why: Left) {
+    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, left: Leaving) {
+        let revision = self.revision_of(deployment);
+        let Leaving { why, resource } = left;
         let is_same = |entry: &Entry| match &entry.what {
-            Happening::LeftNode { node: other, why: known, last_millis, .. } => {
-                *other == node && *known == why && at - last_millis <= TOGETHER_MILLIS
+            Happening::LeftNode { node: other, revision: then, why: known, resource: short, last_millis, .. } => {
+                *other == node
+                    && (*then, *known, short) == (revision, why, &resource)
+                    && at - last_millis <= TOGETHER_MILLIS
             }
             _ => false,
         };
-        let first = Happening::LeftNode { pod, pods: 1, node: node.clone(), why, last_millis: at };
+        let (node, resource) = (node.clone(), resource.clone());
+        let first = Happening::LeftNode { pod, pods: 1, node, revision, why, resource, last_millis: at };
         self.tell_together(deployment, at, is_same, first);
     }
 
-    /// One pod more in the entry that tells of others like it; without one it is the first.
-    fn tell_together(&mut self, deployment: Uid, at: Millis, is_same: impl Fn(&Entry) -> bool, first: Happening) {
-        let Some(id) = self.entry(deployment, is_same).map(|entry| entry.id) else {
-            self.tell(deployment, at, first);
+    /// After a few pods that were deleted from outside the others are told together.
+    fn tell_killed_more(&mut self, deployment: Uid, at: Millis, revision: Option<u64>) -> u64 {
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::KilledMore { revision: then, last_millis, .. } => {
+                *then == revision && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        let first = Happening::KilledMore { pods: 1, revision, last_millis: at };
+        self.tell_together(deployment, at, is_same, first)
+    }
+
+    /// Pods that went, or were asked to go, while nobody looked are told together.
+    fn tell_unseen(&mut self, deployment: Uid, at: Millis, pod: String, is_gone: bool) {
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::Unseen { is_gone: other, last_millis, .. } => {
+                *other == is_gone && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        self.tell_together(deployment, at, is_same, Happening::Unseen { pod, pods: 1, is_gone, last_millis: at });
+    }
+
+    /// Takes back what was told of the end of a pod, as it is told better.
+    pub(in crate::apply) fn untell_end(&mut self, uid: Uid) {
+        let Some((deployment, entry)) = self.told_ends.remove(&uid) else { return };
+        self.replacing.retain(|one| one.pod != uid);
+        let mut is_shared = false;
+        self.retell(deployment, entry, |entry| {
+            if let Happening::KilledMore { pods: pods @ 2.., .. } = &mut entry.what {
+                (*pods, is_shared) = (*pods - 1, true);
+            }
+        });
+        if !is_shared {
+            self.untell(deployment, entry);
+        }
+    }
+
+    /// A Deployment goes: pods that were deleted before, and that nobody replaced, went because of what deletes it too (a namespace,
+    /// most of the time).
+    pub(in crate::apply) fn retell_ends(&mut self, at: Millis, deployment: Uid) {
+        let Some(known) = self.model.deployments.get(&deployment) else { return };
+        let last_made = self.model.pods_of_deployment(deployment).last().map(|pod| pod.first_seen_millis());
+        let is_late = |entry: &&Entry| {
+            at - entry.at_millis <= WENT_TOGETHER_MILLIS && last_made.is_none_or(|made| made < entry.at_millis)
+        };
+        let pods_of = |entry: &Entry| match &entry.what {
+            Happening::Killed { replacement: None, .. } => Some((entry.id, entry.at_millis, 1)),
+            Happening::KilledMore { pods, .. } => Some((entry.id, entry.at_millis, *pods)),
+            Happening::WentBefore { pods } => Some((entry.id, entry.at_millis, *pods)),
+            _ => None,
+        };
+        let found: Vec<_> = known.story.iter().filter(is_late).filter_map(pods_of).collect();
+        let (Some(since), pods) = (found.iter().map(|(_, at, _)| *at).min(), found.iter().map(|(.., pods)| pods).sum())
+        else {
             return;
         };
+        found.iter().for_each(|(id, ..)| self.untell(deployment, *id));
+        let told: Vec<u64> = found.into_iter().map(|(id, ..)| id).collect();
+        self.told_ends.retain(|_, (_, entry)| !told.contains(entry));
+        self.replacing.retain(|one| !told.contains(&one.entry));
+        self.tell(deployment, since, Happening::WentBefore { pods });
+    }
+
+    /// One pod more in the entry that tells of others like it; without one it is the first.
+    fn tell_together(
+        &mut self,
+        deployment: Uid,
+        at: Millis,
+        is_same: impl Fn(&Entry) -> bool,
+        first: Happening,
+    ) -> u64 {
+        let Some(id) = self.entry(deployment, is_same).map(|entry| entry.id) else {
+            return self.tell(deployment, at, first);
+        };
         self.retell(deployment, id, |entry| {
-            if let Happening::Failed { pods, last_millis, .. } | Happening::LeftNode { pods, last_millis, .. } =
-                &mut entry.what
+            if let Happening::Failed { pods, last_millis, .. }
+            | Happening::LeftNode { pods, last_millis, .. }
+            | Happening::KilledMore { pods, last_millis, .. }
+            | Happening::Unseen { pods, last_millis, .. } = &mut entry.what
             {
                 (*pods, *last_millis) = (*pods + 1, at);
             }
         });
+        id
     }
 
     /// A ReplicaSet let go of a pod, or took one up.

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Timeline;
+use super::pods::WENT_TOGETHER_MILLIS;
 use crate::model::{Deployment, RemovedBecause};
-use crate::story::Happening;
+use crate::story::{Entry, Happening};
 use crate::{Millis, Uid};
 
 /// Pods of a deleted ReplicaSet are asked to go this soon; what is missing later is missing for another reason.
@@ -60,6 +61,32 @@ impl Timeline {
         if let Some(index) = self.outages.iter().position(|outage| outage.set == set) {
             let Outage { deployment, entry, .. } = self.outages.remove(index);
             self.untell(deployment, entry);
+        }
+    }
+
+    /// A Deployment goes: ReplicaSets that were deleted before, and not made again, went because of what deletes it too.
+    pub(in crate::apply) fn retell_removals(&mut self, at: Millis, deployment: Uid) {
+        let Some(known) = self.model.deployments.get(&deployment) else { return };
+        let is_near = |entry: &&Entry| at - entry.at_millis <= WENT_TOGETHER_MILLIS;
+        let is_it = |entry: &&Entry| matches!(entry.what, Happening::SetDeleted { again_millis: None, .. });
+        let told: Vec<u64> = known.story.iter().filter(is_near).filter(is_it).map(|entry| entry.id).collect();
+        self.outages.retain(|outage| !told.contains(&outage.entry));
+        told.into_iter().for_each(|id| self.untell(deployment, id));
+    }
+
+    /// A Deployment does not control a ReplicaSet any more, or does from now on.
+    pub(in crate::apply) fn tell_set_owner(&mut self, at: Millis, uid: Uid, before: Option<Uid>, is_again: bool) {
+        let Some(set) = self.model.replica_sets.get(&uid) else { return };
+        let (owner, pods) = (set.owner, self.counted(uid).active);
+        let name = set.name.clone();
+        if let Some(before) = before {
+            let is_taken = owner.is_some();
+            self.tell(before, at, Happening::SetReleased { name: name.clone(), pods, is_taken });
+        }
+        // A Deployment that begins with a ReplicaSet that was there says so when its rollout begins.
+        let has_begun = |owner: &Uid| self.model.deployments.get(owner).is_some_and(|known| !known.rollouts.is_empty());
+        if let Some(owner) = owner.filter(has_begun) {
+            self.tell(owner, at, Happening::SetTaken { name, pods, is_again });
         }
     }
 

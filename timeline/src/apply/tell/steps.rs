@@ -18,7 +18,7 @@ impl Timeline {
     /// Tells a step that the model already holds. `was_max` is what the ReplicaSet said of the ceiling before the step.
     pub(in crate::apply) fn tell_step(&mut self, set: Uid, scale: &Scale, was_max: Option<u32>) {
         let Some(set) = self.model.replica_sets.get(&set) else { return };
-        let part = part(set, scale);
+        let part = self.part(set, scale);
         match scale.cause {
             // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
             // first step of its rollout.
@@ -47,7 +47,7 @@ impl Timeline {
     /// A ReplicaSet has other replicas than when somebody looked last.
     pub(in crate::apply) fn tell_moved(&mut self, set: Uid, scale: &Scale) {
         let Some(set) = self.model.replica_sets.get(&set) else { return };
-        let part = part(set, scale);
+        let part = self.part(set, scale);
         let (uid, at) = (scale.deployment, scale.at_millis);
         let last = self.entry(uid, |entry| matches!(entry.what, Happening::Moved { .. }));
         match last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS).map(|last| last.id) {
@@ -80,6 +80,16 @@ impl Timeline {
                 Some([desired, limits.ceiling, limits.floor])
             }
         }
+    }
+
+    /// A step of a ReplicaSet, as the story keeps it. One that was taken over may carry a number that is another one's here.
+    fn part(&self, set: &ReplicaSet, scale: &Scale) -> Part {
+        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        let is_own = set.owners.first() == Some(&scale.deployment);
+        let is_clear =
+            is_own || !others.any(|other| other.revisions.iter().any(|(known, _)| Some(*known) == set.revision()));
+        let revision = set.revision().filter(|_| is_clear);
+        Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
     }
 
     fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, [desired, ceiling, floor]: [u32; 3]) {
@@ -151,11 +161,6 @@ impl Timeline {
             }),
         }
     }
-}
-
-/// A step of a ReplicaSet, as the story keeps it.
-fn part(set: &ReplicaSet, scale: &Scale) -> Part {
-    Part { set: set.uid, name: set.name.clone(), revision: set.revision(), from: scale.from, to: scale.to }
 }
 
 /// A change of the Deployment's replicas, with one more step that follows from it; `None` for a step of another change.

@@ -1,0 +1,69 @@
+//! Why a pod has to leave its node, as it says itself: disrupted, evicted, preempted, or ended because the node shuts down.
+
+use super::Timeline;
+use crate::fact::PodFact;
+use crate::model::EndReason;
+use crate::story::Left;
+use crate::{Millis, Uid};
+
+/// A pod that is deleted this soon after it was disrupted is deleted because of that.
+const DISRUPTED_MILLIS: Millis = 10_000;
+
+/// In which way a pod leaves its node, and what the node was low on.
+pub(super) struct Leaving {
+    pub(super) why: Left,
+    pub(super) resource: String,
+}
+
+impl Timeline {
+    /// What disrupted a pod: it says so, or did until a moment ago. Who preempts marks a pod first and deletes it then, and its kubelet
+    /// may write its conditions anew in between.
+    pub(super) fn disruption(&self, at: Millis, uid: Uid, fact: Option<&PodFact>) -> Option<String> {
+        let known = || self.model.pods.get(&uid)?.now.disruption.clone();
+        let is_recent = |since: Millis| at - since <= DISRUPTED_MILLIS;
+        let said = fact.and_then(|fact| fact.disruption.clone());
+        said.or_else(|| known().filter(|(_, since)| is_recent(*since)).map(|(reason, _)| reason))
+    }
+}
+
+/// What the pod itself says of its end.
+pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
+    match disruption? {
+        "DeletionByPodGC" | "DeletionByTaintManager" => Some(EndReason::NodeLost),
+        "EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet" => Some(EndReason::Evicted),
+        _ => None,
+    }
+}
+
+/// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
+pub(super) fn left_because(fact: &PodFact) -> Option<(EndReason, Leaving)> {
+    let by_kubelet = || {
+        (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
+    };
+    let reason = disrupted(fact.disruption.as_deref()).or_else(by_kubelet)?;
+    Some((reason, Leaving { why: left(fact.disruption.as_deref(), Some(fact)), resource: resource(Some(fact)) }))
+}
+
+/// In which way it had to leave its node, if it had to.
+pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> Left {
+    match disruption {
+        Some("DeletionByPodGC") => Left::Lost,
+        Some("DeletionByTaintManager") => Left::Tainted,
+        Some("PreemptionByScheduler") => Left::Preempted,
+        _ if fact.is_some_and(is_shut_down) => Left::ShutDown,
+        _ if fact.is_some_and(|fact| fact.reason == "Preempting") => Left::Preempted,
+        _ => Left::Evicted,
+    }
+}
+
+/// Its kubelet ended it because the node shuts down (`nodeshutdown_manager.go`; the last two were written before 1.22).
+fn is_shut_down(fact: &PodFact) -> bool {
+    matches!(fact.reason.as_str(), "Terminated" | "Shutdown" | "NodeShutdown")
+}
+
+/// What the node was low on when it evicted a pod: "The node was low on resource: memory. Threshold quantity: …".
+pub(super) fn resource(fact: Option<&PodFact>) -> String {
+    let message = fact.filter(|fact| fact.reason == "Evicted").map_or("", |fact| fact.message.as_str());
+    let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);
+    named.split(['.', ' ', ',']).next().unwrap_or_default().to_owned()
+}

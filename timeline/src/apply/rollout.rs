@@ -1,0 +1,277 @@
+//! When a Deployment's rollouts begin, and what becomes of them.
+//!
+//! A rollout begins with the Deployment that first names its revision, once a ReplicaSet of it is seen to carry that revision: an
+//! annotation alone may come from a manifest. Until then it is a draft, which the streams of both kinds complete.
+
+use serde::{Deserialize, Serialize};
+
+use super::Timeline;
+use super::pod::Counted;
+use crate::budget;
+use crate::fact::Kind;
+use crate::model::{Deployment, DeploymentNow, ReplicaSet, Rollout};
+use crate::story::{Entry, Happening};
+use crate::verdict::{self, KubectlVerdict};
+use crate::{Change, Millis, Uid, rollout};
+
+/// Kubernetes acted on an edit this long ago, and no ReplicaSet is seen to carry its revision: they are not seen any more.
+const UNSEEN_MILLIS: Millis = 60_000;
+
+/// A revision that a Deployment names and that no ReplicaSet is seen to carry yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Draft {
+    /// The rollout, should it begin.
+    rollout: Rollout,
+    /// The one before, as it was then.
+    last: Option<Rollout>,
+    since_millis: Millis,
+    was_seen: bool,
+}
+
+impl Timeline {
+    /// Notes the revision that a Deployment names now.
+    pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let last = deployment.rollouts.last();
+        let Some(revision) = now.revision.filter(|new| last.is_none_or(|last| last.revision != *new)) else {
+            self.drafts.remove(&uid);
+            return;
+        };
+        if self.drafts.get(&uid).is_none_or(|draft| draft.rollout.revision != revision) {
+            let draft = self.draft(at, deployment, revision, was_seen);
+            self.drafts.insert(uid, draft);
+        }
+        self.begin_rollout(at, uid);
+    }
+
+    fn draft(&self, at: Millis, deployment: &Deployment, revision: u64, was_seen: bool) -> Draft {
+        let (now, last) = (&deployment.now, deployment.rollouts.last());
+        let index = deployment.rollouts_seen();
+        let from_first_list = deployment.from_first_list && index == 0 && at == deployment.first_seen_millis;
+        let limits = budget::limits(&now.spec);
+        let owned = self.owned_pods(deployment.uid);
+        let is_restart =
+            last.is_some_and(|last| last.restarted_at != now.restarted_at && last.images == now.spec.images);
+        let rollout = Rollout {
+            revision,
+            started_millis: (!from_first_list).then_some(at),
+            generation: now.generation,
+            images: now.spec.images.clone(),
+            restarted_at: now.restarted_at.clone(),
+            is_first: index == 0,
+            is_restart: is_restart && now.restarted_at.is_some(),
+            max_surge: limits.max_surge,
+            max_unavailable: limits.max_unavailable,
+            completed_millis: None,
+            available_millis: None,
+            available_of: None,
+            was_start_seen: was_seen && !from_first_list,
+            passed_before: now.deadline_passed_millis().filter(|_| index > 0),
+            superseded_millis: None,
+            deadline_exceeded_millis: None,
+            min_available: now.status.available,
+            peak_pods: owned.live,
+            peak_active: owned.active,
+            peak_terminating: owned.going,
+        };
+        Draft { rollout, last: last.cloned(), since_millis: at, was_seen }
+    }
+
+    /// Begins the rollout that is drafted, if a ReplicaSet carries its revision.
+    pub(super) fn begin_rollout(&mut self, at: Millis, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(draft) = self.drafts.get(&uid).filter(|draft| self.is_rolled_out(at, deployment, draft)) else {
+            return;
+        };
+        let is_correction = self.is_correction(deployment);
+        let (seen, last_now) = (deployment.rollouts_seen(), deployment.rollouts.last().cloned());
+        let Draft { mut rollout, last, since_millis, was_seen } = draft.clone();
+        self.drafts.remove(&uid);
+        let revision = rollout.revision;
+        let mut overtaken = None;
+        if let Some(before) = last_now.as_ref().filter(|_| is_correction) {
+            self.untell_rollout(uid, before.revision);
+            rollout.started_millis = rollout.started_millis.filter(|_| before.started_millis.is_some());
+            rollout.is_first = true;
+        } else if let Some(mut superseded) = last.filter(Rollout::is_open) {
+            superseded.superseded_millis = Some(since_millis);
+            let before = superseded.revision;
+            // One that had everything finished, and what finished while nobody looked is not known.
+            overtaken = Some(before).filter(|_| was_seen && superseded.available_millis.is_none());
+            let is_end =
+                |entry: &Entry| matches!(entry.what, Happening::Completed { revision, .. } if revision == before);
+            if let Some(id) = self.entry(uid, is_end).map(|entry| entry.id) {
+                self.untell(uid, id);
+            }
+            self.emit(Change::Rollout(uid, seen - 1, Box::new(superseded)));
+        }
+        let completed = rollout.completed_millis.zip(rollout.started_millis);
+        let took_millis = completed.filter(|_| was_seen && rollout.was_start_seen).map(|(end, start)| end - start);
+        self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
+        let is_more = !self.is_numbered_anew(uid);
+        if let Some(before) = overtaken.filter(|_| is_more) {
+            self.tell(uid, since_millis, Happening::Superseded { revision: before, by: revision });
+        }
+        self.tell_start(since_millis, uid, was_seen);
+        self.note_all_available(at, uid);
+        if let Some((completed, _)) = completed.filter(|_| is_more) {
+            self.tell(uid, completed, Happening::Completed { revision, took_millis });
+        }
+    }
+
+    /// The revision that a Deployment names is that of a rollout. Where ReplicaSets are not seen, its spec changed since the last one.
+    fn is_rolled_out(&self, at: Millis, deployment: &Deployment, draft: &Draft) -> bool {
+        let last = deployment.rollouts.last();
+        let is_edited = last.is_none_or(|last| deployment.now.generation > last.generation);
+        let mut sets = self.model.owned_sets(deployment.uid).peekable();
+        let is_first_look = deployment.from_first_list && last.is_none() && sets.peek().is_none();
+        if is_edited && (is_first_look || self.is_first_list(Kind::ReplicaSet, &deployment.namespace)) {
+            return true;
+        }
+        // Of several revisions at once ReplicaSets may be ahead of the Deployment. A number that is neither new nor the highest one
+        // is written on the Deployment alone.
+        let revision = draft.rollout.revision;
+        let is_next = last.is_none_or(|last| revision > last.revision);
+        let is_highest = sets.filter_map(ReplicaSet::revision).max() == Some(revision);
+        let is_carried = rollout::replica_set(&self.model, deployment, &draft.rollout).is_some();
+        let is_observed = deployment.now.status.observed_generation >= deployment.now.generation;
+        (is_carried && (is_next || is_highest))
+            || (last.is_some() && is_edited && is_observed && at - draft.since_millis > UNSEEN_MILLIS)
+    }
+
+    /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.
+    fn is_correction(&self, deployment: &Deployment) -> bool {
+        let [last] = deployment.rollouts.as_slice() else { return false };
+        last.is_first
+            && !self.is_first_list(Kind::ReplicaSet, &deployment.namespace)
+            && rollout::replica_set(&self.model, deployment, last).is_none()
+    }
+
+    /// The last rollout is the one before with another number: that it is complete, or that one overtaken, is no news.
+    fn is_numbered_anew(&self, uid: Uid) -> bool {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return false };
+        let last = deployment.rollouts.len().saturating_sub(1);
+        let set = deployment.rollouts.get(last).and_then(|one| rollout::replica_set(&self.model, deployment, one));
+        set.is_some_and(|set| rollout::is_numbered_anew(&self.model, deployment, last, set))
+    }
+
+    /// Takes back what was told of a rollout that never was.
+    fn untell_rollout(&mut self, uid: Uid, of: u64) {
+        let is_of_it = |entry: &&Entry| match entry.what {
+            Happening::Begins { revision, .. }
+            | Happening::Starts { revision, .. }
+            | Happening::Completed { revision, .. } => revision == of,
+            _ => false,
+        };
+        let story = self.model.deployments.get(&uid).map(|deployment| deployment.story.as_slice()).unwrap_or_default();
+        let ids: Vec<u64> = story.iter().filter(is_of_it).map(|entry| entry.id).collect();
+        ids.into_iter().for_each(|id| self.untell(uid, id));
+    }
+
+    /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last.
+    pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
+        let Some(rollout) = deployment.rollouts.last() else { return };
+        let progressing = deployment.now.status.progressing.as_ref();
+        let is_told = deployment.now.generation <= deployment.now.status.observed_generation
+            && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
+        let set = rollout::current_set(&self.model, deployment);
+        let set = set.filter(|set| set.revision() == Some(rollout.revision));
+        let desired = deployment.now.spec.replicas;
+        let has_all = set.is_some_and(|set| self.counted(set.uid).available >= desired);
+        let is_first = rollout.available_millis.is_none() && (is_told || (has_all && desired > 0));
+        let available_of = if has_all { Some(desired) } else { rollout.available_of };
+        if is_first || available_of != rollout.available_of {
+            let available_millis = if is_first { Some(at) } else { rollout.available_millis };
+            let altered = Rollout { available_millis, available_of, ..rollout.clone() };
+            self.emit(Change::Rollout(uid, index, Box::new(altered)));
+        }
+    }
+
+    /// A deadline of the last rollout passed: told once, when it passes.
+    pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool) {
+        let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
+            return;
+        };
+        let Some(revision) = deployment.rollouts.last().map(|rollout| rollout.revision) else { return };
+        let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
+        if !had_passed && self.entry(uid, is_it).is_none() {
+            self.tell(uid, at, Happening::Deadline { revision });
+        }
+    }
+
+    pub(super) fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
+        let Some(available) = self.model.deployments.get(&uid).map(|known| known.now.status.available) else { return };
+        let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
+        self.change_open_rollout(uid, |rollout| {
+            rollout.min_available = rollout.min_available.min(available);
+            if verdict == KubectlVerdict::Complete {
+                rollout.completed_millis = Some(at);
+            }
+            if verdict == KubectlVerdict::DeadlineExceeded {
+                rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
+            }
+        });
+        self.note_all_available(at, uid);
+        let last =
+            |timeline: &Self| timeline.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
+        let Some((before, after)) = before.zip(last(self)) else { return };
+        let revision = after.revision;
+        if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
+            && before.completed_millis.is_none()
+            && !self.is_numbered_anew(uid)
+        {
+            let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
+            self.tell(uid, at, Happening::Completed { revision, took_millis });
+        }
+    }
+
+    /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.
+    pub(super) fn note_peaks(&mut self, deployment: Uid) {
+        let is_open =
+            self.model.deployments.get(&deployment).and_then(|d| d.rollouts.last()).is_some_and(Rollout::is_open);
+        if !is_open && !self.drafts.contains_key(&deployment) {
+            return;
+        }
+        let owned = self.owned_pods(deployment);
+        self.change_open_rollout(deployment, |rollout| {
+            rollout.peak_pods = rollout.peak_pods.max(owned.live);
+            rollout.peak_active = rollout.peak_active.max(owned.active);
+            rollout.peak_terminating = rollout.peak_terminating.max(owned.going);
+        });
+    }
+
+    /// Alters the last rollout while it is open, and the one that is drafted.
+    fn change_open_rollout(&mut self, uid: Uid, alter: impl Fn(&mut Rollout)) {
+        if let Some(draft) = self.drafts.get_mut(&uid).filter(|draft| draft.rollout.is_open()) {
+            alter(&mut draft.rollout);
+        }
+        let Some(deployment) = self.model.deployments.get(&uid) else {
+            return;
+        };
+        let Some(index) = deployment.rollouts_seen().checked_sub(1) else {
+            return;
+        };
+        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else {
+            return;
+        };
+        let mut altered = rollout.clone();
+        alter(&mut altered);
+        if altered != *rollout {
+            self.emit(Change::Rollout(uid, index, Box::new(altered)));
+        }
+    }
+
+    /// Pods whose ReplicaSet the Deployment controls and that is not gone.
+    fn owned_pods(&self, deployment: Uid) -> Counted {
+        self.model.owned_sets(deployment).fold(Counted::default(), |sum, set| sum + self.counted(set.uid))
+    }
+}
+
+/// The deadline of the last rollout passed, not of one before: it is under way, and Kubernetes says so.
+pub(super) fn has_passed(deployment: &Deployment) -> bool {
+    let is_own = |rollout: &Rollout| rollout.is_open() && !rollout.has_deadline_of_before(&deployment.now);
+    verdict::kubectl(&deployment.now) == KubectlVerdict::DeadlineExceeded
+        && deployment.rollouts.last().is_some_and(is_own)
+}
