@@ -58,6 +58,7 @@ impl Tally {
             | Change::Story(..)
             | Change::StoryTaken(..)
             | Change::Verdict(..)
+            | Change::Unseen(..)
             | Change::Event(..)
             | Change::ReplicaSet(_)
             | Change::ReplicaSetNow(..)

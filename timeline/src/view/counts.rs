@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fact::Kind;
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::phase::PodState;
 use crate::{Model, Uid};
@@ -68,8 +69,15 @@ pub(super) fn failing(model: &Model, deployment: &Deployment) -> u32 {
     model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
 }
 
-/// What ReplicaSets report of pods that are not seen.
+/// What ReplicaSets report of pods that are not seen; where those may not be read either, what the Deployment's status does.
 pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
+    if model.unseen_since(Kind::ReplicaSet, &deployment.namespace).is_some() {
+        let said = &deployment.now.status;
+        let not_yet = said.replicas.saturating_sub(said.available);
+        let new_available = if said.updated == said.replicas { said.available } else { 0 };
+        let desired = deployment.now.spec.replicas;
+        return Counts { available: said.available, not_yet, new_available, desired, ..Counts::default() };
+    }
     let mut counts = Counts { desired, ..Counts::default() };
     for set in model.owned_sets(deployment.uid) {
         let said = set.now.counts;
