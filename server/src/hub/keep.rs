@@ -20,7 +20,7 @@ use crate::history::journal::Journal;
 use crate::history::resume::Resumed;
 use crate::history::resume::{self, Standing};
 use crate::history::{Archive, Before, Keeping};
-use crate::source::SourceEvent;
+use crate::source::{Health, SourceEvent};
 use crate::translate::Object;
 
 /// That the cluster is there is written this often: what lies between this and the next start is a gap.
@@ -395,12 +395,17 @@ impl Hub {
 /// watched, which were there long before the last word and are not known, while it lacks all that are known, is of another one: UIDs
 /// are never given twice.
 fn is_same_cluster(model: &Model, event: &SourceEvent, heard_millis: Millis) -> Option<bool> {
-    let SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } = event else { return None };
+    let (namespace, objects) = match event {
+        SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects),
+        // No list will tell.
+        SourceEvent::Health { kind: Kind::Deployment, health: Health::Forbidden { .. }, .. } => return Some(true),
+        _ => return None,
+    };
     let is_listed = |known: &&Deployment| namespace.as_ref().is_none_or(|listed| *listed == known.namespace);
-    let known = model.deployments.values().filter(|known| known.deleted_millis.is_none()).filter(is_listed);
-    let places: BTreeSet<&str> = known.map(|known| known.namespace.as_str()).collect();
+    let known = || model.deployments.values().filter(|known| known.deleted_millis.is_none());
+    let places: BTreeSet<&str> = known().filter(is_listed).map(|known| known.namespace.as_str()).collect();
     if places.is_empty() {
-        return None;
+        return known().next().is_none().then_some(true); // else the list of another namespace tells
     }
     if objects.iter().filter_map(|object| object.uid().ok()).any(|uid| model.deployments.contains_key(&uid)) {
         return Some(true);
