@@ -19,7 +19,7 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
         ConnectionState::Live => at_speed("Live"),
         ConnectionState::Stale { since_millis, .. } => format!("Stale since {}", zone.stamp(*since_millis)),
         ConnectionState::Replay { .. } => at_speed("Recording"),
-        ConnectionState::Unknown => "Not watched".to_owned(),
+        ConnectionState::Unknown | ConnectionState::OtherNamespaces => "Not watched".to_owned(),
     }
 }
 

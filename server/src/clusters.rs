@@ -107,7 +107,7 @@ impl ClusterConfig {
         let kept = archive.map(|archive| Kept { archive: archive.clone(), namespaces: self.namespaces.clone() });
         let (hub, events) = Handle::start_kept(self.credentials.name(), counters.clone(), retention, kept);
         let (way, way_out) = signal::channel(None);
-        let hub = hub.with_accent(self.accent).with_reviewer(Reviewer::new(way_out));
+        let hub = hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(way_out));
         let (clock, anew) = (hub.clock(), hub.anew());
         tokio::spawn(async move {
             let Some(target) = self.patiently(&events).await else { return };

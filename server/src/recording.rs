@@ -158,7 +158,7 @@ pub fn lines(event: &SourceEvent) -> Vec<String> {
             };
             object_line(*at_millis, r#type, object).into_iter().collect()
         }
-        SourceEvent::Health { .. } | SourceEvent::Answers { .. } => Vec::new(),
+        SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use timeline::Millis;
 use timeline::wire::ConnectionState;
 use tokio::time::Instant;
 
@@ -14,6 +15,8 @@ use crate::viewers::Viewers;
 
 /// Pause between the end of a recording and its next round.
 const REST: Duration = Duration::from_secs(4);
+/// Longest wait for a line: a stamp may be absurd, and clocks cannot count for ever.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// How to play.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +91,7 @@ pub fn another(name: &str, taken: &BTreeSet<String>) -> String {
 pub async fn play(hub: Handle, name: String, recording: Recording, style: Style, mut viewers: Option<Viewers>) {
     let Some((from, to)) = recording.span() else { return };
     loop {
-        let held = style.hold_at_millis.map(|offset| from + offset);
+        let held = style.hold_at_millis.map(|after_millis| from.saturating_add(after_millis));
         let mut clock = OwnClock {
             start_millis: held.unwrap_or(from),
             started: Instant::now(),
@@ -112,8 +115,7 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
                         return;
                     }
                 }
-                let after = (observed.at_millis - from) as f64 / 1000.0 / style.speed;
-                tokio::time::sleep_until(clock.started + Duration::from_secs_f64(after)).await;
+                tokio::time::sleep_until(clock.started + offset(from, observed.at_millis, style.speed)).await;
             }
             let line = recording.lines.get(index).cloned();
             if hub.observe_line(observed.at_millis, observed.fact.clone(), line).await.is_err() {
@@ -132,9 +134,26 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
     }
 }
 
+/// Time from the begin of a recording until a line of it is played. Tasks stamp the lines of different kinds, so a line may be stamped
+/// a little before the first one: it is played at once.
+fn offset(from_millis: Millis, at_millis: Millis, speed: f64) -> Duration {
+    let seconds = at_millis.saturating_sub(from_millis).max(0) as f64 / 1000.0 / speed;
+    Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST).min(LONGEST)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_stamped_before_the_first_one_is_played_at_once() {
+        assert_eq!(offset(1_000, 999, 1.0), Duration::ZERO);
+        assert_eq!(offset(1_000, 3_000, 4.0), Duration::from_millis(500));
+        assert_eq!(
+            [offset(Millis::MAX, Millis::MIN, 1.0), offset(Millis::MIN, Millis::MAX, 0.001)],
+            [Duration::ZERO, LONGEST]
+        );
+    }
 
     #[test]
     fn a_name_that_is_taken_gets_the_first_number_that_is_free() {

@@ -202,16 +202,22 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let cluster = cluster(target, events, Viewers::one(), Arc::default(), wanted.texts);
     source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = std::io::stdout().lock();
+    let mut is_begun = false;
     while let Some(event) = inbox.recv().await {
         match event {
-            SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } => {
+            // A cluster that cannot be watched at all is told at once. Later the watches try again, and a list after an outage carries a gap.
+            SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } if !is_begun => {
                 anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
             }
-            SourceEvent::Answers { silent: Some((_, why)) } => anyhow::bail!("{name} fell silent: {why}"),
+            SourceEvent::Answers { silent: Some((_, why)) } if !is_begun => anyhow::bail!("{name} fell silent: {why}"),
+            SourceEvent::Answers { silent: Some((_, why)) } => {
+                tracing::warn!("{name} fell silent: {why}; the recording goes on when it answers");
+            }
             SourceEvent::Health { kind, health: Health::Forbidden { verb }, .. } => {
                 tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
             }
             other => {
+                is_begun |= matches!(other, SourceEvent::Reset { .. });
                 for line in crate::recording::lines(&other) {
                     writeln!(out, "{line}")?;
                 }

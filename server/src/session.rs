@@ -374,6 +374,12 @@ async fn follow(
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                 return Ok(Following::Unknown(workload));
             };
+            if !hub.watches(&workload.namespace) {
+                let cluster = workload.cluster.clone();
+                let connection = Connection { state: ConnectionState::OtherNamespaces, ..Connection::default() };
+                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                return Ok(Following::Nothing);
+            }
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| End::Broken)?;
             begin(out, first).await?;
             Ok(Following::Deployment(Box::new(followed)))

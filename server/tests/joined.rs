@@ -36,7 +36,7 @@ fn meta(fact: &Fact) -> Option<(&Meta, Seen)> {
         Fact::Deployment(fact, seen) => Some((&fact.meta, *seen)),
         Fact::ReplicaSet(fact, seen) => Some((&fact.meta, *seen)),
         Fact::Pod(fact, seen) => Some((&fact.meta, *seen)),
-        Fact::Event(_) | Fact::Listed { .. } => None,
+        Fact::Event(_) | Fact::Listed { .. } | Fact::Unseen { .. } => None,
     }
 }
 

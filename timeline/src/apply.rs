@@ -107,6 +107,11 @@ impl Timeline {
         self.skew.millis()
     }
 
+    /// Our clock was set, forward by so many milliseconds.
+    pub fn clock_was_set(&mut self, by_millis: Millis) {
+        self.skew.shift(by_millis);
+    }
+
     /// Takes one fact that arrived at `at_millis` and returns what it changed, in order. A fact that says nothing new
     /// changes nothing. Arrival times must not go back.
     pub fn apply(&mut self, at_millis: Millis, fact: Fact) -> Vec<Change> {
@@ -149,6 +154,11 @@ impl Timeline {
                 let gap_since_millis = gap_since_millis.filter(|_| kind != Kind::Event);
                 self.note_gap(at_millis, namespace.as_deref(), gap_since_millis);
                 self.listed(at_millis, kind, namespace, &present, gap_since_millis.is_some());
+            }
+            Fact::Unseen { kind, namespace, is_unseen } => {
+                if self.model.unseen.contains_key(&(kind, namespace.clone())) != is_unseen {
+                    self.emit(Change::Unseen(kind, namespace, is_unseen.then_some(at_millis)));
+                }
             }
         }
         self.follow_outages(at_millis);

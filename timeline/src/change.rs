@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
+use crate::fact::Kind;
 use crate::model::{
     Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, Release, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
@@ -65,6 +66,8 @@ pub enum Change {
     Verdict(Uid, Millis, KubectlVerdict),
     /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
     Event(Uid, Box<Event>),
+    /// A kind may not be listed from then on, in a namespace or in all; `None` when it may again.
+    Unseen(Kind, Option<String>, Option<Millis>),
 }
 
 /// What is let go of.
@@ -120,7 +123,7 @@ impl Change {
             | Self::PodReleased(uid, _)
             | Self::PodAdopted(uid, ..)
             | Self::PodEnds(uid, _) => Subject::Pod(*uid),
-            Self::Pruned(None, _) => Subject::Nothing,
+            Self::Pruned(None, _) | Self::Unseen(..) => Subject::Nothing,
         }
     }
 }
@@ -187,6 +190,12 @@ impl Model {
             }
             Change::PodEnds(uid, reason) => self.pod(uid, |known| known.end_reason = Some(*reason)),
             Change::Pruned(deployment, what) => self.prune(*deployment, what),
+            Change::Unseen(kind, namespace, Some(since)) => {
+                self.unseen.insert((*kind, namespace.clone()), *since);
+            }
+            Change::Unseen(kind, namespace, None) => {
+                self.unseen.remove(&(*kind, namespace.clone()));
+            }
         }
     }
 

@@ -51,6 +51,12 @@ impl Skew {
         self.samples.push_back(apart);
     }
 
+    /// Our clock was set, forward by so much: what was known of it moves with it.
+    pub fn shift(&mut self, by_millis: Millis) {
+        self.samples.iter_mut().for_each(|sample| *sample = sample.saturating_add(by_millis));
+        self.late = 0;
+    }
+
     /// A difference that is known.
     #[must_use]
     pub fn known(millis: Millis) -> Self {
@@ -116,6 +122,19 @@ mod tests {
     #[test]
     fn old_objects_at_the_beginning_are_mended_by_the_first_that_is_new() {
         assert_eq!(after([5 * HOUR, 4 * HOUR, 6 * HOUR, 3 * HOUR, 500]), 0);
+    }
+
+    #[test]
+    fn a_step_of_our_own_clock_moves_what_is_known_at_once() {
+        let mut skew = Skew::default();
+        [500 - HOUR; 40].into_iter().for_each(|late| skew.note(MADE + late, MADE));
+        assert_eq!(skew.millis(), -HOUR, "this machine is an hour behind");
+        skew.shift(HOUR);
+        assert_eq!(skew.millis(), 0, "its clock was set");
+        skew.note(MADE + 700, MADE);
+        assert_eq!(skew.millis(), 0);
+        skew.shift(-HOUR);
+        assert_eq!(skew.millis(), -HOUR);
     }
 
     #[test]

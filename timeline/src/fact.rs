@@ -71,6 +71,15 @@ pub enum Fact {
         /// For another list after the first: nobody looked from then until now, so what happened is not known.
         gap_since_millis: Option<Millis>,
     },
+    /// A kind may not be listed any more, or may be again: what is known of it is of then.
+    Unseen {
+        /// The kind.
+        kind: Kind,
+        /// The namespace, or every namespace.
+        namespace: Option<String>,
+        /// It may not be listed now.
+        is_unseen: bool,
+    },
 }
 
 impl Fact {
@@ -82,7 +91,7 @@ impl Fact {
             Self::ReplicaSet(..) => Kind::ReplicaSet,
             Self::Pod(..) => Kind::Pod,
             Self::Event(_) => Kind::Event,
-            Self::Listed { kind, .. } => *kind,
+            Self::Listed { kind, .. } | Self::Unseen { kind, .. } => *kind,
         }
     }
 }

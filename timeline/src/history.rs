@@ -70,10 +70,11 @@ impl History {
     #[must_use]
     pub fn only(&self, now: &Model, deployment: Uid) -> Self {
         let mine = belonging(now, deployment);
+        let is_mine = |change: &Change| mine.contains(&change.subject()) || matches!(change, Change::Unseen(..));
         Self {
             base: self.base.only_of(&mine),
             base_millis: self.base_millis,
-            log: self.log.iter().filter(|(_, change)| mine.contains(&change.subject())).cloned().collect(),
+            log: self.log.iter().filter(|(_, change)| is_mine(change)).cloned().collect(),
         }
     }
 
@@ -180,6 +181,7 @@ impl Model {
     /// These objects, as far as they are known.
     fn only_of(&self, mine: &BTreeSet<Subject>) -> Self {
         let mut only = Self::default();
+        only.unseen.clone_from(&self.unseen);
         for subject in mine {
             match subject {
                 Subject::Deployment(uid) => only.deployments.extend(self.deployments.get(uid)),

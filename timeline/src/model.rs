@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
-use crate::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, ReplicaSetCounts};
+use crate::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
 use crate::story;
 use crate::table::{Keyed, Links, Table};
 use crate::verdict::KubectlVerdict;
@@ -31,6 +31,8 @@ pub struct Model {
     pub replica_sets: Table<ReplicaSet>,
     /// Every Pod that a ReplicaSet controlled at some time.
     pub pods: Table<Pod>,
+    /// Kinds that may not be listed now, in a namespace or in all, and since when: what is known of them is of then. It does not travel.
+    pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
     /// ReplicaSets by the Deployments that ever controlled them.
     sets_of: Links,
     /// Pods by the ReplicaSets that ever controlled them.

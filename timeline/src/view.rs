@@ -6,6 +6,7 @@ mod counts;
 mod remedy;
 mod standing;
 mod summary;
+mod unseen;
 
 use std::cell::OnceCell;
 
@@ -164,14 +165,15 @@ impl View {
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
     let looked = look(model, uid, now)?;
     let standing = looked.standing();
+    let verdict = Verdict {
+        badge: say::badge(standing, &looked),
+        tone: standing.tone(),
+        sentence: say::verdict(standing, &looked),
+        why: say::why(standing, &looked),
+        kubectl: looked.kubectl,
+    };
     Some(View {
-        verdict: Verdict {
-            badge: say::badge(standing, &looked),
-            tone: standing.tone(),
-            sentence: say::verdict(standing, &looked),
-            why: say::why(standing, &looked),
-            kubectl: looked.kubectl,
-        },
+        verdict: unseen::verdict(verdict, model, looked.deployment, now),
         next: say::next(standing, &looked),
         remedy: looked.way_out(standing).map(|way| say::remedy(&way, looked.deployment)),
         reasons: looked.causes.iter().map(|cause| reason(cause, &looked)).collect(),

@@ -42,8 +42,8 @@ pub const PROTOCOL: u16 = 16;
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
 
-/// Seconds between two heartbeats of the server. Twice this without a frame means that the connection is dead.
-pub const HEARTBEAT_SECONDS: u32 = 20;
+/// Seconds between two heartbeats of the server. Without a frame for twice this and a bit, pages and terminals say that it is not there.
+pub const HEARTBEAT_SECONDS: u32 = 4;
 
 /// The code with which a stream is closed whose viewer is not known, or not any more: they have to sign in.
 pub const STRANGER: u16 = 4401;

@@ -56,6 +56,7 @@ pub fn spans(past: &[(Millis, Change)], now_millis: Millis) -> Vec<Span> {
             | Change::Story(..)
             | Change::StoryTaken(..)
             | Change::Verdict(..)
+            | Change::Unseen(..)
             | Change::Event(..)
             | Change::ReplicaSet(_)
             | Change::ReplicaSetNow(..)

@@ -212,7 +212,7 @@ impl Client {
         screen.link(self.0.state.get(), page_millis());
         let since = screen.position();
         self.0.followed.replace(Some((screen, scope)));
-        if self.0.state.get().is_live() {
+        if self.0.state.get().is_open() {
             self.subscribe(since);
         }
     }

@@ -2,10 +2,13 @@
 //! machine; the clock (the browser's milliseconds) and chance (0..1) are arguments, what to do is returned.
 //!
 //! ```text
-//!   Connecting ──opened──► Live ──closed, or silent for 45 s──► Lost (retry within 0.5 s)
-//!       ▲  │ closed                                               │
-//!       │  └──────────► Waiting{retry at} ◄──────── closed ───────┘
-//!       └──────────────────┘ time is up, or the network is back
+//!                             heard
+//!                        ┌───────────────┐
+//!                        ▼               │
+//!   Connecting ──opened──► Live ──9 s──► Silent ──45 s, or awake──► Lost (another connection)
+//!       │ closed            │ closed       │ closed                  │
+//!       └──────────────► Waiting{retry at} ◄────────── closed ───────┘
+//!                           └── time is up, or the network is back ──► Lost
 //! ```
 
 use timeline::wire::HEARTBEAT_SECONDS;
@@ -13,8 +16,10 @@ use timeline::wire::HEARTBEAT_SECONDS;
 /// Longest wait before another try, in milliseconds.
 const MAX_WAIT_MILLIS: f64 = 10_000.0;
 const FIRST_WAIT_MILLIS: f64 = 500.0;
-/// A connection that says nothing for this long is dead: two heartbeats and a bit.
-const SILENCE_MILLIS: f64 = (HEARTBEAT_SECONDS * 2 + 5) as f64 * 1000.0;
+/// A server that says nothing for this long is not there, as far as the page knows: two heartbeats and a bit. The page says so.
+const SILENCE_MILLIS: f64 = (HEARTBEAT_SECONDS * 2 + 1) as f64 * 1000.0;
+/// A connection that says nothing for this long is given up. Not sooner: over a slow line one large frame may take long.
+const GIVE_UP_MILLIS: f64 = 45_000.0;
 /// A connection attempt may take this long.
 const CONNECT_MILLIS: f64 = 10_000.0;
 
@@ -31,6 +36,11 @@ pub enum LinkState {
     /// Frames arrive.
     Live {
         /// When the last one did.
+        heard_millis: f64,
+    },
+    /// The connection is there, and the server says nothing. It may go on.
+    Silent {
+        /// When the last frame arrived.
         heard_millis: f64,
     },
     /// The connection broke; another one is being made.
@@ -82,33 +92,55 @@ impl LinkState {
         matches!(self, Self::Live { .. })
     }
 
+    /// A socket is open.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Live { .. } | Self::Silent { .. })
+    }
+
+    /// The last word of a server that fell silent came then.
+    #[must_use]
+    pub const fn silent_since(&self) -> Option<f64> {
+        match self {
+            Self::Silent { heard_millis } => Some(*heard_millis),
+            _ => None,
+        }
+    }
+
     /// In how many whole seconds the next try begins; `None` where none is waited for.
     #[must_use]
     pub fn retry_seconds(&self, now: f64) -> Option<u32> {
         match self {
             Self::Waiting { retry_millis, .. } => Some(((retry_millis - now) / 1_000.0).ceil().max(0.0) as u32),
-            Self::Connecting { .. } | Self::Live { .. } | Self::Lost { .. } => None,
+            Self::Connecting { .. } | Self::Live { .. } | Self::Silent { .. } | Self::Lost { .. } => None,
         }
         .filter(|seconds| *seconds > 0)
     }
 
-    /// There was a connection, and there is none. The first one is no loss: what the server rendered is fresh.
+    /// There was a connection, and there is none, or nothing is heard over it. The first one is no loss: what the server rendered is fresh.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
-        matches!(self, Self::Lost { .. } | Self::Waiting { .. })
+        matches!(self, Self::Silent { .. } | Self::Lost { .. } | Self::Waiting { .. })
     }
 }
 
 /// One step.
 #[must_use]
 pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkState, Effect) {
-    use LinkState::{Connecting, Live, Lost, Waiting};
+    use LinkState::{Connecting, Live, Lost, Silent, Waiting};
     match (state, event) {
         (_, LinkEvent::Opened) => (Live { heard_millis: now }, Effect::Greet),
-        (Live { .. }, LinkEvent::Heard) => (Live { heard_millis: now }, Effect::None),
-        (Live { .. }, LinkEvent::Closed) => wait(0, now, chance),
-        (Live { heard_millis }, LinkEvent::Tick | LinkEvent::Awake) if now - heard_millis > SILENCE_MILLIS => {
+        (Live { .. } | Silent { .. }, LinkEvent::Heard) => (Live { heard_millis: now }, Effect::None),
+        (Live { .. } | Silent { .. }, LinkEvent::Closed) => wait(0, now, chance),
+        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::Tick) if now - heard_millis > GIVE_UP_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
+        }
+        // The network may be another one now.
+        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::Awake) if now - heard_millis > SILENCE_MILLIS => {
+            (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
+        }
+        (Live { heard_millis }, LinkEvent::Tick) if now - heard_millis > SILENCE_MILLIS => {
+            (Silent { heard_millis }, Effect::None)
         }
         (Connecting { attempt, tried_millis: None }, LinkEvent::Tick) => {
             (Connecting { attempt, tried_millis: Some(now) }, Effect::None)
@@ -157,10 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_link_is_dropped_after_two_heartbeats() {
+    fn a_silent_server_is_told_within_ten_seconds_and_its_connection_given_up_later() {
         let live = LinkState::Live { heard_millis: 0.0 };
-        assert_eq!(step(live, LinkEvent::Tick, 44_000.0, 0.5).1, Effect::None);
-        assert_eq!(step(live, LinkEvent::Tick, 46_000.0, 0.5).1, Effect::Connect);
+        assert_eq!(step(live, LinkEvent::Tick, 9_000.0, 0.5), (live, Effect::None));
+        let (silent, effect) = step(live, LinkEvent::Tick, 9_250.0, 0.5);
+        assert!(silent.is_lost() && silent.is_open() && effect == Effect::None, "{silent:?}");
+        assert_eq!(silent.silent_since(), Some(0.0), "since its last word");
+        let heard = step(silent, LinkEvent::Heard, 20_000.0, 0.5);
+        assert_eq!(heard, (LinkState::Live { heard_millis: 20_000.0 }, Effect::None), "a slow frame has come");
+        assert_eq!(step(silent, LinkEvent::Tick, 44_000.0, 0.5), (silent, Effect::None));
+        assert_eq!(step(silent, LinkEvent::Tick, 46_000.0, 0.5).1, Effect::Connect);
+        for state in [live, silent] {
+            assert_eq!(step(state, LinkEvent::Awake, 10_000.0, 0.5).1, Effect::Connect, "the network is back");
+        }
     }
 
     #[test]

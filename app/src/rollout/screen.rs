@@ -375,7 +375,8 @@ impl Screen for RolloutScreen {
             state.question.forget(); // no answer comes over a link that broke
         }
         drop(state);
-        self.set_pace(page_millis);
+        // What is shown is of the last word, which came before its absence was noticed.
+        self.set_pace(link.silent_since().unwrap_or(page_millis));
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {

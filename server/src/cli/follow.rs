@@ -94,6 +94,9 @@ pub struct Wait {
     /// End at the first cause that will not pass by itself: image not found, crash loop, configuration error
     #[arg(long, env = "ROLLCAST_FAIL_FAST")]
     pub fail_fast: bool,
+    /// Complete counts only after this long without an exit, a restart or a lost pod: 30s, 2m
+    #[arg(long, env = "ROLLCAST_SETTLE", value_parser = duration, value_name = "TIME")]
+    pub settle: Option<Duration>,
     /// What to print
     #[arg(long, short, env = "ROLLCAST_OUTPUT", value_enum, default_value = "text", value_name = "FORMAT")]
     pub output: Output,

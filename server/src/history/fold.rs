@@ -83,6 +83,11 @@ impl Fold {
         }
     }
 
+    /// Time passes until then, and nothing changes: the next keyframe tells of that time.
+    pub(super) fn reach(&mut self, at_millis: Millis) {
+        self.at_millis = self.at_millis.max(at_millis);
+    }
+
     /// The lines of a keyframe, and the time that they tell of. What lies between a gap's begin and that time was not seen.
     pub(super) fn keyframe(&self, gap_since_millis: Option<Millis>) -> (Millis, String) {
         let mut known: Vec<(&(Kind, Uid), &Known)> = self.known.iter().collect();

@@ -111,7 +111,7 @@ impl Journal {
 
     /// Takes what a source said. `model` is what was known before.
     pub fn note(&mut self, event: &SourceEvent, model: &Model) {
-        if matches!(event, SourceEvent::Health { .. } | SourceEvent::Answers { .. }) {
+        if matches!(event, SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. }) {
             return;
         }
         if let Some(mut held) = self.held.take() {
@@ -127,7 +127,7 @@ impl Journal {
         if let Err(Told::Event(event)) = self.tell(Told::Event(event.clone())) {
             let at_millis = match &event {
                 SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => *at_millis,
-                SourceEvent::Health { .. } | SourceEvent::Answers { .. } => return,
+                SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => return,
             };
             let mut held = Held { since_millis: at_millis, latest: BTreeMap::new() };
             held.take(event);
@@ -212,7 +212,7 @@ impl Held {
             SourceEvent::Reset { objects, at_millis, .. } => {
                 objects.into_iter().for_each(|object| self.keep(object, Seen::InList, at_millis));
             }
-            SourceEvent::Health { .. } | SourceEvent::Answers { .. } => {}
+            SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => {}
         }
     }
 

@@ -224,9 +224,8 @@ impl Archive {
         Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
     }
 
-    /// What was known of a cluster when its last observation was written, where that is of these namespaces; what is not there is told from
-    /// what cannot be read now.
-    pub async fn before(&self, cluster: &str, namespaces: &[String], age_millis: Millis) -> Before {
+    /// What was known of a cluster when its last observation was written; what is not there is told from what cannot be read now.
+    pub async fn before(&self, cluster: &str, age_millis: Millis) -> Before {
         // A checkpoint that is damaged, or of another version, is made anew from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
             // The queue is empty when hubs start.
@@ -239,7 +238,7 @@ impl Archive {
                     answer.try_recv().ok()
                 }
             };
-            match known_before(told, cluster.into(), namespaces.join(",")).await {
+            match known_before(told, cluster.into()).await {
                 Before::Unusable => {}
                 before => return before,
             }
@@ -250,18 +249,12 @@ impl Archive {
     /// Asks for the same once it could not be read at the start; nobody waits for the answer. It has what was noted until this is called,
     /// and nothing that is noted later. `None` when there is no room to ask now.
     #[must_use]
-    pub fn late(
-        &self,
-        cluster: &str,
-        namespaces: &[String],
-        age_millis: Millis,
-        has_checkpoint: bool,
-    ) -> Option<oneshot::Receiver<Before>> {
+    pub fn late(&self, cluster: &str, age_millis: Millis, has_checkpoint: bool) -> Option<oneshot::Receiver<Before>> {
         let answer = self.ask(cluster, has_checkpoint.then_some(resume::FINGERPRINT), age_millis, true)?;
         let (reply, before) = oneshot::channel();
-        let (cluster, scope) = (cluster.into(), namespaces.join(","));
+        let cluster = cluster.into();
         tokio::spawn(async move {
-            let known = known_before(answer.await.ok(), cluster, scope).await;
+            let known = known_before(answer.await.ok(), cluster).await;
             let _ = reply.send(known); // the hub may have ended
         });
         Some(before)
@@ -295,17 +288,13 @@ impl Archive {
     }
 }
 
-/// What an answer of the writer means for a cluster of which these namespaces are watched; `None` when there was none in time.
-async fn known_before(answer: Option<Answer>, cluster: Arc<str>, scope: String) -> Before {
+/// What an answer of the writer means; `None` when there was none in time.
+async fn known_before(answer: Option<Answer>, cluster: Arc<str>) -> Before {
     let stored = match answer {
         Some(Answer::Stored(Some(stored))) => stored,
         Some(Answer::Stored(None)) => return Before::Nothing,
         Some(Answer::Unread) | None => return Before::Unread,
     };
-    if stored.scope != scope {
-        tracing::info!("{cluster} was watched with other namespaces before; it is watched anew");
-        return Before::Nothing;
-    }
     let resumed = tokio::task::spawn_blocking(move || resume::resume(&cluster, stored)).await;
     match resumed {
         Ok(Some(resumed)) => Before::Known(Box::new(resumed)),

@@ -90,6 +90,7 @@ pub fn cut(texts: &[String], deployment: Uid, stretch: Stretch, whole_until: Opt
             after.push('\n');
         }
     }
+    before.reach(from_millis);
     let (_, mut text) = before.keyframe(None);
     text.push_str(&after);
     if gap_since_millis.is_some() {
@@ -142,5 +143,24 @@ impl Related {
     fn is_of(&self, mine: &BTreeSet<Uid>) -> bool {
         let about = self.involved_object.as_ref().and_then(|about| about.uid);
         mine.contains(&self.metadata.uid) || about.is_some_and(|about| mine.contains(&about))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_begins_with_the_rollout_and_not_with_the_last_list_before_it() {
+        let uid = "00000000-0000-4000-8000-000000000001";
+        let list = r#"{"observedAtMillis":1000,"kind":"Deployment","type":"LIST_DONE","object":{}}"#;
+        let added = format!(
+            r#"{{"observedAtMillis":1200000,"kind":"Deployment","type":"ADDED","object":{{"metadata":{{"uid":"{uid}"}}}}}}"#
+        );
+        let texts = [format!("{list}\n{added}\n")];
+        let recording = cut(&texts, uid.parse().unwrap_or_default(), (1_195_000, 1_300_000), None);
+        let first = recording.lines().next().unwrap_or_default();
+        assert!(first.contains("LIST_DONE") && first.contains(r#""observedAtMillis":1195000"#), "{recording}");
+        assert!(recording.ends_with(&format!("{added}\n")), "{recording}");
     }
 }

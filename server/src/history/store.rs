@@ -88,8 +88,6 @@ pub struct Checkpoint {
 /// What is kept of a cluster: from here it goes on.
 #[derive(Debug, Default)]
 pub struct Stored {
-    /// The namespaces that were watched.
-    pub scope: String,
     /// The last word from the cluster.
     pub heard_millis: Millis,
     /// Its timeline, where this version made it.
@@ -159,12 +157,12 @@ pub trait Store: Send {
         since_millis: Millis,
     ) -> Result<Option<Stored>, StoreError>;
 
-    /// The last word from a cluster, and the namespaces of it that were watched; `None` when nothing is kept of it.
+    /// The last word from a cluster; `None` when nothing is kept of it.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn heard(&mut self, cluster: &str) -> Result<Option<(Millis, String)>, StoreError> {
-        Ok(self.resume(cluster, None, Millis::MAX)?.map(|stored| (stored.heard_millis, stored.scope)))
+    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        Ok(self.resume(cluster, None, Millis::MAX)?.map(|stored| stored.heard_millis))
     }
 
     /// Makes keyframes, joins small batches, lets go of what is old or too much, and gives room back: a little each time. `true` when

@@ -17,8 +17,8 @@ const CLOCKS_MILLIS: Millis = 1_000;
 /// A cluster of which something may be kept that was not read.
 #[derive(Debug, Default)]
 pub(super) struct Unread {
-    /// Its last word, and the namespaces that were watched until then, once that is known; `None` in it when nothing was kept.
-    heard: Option<Option<(Millis, String)>>,
+    /// Its last word, once that is known; `None` in it when nothing was kept.
+    heard: Option<Option<Millis>>,
     /// What came until then is kept already, as another one wrote it.
     kept_until_millis: Option<Millis>,
     /// What was listed since then.
@@ -26,18 +26,13 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// The namespaces that were watched before the first commit of now; `None` when that is not known, or nothing was kept.
-    pub(super) fn scope(&self) -> Option<&str> {
-        self.heard.as_ref()?.as_ref().map(|(_, scope)| scope.as_str())
-    }
-
     /// Makes a commit follow what is kept. Its checkpoint would stand for a past that it does not know.
     pub(super) fn mend(&mut self, store: &mut dyn Store, commit: &mut Commit) -> Result<(), StoreError> {
         let heard = match &self.heard {
             Some(known) => known,
             None => &*self.heard.insert(store.heard(&commit.cluster)?),
         };
-        let Some((heard_millis, _)) = *heard else { return Ok(()) };
+        let Some(heard_millis) = *heard else { return Ok(()) };
         commit.checkpoint = None;
         if let Some(lines) = &commit.lines
             && let Ok(text) = lines.text()

@@ -235,11 +235,7 @@ impl Writer {
             tracing::warn!("what is kept of {cluster} cannot be read: {why}");
         }
         match resumed {
-            Some(Ok(mut stored)) => {
-                // What was written since the start has the namespaces of now; what was there before may have others.
-                if let (Some(scope), Some(stored)) = (self.unread.get(cluster).and_then(Unread::scope), &mut stored) {
-                    stored.scope = scope.to_owned();
-                }
+            Some(Ok(stored)) => {
                 self.unread.remove(cluster);
                 Answer::Stored(stored)
             }

@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use timeline::fact::Kind;
+use timeline::fact::{Kind, Seen};
+use timeline::model::Deployment;
+use timeline::phase::PodState;
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Unwritten};
-use timeline::{Fact, Millis, Uid};
+use timeline::{Fact, History, Millis, Model, Timeline, Uid};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -18,7 +20,8 @@ use crate::history::journal::Journal;
 use crate::history::resume::Resumed;
 use crate::history::resume::{self, Standing};
 use crate::history::{Archive, Before, Keeping};
-use crate::source::SourceEvent;
+use crate::source::{Health, SourceEvent};
+use crate::translate::Object;
 
 /// That the cluster is there is written this often: what lies between this and the next start is a gap.
 pub(super) const KEEP_EVERY: Duration = Duration::from_secs(2);
@@ -28,6 +31,8 @@ pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// So many objects are held while that is asked for.
 const MOST_SINCE: usize = 10_000;
+/// What was made so long before the last word was seen by whoever watched then; clocks may differ.
+const LONG_BEFORE_MILLIS: Millis = 600_000;
 /// What the page says until the cluster answers again.
 const BEGINS: &str = "Rollcast was started anew and is connecting";
 
@@ -40,6 +45,8 @@ pub(super) struct Keeper {
     is_past_unread: bool,
     /// That was asked for.
     asked: Option<Asked>,
+    /// What was heard while it is not known whether what is kept is of this cluster.
+    held: Option<Vec<SourceEvent>>,
     /// Its checkpoint is of use.
     has_checkpoint: bool,
     /// It is not asked for before that, and after this long once more.
@@ -74,7 +81,7 @@ impl Asked {
         self.objects += match event {
             SourceEvent::Reset { objects, .. } => objects.len() + 1,
             SourceEvent::Object { .. } => 1,
-            SourceEvent::Health { .. } | SourceEvent::Answers { .. } => return,
+            SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => return,
         };
         match &mut self.since {
             Some(since) if self.objects <= MOST_SINCE => since.push(event.clone()),
@@ -93,6 +100,7 @@ impl Hub {
             namespaces: namespaces.clone(),
             is_past_unread: false,
             asked: None,
+            held: None,
             has_checkpoint: true,
             ask_at: Instant::now(),
             pause: KEEP_EVERY,
@@ -105,12 +113,15 @@ impl Hub {
             unindexed: BTreeSet::new(),
             indexed_millis: Millis::MIN,
         };
-        match archive.before(&self.name, namespaces, self.retention.age_millis).await {
+        match archive.before(&self.name, self.retention.age_millis).await {
             Before::Known(resumed) => keeper.heard_millis = Some(self.go_on_from(*resumed)),
             Before::Nothing | Before::Unusable => {}
             Before::Unread => keeper.is_past_unread = true,
         }
+        let is_there = |known: &Deployment| known.deleted_millis.is_none();
+        keeper.held = self.timeline.model().deployments.values().any(is_there).then(Vec::new);
         self.keeper = Some(keeper);
+        self.leave_unwatched();
         self.tell_connection();
     }
 
@@ -126,6 +137,39 @@ impl Hub {
         last
     }
 
+    /// What is kept may be of namespaces that are not watched any more. No list of theirs will come, so it would stand there as it was
+    /// for ever: empty lists end it, with the time in which nobody looked before them, and a checkpoint takes the place of the one before.
+    fn leave_unwatched(&mut self) {
+        let Some(keeper) = self.keeper.as_ref().filter(|keeper| !keeper.namespaces.is_empty()) else { return };
+        let model = self.timeline.model();
+        let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
+        let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
+        let pods = model.pods.values().filter(|known| known.state() != PodState::Gone);
+        let there = deployments.map(|known| &known.namespace).chain(sets.map(|known| &known.namespace));
+        let there = there.chain(pods.map(|known| &known.namespace));
+        let left: BTreeSet<String> = there.filter(|there| !keeper.namespaces.contains(there)).cloned().collect();
+        if left.is_empty() {
+            return;
+        }
+        tracing::info!("{} namespaces of {} are not watched any more", left.len(), self.name);
+        let at_millis = self.clock.now_millis().max(self.not_before_millis);
+        let gap_since_millis = Some(self.not_before_millis);
+        for namespace in left {
+            for kind in [Kind::Deployment, Kind::ReplicaSet, Kind::Pod] {
+                let (namespace, objects) = (Some(namespace.clone()), Vec::new());
+                let left = SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis };
+                if let Some(keeper) = &mut self.keeper {
+                    match &mut keeper.held {
+                        Some(held) => held.push(left.clone()),
+                        None => keeper.journal.note(&left, self.timeline.model()),
+                    }
+                }
+                self.heard(left);
+            }
+        }
+        self.checkpoint();
+    }
+
     /// Asks for what could not be read at the start. The answer is looked for later: the store may take its time.
     fn ask(&mut self) {
         if !self.is_written() {
@@ -139,7 +183,7 @@ impl Hub {
         }
         keeper.ask_at = Instant::now() + keeper.pause;
         keeper.pause = (keeper.pause * 2).min(LONGEST_PAUSE);
-        let before = keeper.archive.late(name, &keeper.namespaces, age_millis, keeper.has_checkpoint);
+        let before = keeper.archive.late(name, age_millis, keeper.has_checkpoint);
         keeper.asked = before.map(|before| Asked { before, since: Some(Vec::new()), objects: 0 });
     }
 
@@ -165,6 +209,7 @@ impl Hub {
             (Before::Known(resumed), Some(since)) => {
                 keeper.is_past_unread = false;
                 self.go_on_from(*resumed);
+                self.leave_unwatched();
                 since.into_iter().for_each(|event| self.heard(event));
                 self.renew();
             }
@@ -177,8 +222,42 @@ impl Hub {
         let Some(keeper) = &mut self.keeper else { return event };
         let event = keeper.after_start(event);
         keeper.asked.iter_mut().for_each(|asked| asked.note(&event));
-        keeper.journal.note(&event, self.timeline.model());
+        let Some(mut held) = keeper.held.take() else {
+            keeper.journal.note(&event, self.timeline.model());
+            return event;
+        };
+        let model = self.timeline.model();
+        match is_same_cluster(model, &event, self.not_before_millis) {
+            None if held.len() < MOST_SINCE => {
+                held.push(event.clone());
+                keeper.held = Some(held);
+            }
+            None | Some(true) => {
+                held.iter().for_each(|held| keeper.journal.note(held, model));
+                self.checkpoint();
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.journal.note(&event, self.timeline.model());
+                }
+            }
+            Some(false) => return self.begin_without(held, event),
+        }
         event
+    }
+
+    /// What is kept under the name is of another cluster: it stays as it is, and nothing of this one is kept.
+    fn begin_without(&mut self, held: Vec<SourceEvent>, event: SourceEvent) -> SourceEvent {
+        let why = format!(
+            "what is kept under the name {} is of another cluster; give this one a name of its own in rollcast.toml",
+            self.name
+        );
+        tracing::warn!("history is not written: {why}");
+        self.refused = Some(Unwritten { since_millis: self.clock.now_millis(), why });
+        (self.keeper, self.timeline, self.history) = (None, Timeline::new(), History::default());
+        (self.observed, self.not_before_millis) = (None, Millis::MIN);
+        held.into_iter().map(without_gap).for_each(|held| self.heard(held));
+        self.renew();
+        self.tell_connection();
+        without_gap(event)
     }
 
     /// Takes an observation of a recording, and tells the journal its line.
@@ -241,7 +320,7 @@ impl Hub {
         let now = Now { millis: last.filter(|_| self.replay.is_some()).unwrap_or(now.millis), ..now };
         let Some(keeper) = self.keeper.as_mut().filter(|keeper| !keeper.unindexed.is_empty()) else { return };
         keeper.indexed_millis = now.millis;
-        if keeper.is_past_unread {
+        if keeper.is_past_unread || keeper.held.is_some() {
             return; // its rollouts would be told as others than those that are kept
         }
         let (name, model) = (&self.name, self.timeline.model());
@@ -268,7 +347,7 @@ impl Hub {
         let standing = Standing { timeline: &self.timeline, history: &self.history, observed: self.observed };
         let Some(keeper) = &mut self.keeper else { return };
         let at_millis = self.observed.map_or(0, |(_, last)| last);
-        if keeper.checkpoint_seq == self.timeline.seq() || keeper.is_past_unread {
+        if keeper.checkpoint_seq == self.timeline.seq() || keeper.is_past_unread || keeper.held.is_some() {
             return;
         }
         if let Some(checkpoint) = resume::checkpoint(&standing) {
@@ -279,6 +358,9 @@ impl Hub {
 
     /// Since when what is observed is not written, and why.
     pub(super) fn unwritten(&mut self) -> Option<Unwritten> {
+        if self.refused.is_some() {
+            return self.refused.clone();
+        }
         match &*self.keeper.as_mut()?.keeping.borrow_and_update() {
             Keeping::Written => None,
             Keeping::Failing { since_millis, why } => Some(Unwritten { since_millis: *since_millis, why: why.clone() }),
@@ -306,6 +388,45 @@ impl Hub {
     /// Something was listed since this start.
     fn is_listed(&self) -> bool {
         self.keeper.as_ref().is_some_and(|keeper| !keeper.listed.is_empty())
+    }
+}
+
+/// Whether a list is of the cluster that a model tells of; `None` where it does not tell. One that has Deployments in places that were
+/// watched, which were there long before the last word and are not known, while it lacks all that are known, is of another one: UIDs
+/// are never given twice.
+fn is_same_cluster(model: &Model, event: &SourceEvent, heard_millis: Millis) -> Option<bool> {
+    let (namespace, objects) = match event {
+        SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects),
+        // No list will tell.
+        SourceEvent::Health { kind: Kind::Deployment, health: Health::Forbidden { .. }, .. } => return Some(true),
+        _ => return None,
+    };
+    let is_listed = |known: &&Deployment| namespace.as_ref().is_none_or(|listed| *listed == known.namespace);
+    let known = || model.deployments.values().filter(|known| known.deleted_millis.is_none());
+    let places: BTreeSet<&str> = known().filter(is_listed).map(|known| known.namespace.as_str()).collect();
+    if places.is_empty() {
+        return known().next().is_none().then_some(true); // else the list of another namespace tells
+    }
+    if objects.iter().filter_map(|object| object.uid().ok()).any(|uid| model.deployments.contains_key(&uid)) {
+        return Some(true);
+    }
+    let is_old = |object: &Object| match object.clone().fact(Seen::InList) {
+        Ok(Some(Fact::Deployment(fact, _))) => {
+            let is_before = fact.meta.created_at_millis < heard_millis.saturating_sub(LONG_BEFORE_MILLIS);
+            is_before && places.contains(fact.meta.namespace.as_str())
+        }
+        _ => false,
+    };
+    Some(!objects.iter().any(is_old))
+}
+
+/// The first list of a cluster follows no gap.
+fn without_gap(event: SourceEvent) -> SourceEvent {
+    match event {
+        SourceEvent::Reset { kind, namespace, objects, at_millis, .. } => {
+            SourceEvent::Reset { kind, namespace, objects, gap_since_millis: None, at_millis }
+        }
+        other => other,
     }
 }
 

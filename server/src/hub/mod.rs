@@ -168,6 +168,8 @@ impl Reader<'_> {
 pub struct Handle {
     name: Arc<str>,
     accent: u8,
+    /// The namespaces that are watched; empty for all.
+    namespaces: Arc<[String]>,
     commands: mpsc::Sender<Command>,
     connection: signal::Receiver<Connection>,
     list: signal::Receiver<List>,
@@ -237,6 +239,7 @@ impl Handle {
         let handle = Self {
             name,
             accent: 0,
+            namespaces: Arc::default(),
             commands,
             connection: connection_out,
             list: list_out,
@@ -263,6 +266,18 @@ impl Handle {
     #[must_use]
     pub fn with_accent(self, accent: u8) -> Self {
         Self { accent, ..self }
+    }
+
+    /// Of which only these namespaces are watched; all, where none is named.
+    #[must_use]
+    pub fn with_namespaces(self, namespaces: &[String]) -> Self {
+        Self { namespaces: namespaces.into(), ..self }
+    }
+
+    /// That namespace of the cluster is watched.
+    #[must_use]
+    pub fn watches(&self, namespace: &str) -> bool {
+        self.namespaces.is_empty() || self.namespaces.iter().any(|watched| watched == namespace)
     }
 
     /// One that stands still for good: what is in it is never made anew for who looks at it.
@@ -293,7 +308,8 @@ impl Handle {
     #[must_use]
     pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
-        Self { accent: self.accent, reviewer: self.reviewer.clone(), ..nothing.beside(self) }
+        let (reviewer, namespaces) = (self.reviewer.clone(), self.namespaces.clone());
+        Self { accent: self.accent, reviewer, namespaces, ..nothing.beside(self) }
     }
 
     /// With the connection and the clock of another hub.

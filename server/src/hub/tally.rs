@@ -65,6 +65,7 @@ impl Tally {
             | Change::Story(..)
             | Change::StoryTaken(..)
             | Change::Verdict(..)
+            | Change::Unseen(..)
             | Change::Event(..)
             | Change::ReplicaSet(_)
             | Change::ReplicaSetNow(..)

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use timeline::change::Subject;
-use timeline::fact::Seen;
+use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
-use timeline::wire::{Connection, ConnectionState};
+use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload};
 use tokio::sync::{mpsc, watch as signal};
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ use super::topic::{Haste, Topic};
 use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Standing};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
-use crate::source::SourceEvent;
+use crate::source::{Health, SourceEvent};
 use crate::translate::Object;
 
 /// While events stream in, frames go out this often.
@@ -73,6 +73,8 @@ pub(super) struct Hub {
     counters: Arc<HubCounters>,
     /// What is observed is kept.
     pub(super) keeper: Option<Keeper>,
+    /// Why it is not, where it was to be.
+    pub(super) refused: Option<Unwritten>,
 }
 
 impl Hub {
@@ -101,6 +103,7 @@ impl Hub {
             signals,
             counters,
             keeper: None,
+            refused: None,
         }
     }
 
@@ -196,6 +199,11 @@ impl Hub {
             }
             SourceEvent::Object { object, seen, at_millis } => self.object(at_millis, object, seen),
             SourceEvent::Health { kind, namespace, health } => {
+                match &health {
+                    Health::Forbidden { verb: "list" } => self.note_unseen(kind, namespace.clone(), true),
+                    Health::Live => self.note_unseen(kind, namespace.clone(), false),
+                    Health::Connecting | Health::Stale { .. } | Health::Forbidden { .. } => {}
+                }
                 self.watches.note(kind, namespace, health);
                 self.tell_connection();
             }
@@ -203,6 +211,16 @@ impl Hub {
                 self.watches.note_answer(silent);
                 self.tell_connection();
             }
+            SourceEvent::ClockSet { by_millis } => self.timeline.clock_was_set(by_millis),
+        }
+    }
+
+    /// A kind may not be listed, or may be again: what is said of every Deployment may be something else.
+    fn note_unseen(&mut self, kind: Kind, namespace: Option<String>, is_unseen: bool) {
+        let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, is_unseen });
+        if !changes.is_empty() {
+            self.outdated.extend(self.timeline.model().deployments.keys().copied());
+            self.take(self.clock.now_millis(), changes);
         }
     }
 

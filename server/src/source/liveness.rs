@@ -9,10 +9,12 @@ use tokio::time::Instant;
 
 use super::request::{self, RequestError};
 use super::{Cluster, SourceEvent};
-use crate::clock;
+use crate::clock::{self, Clock};
 
 /// Any answer proves life, also a refusal.
 const PATH: &str = "/version";
+/// A clock that is further from where it would be was set; less than this may be a busy machine.
+const STEP_MILLIS: Millis = 2_000;
 
 /// What watches know of the cluster's life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub(super) struct Life {
 /// Probes until the hub is gone. The cluster is silent when there was no answer for the pace's silence.
 pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
     let mut last_answer = (Instant::now(), cluster.now_millis());
-    let mut looked = (Instant::now(), clock::now_millis());
+    let mut looked = (Instant::now(), clock::now_millis(), uptime());
     loop {
         let asked = Instant::now();
         let why = probe(&cluster).await;
@@ -50,10 +52,18 @@ pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
             return;
         }
         tokio::time::sleep(cluster.pace.probe.saturating_sub(asked.elapsed())).await;
-        let before = std::mem::replace(&mut looked, (Instant::now(), clock::now_millis()));
-        if has_slept(before.0.elapsed(), looked.1 - before.1, cluster.pace.silence) {
+        let before = std::mem::replace(&mut looked, (Instant::now(), clock::now_millis(), uptime()));
+        let passed_millis = looked.1 - before.1;
+        if has_slept(before.0.elapsed(), passed_millis, cluster.pace.silence) {
             tracing::info!("this machine slept; connecting anew");
             life.send_modify(|life| life.losses += 1);
+        }
+        let is_ours = matches!(*cluster.clock.borrow(), Clock::Real);
+        if let Some(by_millis) = step(before.2, looked.2, passed_millis).filter(|_| is_ours) {
+            tracing::info!(by_millis, "the clock of this machine was set");
+            if cluster.events.send(SourceEvent::ClockSet { by_millis }).await.is_err() {
+                return;
+            }
         }
     }
 }
@@ -97,6 +107,18 @@ fn has_slept(awake: Duration, passed_millis: Millis, limit: Duration) -> bool {
     passed_millis.saturating_sub(awake) >= limit
 }
 
+/// How long this machine has run, the time asleep included; `None` where that cannot be told.
+fn uptime() -> Option<Duration> {
+    let said = std::fs::read_to_string("/proc/uptime").ok()?;
+    Duration::try_from_secs_f64(said.split_whitespace().next()?.parse().ok()?).ok()
+}
+
+/// By how much our clock was set while this machine ran that much longer; `None` while it was not.
+fn step(before: Option<Duration>, after: Option<Duration>, passed_millis: Millis) -> Option<Millis> {
+    let ran = Millis::try_from(after?.saturating_sub(before?).as_millis()).ok()?;
+    Some(passed_millis.saturating_sub(ran)).filter(|by| by.saturating_abs() >= STEP_MILLIS)
+}
+
 /// Returns when connections were lost since `losses` of them.
 pub(super) async fn lost(life: &mut signal::Receiver<Life>, losses: u64) {
     if life.wait_for(|life| life.losses != losses).await.is_err() {
@@ -114,6 +136,16 @@ mod tests {
         assert!(!has_slept(awake, 3_010, limit) && !has_slept(awake, 10_000, limit), "busy");
         assert!(has_slept(awake, 3_600_000, limit), "slept");
         assert!(!has_slept(awake, -3_600_000, limit), "set back");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_told_from_sleep() {
+        let ran = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(step(ran(100), ran(103), 3_010), None);
+        assert_eq!(step(ran(100), ran(3_703), 3_603_010), None, "asleep for an hour");
+        assert_eq!(step(ran(100), ran(103), 3_603_000), Some(3_600_000), "set forward");
+        assert_eq!(step(ran(100), ran(103), -3_597_000), Some(-3_600_000), "set back");
+        assert_eq!(step(None, None, 3_600_000), None, "not known");
     }
 
     #[test]

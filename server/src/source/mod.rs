@@ -81,6 +81,11 @@ pub enum SourceEvent {
         /// `None` while it does; else the time of its last answer and what went wrong.
         silent: Option<(Millis, String)>,
     },
+    /// The clock of this machine was set.
+    ClockSet {
+        /// Forward by so many milliseconds; backward where it is less than nothing.
+        by_millis: Millis,
+    },
 }
 
 /// The state of one watch.
@@ -148,10 +153,13 @@ pub struct Pace {
     pub probe: Duration,
     /// Silence after which a cluster is stale. Told at the latest one probe later, which together must stay within ten seconds.
     pub silence: Duration,
-    /// After this long the server ends a watch. Also the longest that a connection which died without a word goes unnoticed while
-    /// others live.
+    /// After this long the server ends a watch. With the margin this is the longest that a connection which died without a word goes
+    /// unnoticed while others live.
     pub watch_seconds: u32,
-    /// A watch that lives this long is told how far it is at least once (API servers do so about once a minute).
+    /// With many namespaces watches last longer, so that all of a cluster together begin at most one a second, but not longer than this.
+    pub most_watch_seconds: u32,
+    /// Watches that live this long together are told how far they are at least once: API servers do so once a minute, and before they
+    /// end a watch.
     pub bookmark: Duration,
     /// A watch that has not ended this long after it should is dead, and is ended on our side.
     pub watch_margin: Duration,
@@ -188,9 +196,10 @@ impl Default for Pace {
             earn: Duration::from_millis(1200),
             probe: Duration::from_secs(3),
             silence: Duration::from_secs(7),
-            watch_seconds: 110,
+            watch_seconds: 20,
+            most_watch_seconds: 110,
             bookmark: Duration::from_secs(90),
-            watch_margin: Duration::from_secs(10),
+            watch_margin: Duration::from_secs(5),
             // An API server gives up a list of its own after 60 s; one that has not begun after half of that is not well.
             answer: Duration::from_secs(30),
             page: Duration::from_secs(120),
@@ -252,6 +261,14 @@ impl Cluster {
     fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
     }
+
+    /// The same with watches that last as long as so many of them should.
+    fn with_watches(&self, watches: usize) -> Self {
+        let Pace { watch_seconds, most_watch_seconds, .. } = *self.pace;
+        let many = u32::try_from(watches).unwrap_or(u32::MAX).min(most_watch_seconds);
+        let pace = Arc::new(Pace { watch_seconds: watch_seconds.max(many), ..(*self.pace).clone() });
+        Self { pace, ..self.clone() }
+    }
 }
 
 /// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
@@ -263,6 +280,7 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     tokio::spawn(liveness::run(cluster.clone(), life).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
+    let cluster = cluster.with_watches(kinds.len() * scopes.len());
     let mut watches = Vec::new();
     for kind in kinds {
         for namespace in &scopes {

@@ -33,8 +33,8 @@ struct Followed {
     ended: Ended,
     /// It lived long enough to be called a watch.
     has_lived: bool,
-    /// It lived long and said nothing, not even how far it was.
-    is_mute: bool,
+    /// How long it lived without a word, not even how far it was; zero for one that said something.
+    mute: Duration,
 }
 
 /// The watch of one kind in one namespace or all.
@@ -47,6 +47,8 @@ pub(super) struct Watch {
     backoff: Backoff,
     /// Watches that failed in a row since the last list.
     failed_watches: u32,
+    /// How long watches lived without a word since the last one.
+    mute: Duration,
     last_word: Option<Millis>,
     /// Nothing was missed until then; `None` before the first list.
     seen_until: Option<Millis>,
@@ -70,6 +72,7 @@ impl Watch {
             budget,
             backoff: Backoff::default(),
             failed_watches: 0,
+            mute: Duration::ZERO,
             last_word: None,
             seen_until: None,
             health: None,
@@ -125,7 +128,7 @@ impl Watch {
         match listed {
             Ok(listed) => {
                 tracing::debug!(objects = listed.objects.len(), "listed");
-                self.failed_watches = 0;
+                (self.failed_watches, self.mute) = (0, Duration::ZERO);
                 let gap_since_millis = self.seen_until;
                 let at_millis = self.word();
                 self.seen_until = Some(at_millis);
@@ -146,7 +149,8 @@ impl Watch {
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
         Counters::add(&self.cluster.counters.watches);
-        let Followed { ended, has_lived, is_mute } = self.follow(&mut position).await?;
+        let Followed { ended, has_lived, mute } = self.follow(&mut position).await?;
+        self.mute = if mute.is_zero() { mute } else { self.mute + mute };
         if has_lived {
             self.lives();
         }
@@ -154,10 +158,10 @@ impl Watch {
             self.seen_until = Some(self.cluster.now_millis()); // an orderly end: everything until now was sent
         }
         match ended {
-            // The API server sends a bookmark every minute. A watch that ended without a word may stand at a position that this
-            // server has yet to reach, as after a restored backup: it would hear nothing for ever.
-            Ended::Closed if is_mute => {
-                tracing::info!("a watch ended without a word; listing again");
+            // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
+            // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
+            Ended::Closed if self.mute >= self.cluster.pace.bookmark => {
+                tracing::info!("watches ended without a word; listing again");
                 Ok(None)
             }
             Ended::Closed if has_lived => Ok(Some(position)),
@@ -217,7 +221,7 @@ impl Watch {
         let (namespace, life) = (self.namespace.as_deref(), self.life.clone());
         let mut stream = match Stream::open(&self.cluster, self.kind, namespace, position, life).await {
             Ok(stream) => stream,
-            Err(ended) => return Ok(Followed { ended, has_lived: false, is_mute: false }),
+            Err(ended) => return Ok(Followed { ended, has_lived: false, mute: Duration::ZERO }),
         };
         self.has_watched = true;
         self.tell(Health::Live).await?;
@@ -236,8 +240,8 @@ impl Watch {
                 }
                 Err(ended) => {
                     let (lived, pace) = (began.elapsed(), &self.cluster.pace);
-                    let is_mute = !heard && lived >= pace.bookmark;
-                    return Ok(Followed { ended, has_lived: lived >= pace.min_watch_lifetime, is_mute });
+                    let mute = if heard { Duration::ZERO } else { lived };
+                    return Ok(Followed { ended, has_lived: lived >= pace.min_watch_lifetime, mute });
                 }
             }
         }

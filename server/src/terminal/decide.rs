@@ -60,6 +60,10 @@ impl Waiting {
             ConnectionState::Unknown => {
                 return Some(Decision::CannotWatch("the server does not watch a cluster of that name".to_owned()));
             }
+            ConnectionState::OtherNamespaces => {
+                let why = format!("the server does not watch namespace {}", plain(&self.namespace));
+                return Some(Decision::CannotWatch(why));
+            }
             ConnectionState::Stale { why, .. } if self.is_here && !self.was_live => {
                 return Some(Decision::CannotWatch(plain(why)));
             }
@@ -294,7 +298,9 @@ mod tests {
         }
         let mut case = Case::new(true);
         case.there(1, 1);
-        assert!(matches!(case.state(ConnectionState::Unknown), Some(Decision::CannotWatch(_))));
+        for state in [ConnectionState::Unknown, ConnectionState::OtherNamespaces] {
+            assert!(matches!(case.state(state), Some(Decision::CannotWatch(_))));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use http::StatusCode;
 use http::header::AUTHORIZATION;
 use timeline::Workload;
 use timeline::list::{self, MOST_ROWS, Query, Window};
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, HEARTBEAT_SECONDS, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -19,8 +19,8 @@ use super::server::Server;
 use crate::hub::{Handle, HubEnded, Update};
 use crate::source::backoff::Backoff;
 
-/// A connection that says nothing for this long is dead: two heartbeats and some.
-const SILENCE: Duration = Duration::from_secs(45);
+/// A server that says nothing for this long is not there: two heartbeats and a bit.
+const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
 /// A server must answer within this time, and take what is said to it.
 const OPENING: Duration = Duration::from_secs(10);
 /// What is said of one that does not.

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Connection, ConnectionState, Delta, ServerFrame, Snapshot};
-use timeline::{Millis, words};
+use timeline::wire::{Connection, ConnectionState, Delta, Forbidden, ServerFrame, Snapshot};
+use timeline::Millis;
 
 use super::feed::FeedEvent;
 
@@ -133,6 +133,15 @@ impl Follower {
         !self.state().is_some_and(ConnectionState::is_stale)
     }
 
+    /// What may not be read in a namespace, in a sentence; empty when everything may.
+    pub(super) fn unread_words(&self, namespace: &str) -> String {
+        let is_there = |missing: &&Forbidden| missing.namespace.as_ref().is_none_or(|only| only == namespace);
+        let missing = self.connection.iter().flat_map(|connection| &connection.forbidden).filter(is_there);
+        let missing = missing.map(|missing| format!("{} {}", missing.verb, missing.resource));
+        let missing = missing.collect::<Vec<_>>().join(", ");
+        if missing.is_empty() { missing } else { super::plain(&format!(" Rollcast may not {missing} there.")) }
+    }
+
     /// The connection in words: "Live", "No data from the cluster since 14:02:05 UTC: …".
     pub(super) fn connection_words(&self) -> String {
         if let Some(why) = &self.lost {
@@ -145,12 +154,13 @@ impl Follower {
             ConnectionState::Connecting => "Connecting".to_owned(),
             ConnectionState::Live => "Live".to_owned(),
             ConnectionState::Stale { since_millis, why, .. } => {
-                let since = words::moment(*since_millis, self.now_millis(Instant::now()));
+                let since = super::moment(*since_millis, self.now_millis(Instant::now()));
                 format!("No data from the cluster since {since} UTC: {why}")
             }
             ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name}, held"),
             ConnectionState::Replay { name } => format!("Recording {name}"),
             ConnectionState::Unknown => "The server does not watch a cluster of that name".to_owned(),
+            ConnectionState::OtherNamespaces => "The server does not watch that namespace".to_owned(),
         };
         for forbidden in &connection.forbidden {
             words.push_str(&format!(" · may not {} {}", forbidden.verb, forbidden.resource));

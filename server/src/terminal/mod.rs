@@ -15,6 +15,7 @@ mod file;
 mod follower;
 mod picture;
 mod server;
+mod settle;
 mod share;
 mod trace;
 mod wait;
@@ -22,7 +23,7 @@ mod wait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use timeline::words::clock;
+use timeline::words::{clock, moment};
 use timeline::{Retention, words};
 
 use self::server::Server;

@@ -7,12 +7,11 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::text::Text;
 use ratatui::widgets::Paragraph;
-use timeline::words;
 use tokio::sync::mpsc;
 
 use super::feed::{self, Feed};
 use super::follower::Follower;
-use super::{Origin, clock, picture, plain};
+use super::{Origin, clock, moment, picture, plain};
 use crate::cli;
 
 /// Durations in the picture run on this often.
@@ -120,7 +119,8 @@ fn heading(place: &str) -> String {
 pub(super) struct Printed {
     connection: String,
     verdict: String,
-    remedy: Option<timeline::view::Command>,
+    /// What the last remedy does. The pod that it names may be another one each time.
+    remedy: Option<String>,
     lines: Vec<timeline::story::Line>,
     was_missing: bool,
 }
@@ -139,13 +139,20 @@ pub(super) fn tell(told: &mut Printed, follower: &Follower, out: &mut impl Write
     if follower.is_connecting() {
         return out.flush(); // parts of lists are no story
     }
-    if follower.is_live() && follower.copy.deployment.is_none() && !told.was_missing {
+    let is_readable = || {
+        follower
+            .connection
+            .iter()
+            .flat_map(|now| &now.forbidden)
+            .all(|missing| !missing.resource.starts_with("deployments"))
+    };
+    if follower.is_live() && follower.copy.deployment.is_none() && !told.was_missing && is_readable() {
         told.was_missing = true;
         writeln!(out, "{}  There is no such Deployment yet.", clock(now))?;
     }
     for line in &follower.copy.said.story {
         if !told.lines.contains(line) {
-            writeln!(out, "{}  {:8}  {}", words::moment(line.at_millis, now), line.kind.name(), plain(&line.text))?;
+            writeln!(out, "{}  {:8}  {}", moment(line.at_millis, now), line.kind.name(), plain(&line.text))?;
         }
     }
     if told.lines != follower.copy.said.story {
@@ -153,17 +160,47 @@ pub(super) fn tell(told: &mut Printed, follower: &Follower, out: &mut impl Write
     }
     if let Some(view) = &follower.copy.said.view {
         let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));
-        if told.verdict != verdict {
+        // A sentence that counts the seconds is told once.
+        let lasting = without_durations(&verdict);
+        if told.verdict != lasting {
             let last = if follower.is_live() { "" } else { "Last seen: " };
             writeln!(out, "{}  {last}{verdict} {}", clock(now), plain(&view.explanation()))?;
-            told.verdict = verdict;
+            told.verdict = lasting;
         }
-        if told.remedy != view.remedy {
+        let what = view.remedy.as_ref().map(|remedy| remedy.what.clone());
+        if told.remedy != what {
             if let Some(remedy) = &view.remedy {
                 writeln!(out, "{}  {}: {}", clock(now), plain(&remedy.what), plain(&remedy.command))?;
             }
-            told.remedy.clone_from(&view.remedy);
+            told.remedy = what;
         }
     }
     out.flush()
+}
+
+/// A sentence without the durations in it.
+fn without_durations(text: &str) -> String {
+    let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    let is_unit = |word: &str| matches!(word.trim_end_matches(['.', ',', ':', ';']), "s" | "min" | "h" | "days");
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_of_duration = |at: usize| {
+        let word = |at: usize| words.get(at).copied().unwrap_or_default();
+        is_number(word(at)) && is_unit(word(at + 1)) || is_unit(word(at)) && at > 0 && is_number(word(at - 1))
+    };
+    let kept = words.iter().enumerate().filter(|(at, _)| !is_of_duration(*at)).map(|(_, word)| *word);
+    kept.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_lasts_longer_is_the_same_sentence() {
+        let said =
+            |time: &str| without_durations(&format!("[Not observed] It has not reacted for {time}. 2 of 3 pods"));
+        assert_eq!(said("5.2 s"), said("1 min 3 s"));
+        assert_eq!(said("5.2 s"), "[Not observed] It has not reacted for 2 of 3 pods");
+        assert_ne!(without_durations("1 of 3 new pods"), without_durations("2 of 3 new pods"));
+    }
 }

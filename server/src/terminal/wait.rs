@@ -8,13 +8,15 @@ use anyhow::Context;
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
+use timeline::phase::PodState;
 use timeline::view::View;
-use timeline::words::{duration, moment};
+use timeline::words::duration;
 use timeline::{Millis, Workload};
 
 pub use super::decide::Ended;
 use super::decide::{Decision, Waiting};
 use super::follower::Follower;
+use super::settle::Settling;
 use super::trace::{Printed, tell};
 use super::{Origin, document, plain};
 use super::{feed, file};
@@ -22,6 +24,9 @@ use crate::{cli, export};
 
 /// Nobody waits longer; clocks cannot count for ever.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
+
+/// Most pods that a line names.
+const MOST_NAMES: usize = 5;
 
 /// How one Deployment ended, in a line.
 struct Outcome {
@@ -50,6 +55,7 @@ impl Worst {
 /// What is the same for all Deployments that are waited for.
 struct Wait {
     fail_fast: bool,
+    settle: Duration,
     is_json: bool,
     started: Instant,
     deadline: tokio::time::Instant,
@@ -63,7 +69,8 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     let started = Instant::now();
     let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
     let is_json = arguments.output == cli::Output::Json;
-    let wait = Wait { fail_fast: arguments.fail_fast, is_json, started, deadline };
+    let (fail_fast, settle) = (arguments.fail_fast, arguments.settle.unwrap_or_default().min(LONGEST));
+    let wait = Wait { fail_fast, settle, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
     anyhow::ensure!(arguments.export.is_none() || names.len() == 1, "--export writes the rollout of one Deployment");
@@ -168,10 +175,12 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
     let mut feed = feed::open(origin, name);
     let mut follower = Follower::new(origin.is_server());
     let mut waiting = Waiting::new(origin.namespace(), wait.fail_fast, !origin.is_server());
+    let mut settling = Settling::new(wait.settle, wait.fail_fast);
     let mut told = Printed::default();
     let mut was_settled = false;
     loop {
-        let settled_at = follower.settled_at().filter(|at| *at > Instant::now());
+        let wake_at = follower.settled_at().into_iter().chain(settling.ends_at());
+        let wake_at = wake_at.filter(|at| *at > Instant::now()).min();
         let mut is_deadline = false;
         tokio::select! {
             heard = feed.recv() => {
@@ -181,7 +190,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
                     continue;
                 }
             }
-            () = until(settled_at) => {}
+            () = until(wake_at) => {}
             () = tokio::time::sleep_until(wait.deadline) => is_deadline = true,
         }
         if wait.is_json {
@@ -193,7 +202,14 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
             was_settled = true;
             tracing::debug!(k8s.namespace = origin.namespace(), k8s.name = name, "its state is known");
         }
-        let ended = match waiting.decide(&follower, Instant::now(), is_deadline) {
+        let mut decision = waiting.decide(&follower, Instant::now(), is_deadline);
+        match decision {
+            Some(Decision::Ended(Ended::Complete)) => {
+                decision = settling.complete(&follower, Instant::now()).map(Decision::Ended);
+            }
+            _ => settling.begin_anew(),
+        }
+        let ended = match decision {
             Some(Decision::Ended(ended)) => ended,
             Some(Decision::Gone) => Ended::Failed,
             Some(Decision::CannotWatch(why)) => {
@@ -208,7 +224,13 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
             None if is_deadline => Ended::TimedOut,
             None => continue,
         };
-        let line = format!("{} {place}: {}", wait.word(ended), why(ended, &waiting, &follower));
+        let line = format!(
+            "{} {place}: {}{}{}",
+            wait.word(ended),
+            why(ended, &waiting, &follower),
+            if is_deadline { settling.missed() } else { String::new() },
+            follower.unread_words(origin.namespace())
+        );
         return Ok(Outcome { ended, line });
     }
 }
@@ -271,12 +293,32 @@ fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
             "it was deleted; another Deployment has its name now.".to_owned()
         }
         (_, None) => follower.connection_words(),
-        (Ended::Complete, Some(view)) => plain(&view.verdict.sentence),
+        (Ended::Complete, Some(view)) => format!("{}{}", complete(view), draining(follower)),
         (_, Some(view)) => {
-            let now_millis = follower.now_millis(Instant::now());
-            format!("{}{}", plain(&view.verdict.sentence), evidence(view, now_millis))
+            format!("{}{}", plain(&view.verdict.sentence), evidence(view, follower.now_millis(Instant::now())))
         }
     }
+}
+
+/// What is said of what is complete. Where fewer pods are seen than its status counts, the status is what says that it is.
+fn complete(view: &View) -> String {
+    if view.counts.available < view.desired {
+        let desired = view.desired;
+        return format!("By the Deployment's status all {desired} pods are updated and available.");
+    }
+    plain(&view.verdict.sentence)
+}
+
+/// Names of the pods that still drain.
+fn draining(follower: &Follower) -> String {
+    let Some(deployment) = follower.copy.deployment else { return String::new() };
+    let pods = follower.copy.model.pods_of_deployment(deployment).into_iter();
+    let names: Vec<String> =
+        pods.filter(|pod| pod.state() == PodState::Terminating).map(|pod| plain(&pod.name)).collect();
+    let more = names.len().saturating_sub(MOST_NAMES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.is_empty() { named } else { format!(" Still draining: {named}{more}.") }
 }
 
 /// Why it is not complete, and what shows it.
@@ -292,7 +334,7 @@ fn evidence(view: &View, now_millis: Millis) -> String {
     }
     if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
         let since =
-            evidence.since_millis.map(|since| format!(" since {} UTC", moment(since, now_millis))).unwrap_or_default();
+            evidence.since_millis.map(|since| format!(" since {} UTC", super::moment(since, now_millis))).unwrap_or_default();
         let reason = if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
         let message: String = timeline::words::safe(&evidence.message);
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };

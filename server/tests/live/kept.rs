@@ -33,7 +33,7 @@ pub async fn live(watched: &Watched) {
 
 /// What was known when the last observation was written.
 pub async fn resumed(archive: &Archive) -> Option<Resumed> {
-    match archive.before("fake", &[], 86_400_000).await {
+    match archive.before("fake", 86_400_000).await {
         Before::Known(resumed) => Some(*resumed),
         Before::Nothing | Before::Unread | Before::Unusable => None,
     }
@@ -160,7 +160,7 @@ impl Store for Slow {
         stored
     }
 
-    fn heard(&mut self, cluster: &str) -> Result<Option<(Millis, String)>, StoreError> {
+    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
         self.store.heard(cluster)
     }
 

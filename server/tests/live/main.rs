@@ -39,6 +39,7 @@ mod texts;
 mod tls;
 #[path = "../common/until.rs"]
 mod until;
+mod unwatched;
 mod versions;
 mod viewers;
 mod wait;

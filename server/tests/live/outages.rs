@@ -150,3 +150,32 @@ async fn a_server_that_says_nothing_of_its_clusters_is_not_waited_for() {
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(last(&ended.error).contains("it does not answer"), "{ended:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_hangs_is_told_within_ten_seconds_and_decides_when_it_goes_on() {
+    let api = FakeApi::start().await;
+    api.put(web(1));
+    let serving = Serving::start(&kubeconfig(&api, "hangs"), "127.0.0.1:0");
+    let running = Running::wait(&over(&serving.address, &["--timeout", "60s"]));
+    running.until(FOLLOWED).await;
+    serving.stop();
+    let stopped = Instant::now();
+    running.until("No connection to the server: it says nothing any more").await;
+    // It may have spoken a moment before; the rest is for a busy machine.
+    assert!(stopped.elapsed() < Duration::from_secs(12), "{:?}", stopped.elapsed());
+    serving.go_on();
+    api.put(web(2));
+    let ended = running.ended.await.unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_that_the_server_does_not_watch_is_said_to_be_none() {
+    let api = FakeApi::start().await;
+    api.put(web(2));
+    let serving = Serving::with(&kubeconfig(&api, "narrow"), &["--no-history", "--namespace", "edge"]);
+    let ended = Running::wait(&over(&serving.address, &["--timeout", "60s"])).ended.await.unwrap();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let says = "cannot watch shop/web in narrow: the server does not watch namespace shop";
+    assert!(last(&ended.error).contains(says), "{ended:?}");
+}

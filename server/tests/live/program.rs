@@ -105,6 +105,36 @@ fn noted(from: impl Read, lines: &Mutex<String>) -> String {
     all
 }
 
+/// `rollcast record` of one context, killed when dropped.
+pub struct Recorder {
+    child: Child,
+    lines: Arc<Mutex<String>>,
+}
+
+impl Recorder {
+    pub fn start(kubeconfig: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.args(["record", "--kubeconfig", kubeconfig]).env("ROLLCAST_LOG", "off").stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (out, lines) = (child.stdout.take().unwrap(), Arc::new(Mutex::new(String::new())));
+        let told = lines.clone();
+        std::thread::spawn(move || noted(out, &told));
+        Self { child, lines }
+    }
+
+    /// What it wrote so far.
+    pub fn written(&self) -> String {
+        self.lines.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let _ = self.child.kill(); // it may have ended
+        self.child.wait().unwrap();
+    }
+}
+
 /// `rollcast serve` of one context, killed when dropped.
 pub struct Serving {
     child: Child,
@@ -184,9 +214,23 @@ impl Serving {
         Self::begin(command.args(["replay", "--listen", "127.0.0.1:0"]).args(options))
     }
 
+    /// It hangs: its connections stay open and nothing comes over them.
+    pub fn stop(&self) {
+        self.signal("-STOP");
+    }
+
+    /// It goes on.
+    pub fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
     /// Ends it as people do, and waits until it has.
     pub fn end(mut self) {
-        assert!(Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap().success());
+        self.signal("-INT");
         assert!(self.child.wait().unwrap().success());
     }
 

@@ -11,7 +11,8 @@ use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
+use crate::program::{Recorder, kubeconfig};
+use crate::support::{FakeApi, Fault, Verb, deployment, pod, replica_set, shop};
 use crate::until::until;
 
 #[tokio::test]
@@ -65,4 +66,24 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     let replayed = serde_json::to_value(document::document(replayed.play().model(), None, None)).unwrap();
     assert_eq!(replayed, live);
     assert_eq!(live["deployments"][0]["gaps"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_goes_on_after_an_outage_and_has_the_gap() {
+    let api = shop().await;
+    let recorder = Recorder::start(&kubeconfig(&api, "recorded"));
+    until("lists", async || recorder.written().matches("LIST_DONE").count() == 4).await;
+    until("watches", async || api.requests(Verb::Watch, "pods") > 0).await;
+    for verb in [Verb::List, Verb::Watch] {
+        api.stand(verb, "pods", Some(Fault::Status(500)));
+    }
+    api.hang_up();
+    let lists = api.requests(Verb::List, "pods");
+    until("a list that fails", async || api.requests(Verb::List, "pods") > lists).await;
+    for verb in [Verb::List, Verb::Watch] {
+        api.stand(verb, "pods", None);
+    }
+    api.put(pod(12, 2, "web-c"));
+    until("the pod that came meanwhile", async || recorder.written().contains("web-c")).await;
+    until("the gap", async || recorder.written().contains("blindSinceMillis")).await;
 }

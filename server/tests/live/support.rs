@@ -307,6 +307,7 @@ pub fn quick() -> Pace {
         first_backoff: Duration::from_millis(10),
         burst: 100,
         renewal: [Duration::from_millis(100), Duration::from_millis(400)],
+        most_watch_seconds: 0,
         ..Pace::default()
     }
 }
@@ -333,8 +334,14 @@ impl Watched {
 
     /// The same, and what is observed is kept.
     pub fn kept(api: &FakeApi, archive: &Archive) -> Self {
-        let kept = Kept { archive: archive.clone(), namespaces: Vec::new() };
-        Self::begin(Access::fixed(api.client()), &[], quick(), Some(kept))
+        Self::kept_of(api, archive, &[])
+    }
+
+    /// The same of these namespaces.
+    pub fn kept_of(api: &FakeApi, archive: &Archive, namespaces: &[&str]) -> Self {
+        let watched = namespaces.iter().map(|name| (*name).to_owned()).collect();
+        let kept = Kept { archive: archive.clone(), namespaces: watched };
+        Self::begin(Access::fixed(api.client()), namespaces, quick(), Some(kept))
     }
 
     fn begin(access: Access, namespaces: &[&str], settings: Pace, kept: Option<Kept>) -> Self {

@@ -1,13 +1,15 @@
 //! `rollcast wait` as scripts run it: the program itself, against a cluster, over a server, and with a document at the end. What
 //! it ends with is in one table.
 
+use std::time::{Duration, Instant};
+
 use futures::future::join_all;
 use serde_json::{Value, json};
 use timeline::wire::ConnectionState;
 use tokio::sync::Semaphore;
 
 use crate::program::{FOLLOWED, Running, kubeconfig, last, serve};
-use crate::support::{FakeApi, Fault, Verb, Watched, deployment, readable};
+use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, readable, shop};
 use crate::until::until;
 
 /// What there is to wait for.
@@ -281,4 +283,64 @@ async fn however_waiting_ends_the_rollout_is_in_a_file() {
     let ended = Running::wait(&world.arguments).ended.await.unwrap();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.error.contains("the rollout is in no file: cannot write /no/such/folder/rollout.html"), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn complete_counts_only_after_it_has_lasted_where_that_is_wanted() {
+    let api = shop().await;
+    let mut arguments = vec!["--kubeconfig".to_owned(), kubeconfig(&api, "settle")];
+    arguments.extend(["--settle", "3s", "--timeout", "60s"].map(str::to_owned));
+    let running = Running::wait(&arguments);
+    running.until("2 of 2 available").await;
+    let mut restarted = pod(10, 2, "web-a");
+    restarted["status"]["containerStatuses"][0]["restartCount"] = json!(1);
+    let at = Instant::now();
+    api.put(restarted);
+    let ended = running.ended.await.unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(at.elapsed() >= Duration::from_secs(3), "the restart began it anew: {:?}", at.elapsed());
+    assert!(last(&ended.out).starts_with("complete after"), "{ended:?}");
+    // Not long enough before the deadline.
+    arguments.extend(["--settle", "50s", "--timeout", "2s"].map(str::to_owned));
+    let arguments: Vec<String> =
+        arguments.iter().enumerate().filter(|(at, _)| !(2..6).contains(at)).map(|(_, word)| word.clone()).collect();
+    let ended = Running::wait(&arguments).ended.await.unwrap();
+    assert_eq!(ended.code, Some(124), "{ended:?}");
+    assert!(
+        last(&ended.out).ends_with("It was not complete for 50 s without an exit, a restart or a lost pod."),
+        "{ended:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_line_names_pods_that_drain_and_what_may_not_be_read() {
+    let api = shop().await;
+    let mut old = pod(13, 2, "web-old");
+    old["metadata"]["deletionTimestamp"] = json!("2026-01-01T10:00:30Z");
+    api.put(old);
+    api.stand(Verb::List, "events", Some(Fault::Status(403)));
+    let arguments = ["--kubeconfig".to_owned(), kubeconfig(&api, "draining"), "--timeout".to_owned(), "60s".to_owned()];
+    let ended = Running::wait(&arguments).ended.await.unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(last(&ended.out).contains(" Still draining: web-old."), "{ended:?}");
+    assert!(last(&ended.out).ends_with("Rollcast may not list events there."), "{ended:?}");
+    // Without the right to read Deployments nothing is said of whether there is one.
+    api.stand(Verb::List, "deployments", Some(Fault::Status(403)));
+    let ended = Running::wait(&arguments).ended.await.unwrap();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(!ended.out.contains("There is no such Deployment yet"), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn complete_is_never_said_with_no_pod_available() {
+    let api = shop().await;
+    for verb in [Verb::List, Verb::Watch] {
+        api.stand(verb, "replicasets", Some(Fault::Status(403)));
+        api.stand(verb, "pods", Some(Fault::Status(403)));
+    }
+    let arguments = ["--kubeconfig".to_owned(), kubeconfig(&api, "half"), "--timeout".to_owned(), "60s".to_owned()];
+    let ended = Running::wait(&arguments).ended.await.unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!last(&ended.out).contains(" 0 of "), "{ended:?}");
+    assert!(last(&ended.out).contains("may not list"), "{ended:?}");
 }

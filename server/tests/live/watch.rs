@@ -326,3 +326,51 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
         assert!(took <= Duration::from_secs(10), "{took:?} after an answer that took {slowness:?}");
     }
 }
+
+/// Requests for Deployments are answered, and what is asked of watches is noted; their connections are dead.
+fn dead_watches(asked: Arc<Mutex<Vec<String>>>) -> kube::Client {
+    let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let asked = asked.clone();
+        async move {
+            let list = r#"{"metadata":{"resourceVersion":"1"},"items":[]}"#;
+            let body = if query.contains("watch=1") {
+                asked.lock().unwrap().push(query);
+                let nothing = futures::stream::pending::<Result<bytes::Bytes, std::convert::Infallible>>();
+                axum::body::Body::from_stream(nothing)
+            } else {
+                axum::body::Body::from(list)
+            };
+            Ok::<_, std::convert::Infallible>(http::Response::new(body))
+        }
+    });
+    kube::Client::new(server, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_died_while_probes_are_answered_is_told_within_25_seconds_as_shipped() {
+    let mut told = told(dead_watches(Arc::default()), &Kind::ALL, &[]);
+    let began = Instant::now();
+    loop {
+        let event = tokio::time::timeout(Duration::from_secs(120), told.recv()).await.expect("it is told").unwrap();
+        if let SourceEvent::Health { health: Health::Stale { why, .. }, .. } = event {
+            assert!(why.contains("its connection is dead"), "{why}");
+            break;
+        }
+    }
+    assert!(began.elapsed() <= Duration::from_secs(26), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watches_of_a_cluster_begin_at_most_one_a_second() {
+    for (namespaces, seconds) in [(0, 20), (4, 20), (12, 48), (300, 110)] {
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let namespaces: Vec<String> = (0..namespaces).map(|number| format!("shop-{number}")).collect();
+        let mut told = told(dead_watches(asked.clone()), &Kind::ALL, &namespaces);
+        while asked.lock().unwrap().is_empty() {
+            told.recv().await.unwrap();
+        }
+        let asked = asked.lock().unwrap();
+        assert!(asked[0].contains(&format!("timeoutSeconds={seconds}")), "{asked:?}");
+    }
+}

@@ -1,7 +1,8 @@
 //! What belongs to what: the questions that a model answers, and the links that answer them.
 
 use super::{Deployment, Model, Pod, ReplicaSet};
-use crate::{Change, Uid, order};
+use crate::fact::Kind;
+use crate::{Change, Millis, Uid, order};
 
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
@@ -52,10 +53,21 @@ impl Model {
         sets.flat_map(|set| self.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.is_active()))
     }
 
-    /// Pods of a Deployment are seen, or there are none to see: who may not read them, or has not listed them yet, knows only
-    /// what ReplicaSets report.
+    /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
+    #[must_use]
+    pub fn unseen_since(&self, kind: Kind, namespace: &str) -> Option<Millis> {
+        let is_there = |scope: &Option<String>| scope.as_ref().is_none_or(|scope| scope == namespace);
+        self.unseen.iter().filter(|((of, scope), _)| *of == kind && is_there(scope)).map(|(_, since)| *since).min()
+    }
+
+    /// Pods of a Deployment are seen, or there are none to see: who may not read them or their ReplicaSets, or has not listed them
+    /// yet, knows only what ReplicaSets and the Deployment's status report.
     #[must_use]
     pub fn sees_pods(&self, deployment: Uid) -> bool {
+        let namespace = self.deployments.get(&deployment).map(|known| known.namespace.as_str()).unwrap_or_default();
+        if [Kind::ReplicaSet, Kind::Pod].into_iter().any(|kind| self.unseen_since(kind, namespace).is_some()) {
+            return false;
+        }
         let is_seen = self.sets_of.of(deployment).any(|set| self.pods_of.of(set).next().is_some());
         let has_none = || self.owned_sets(deployment).all(|set| set.now.counts.replicas == 0);
         is_seen || (self.sees_sets(deployment) && has_none())
@@ -66,6 +78,9 @@ impl Model {
     #[must_use]
     pub fn sees_sets(&self, deployment: Uid) -> bool {
         let Some(known) = self.deployments.get(&deployment) else { return true };
+        if self.unseen_since(Kind::ReplicaSet, &known.namespace).is_some() {
+            return false;
+        }
         let is_here = |set: &ReplicaSet| set.namespace == known.namespace;
         known.now.status.replicas == 0
             || self.sets_of.of(deployment).next().is_some()
@@ -84,7 +99,7 @@ impl Model {
     /// The part of the model that a viewer of `deployment` needs.
     #[must_use]
     pub fn only(&self, deployment: Uid) -> Self {
-        let mut part = Self::default();
+        let mut part = Self { unseen: self.unseen.clone(), ..Self::default() };
         self.deployments.get(&deployment).into_iter().for_each(|d| part.deployments.insert(d.uid, d.clone()));
         self.sets_of(deployment).for_each(|set| part.replica_sets.insert(set.uid, set.clone()));
         self.pods_of_deployment(deployment).into_iter().for_each(|pod| part.pods.insert(pod.uid, pod.clone()));

@@ -2,7 +2,7 @@
 
 use super::headline::matter;
 use crate::budget::{Limits, Next};
-use crate::fact::{DeploymentSpec, IntOrPercent, Strategy};
+use crate::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
 use crate::model::Deployment;
 use crate::say::cause;
 use crate::say::cause::crashes;
@@ -172,7 +172,9 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
     let others = looked.causes.iter().filter(|one| decisive.is_none_or(|decisive| *one != decisive));
     let named: Vec<String> = decisive.into_iter().chain(others).take(2).map(|one| cause(one, looked)).collect();
     let unseen = "The ReplicaSets are not seen: the figures are those of the Deployment's status.".to_owned();
-    let unseen = Some(unseen).filter(|_| !looked.sees_sets);
+    // Where they may not be read, that is said with its time.
+    let is_forbidden = looked.model.unseen_since(Kind::ReplicaSet, &looked.deployment.namespace).is_some();
+    let unseen = Some(unseen).filter(|_| !looked.sees_sets && !is_forbidden);
     let with = |otherwise: Option<String>| {
         let otherwise = otherwise.filter(|_| named.is_empty());
         named.iter().cloned().chain(neither(looked)).chain(unseen.clone()).chain(otherwise).collect::<Vec<_>>().join(" ")

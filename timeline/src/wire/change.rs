@@ -77,9 +77,12 @@ impl Change {
             Made::PodAdopted(uid, owner, at) => Self::PodAdopted(*uid, *owner, *at),
             Made::PodEnds(uid, reason) => Self::PodEnds(*uid, *reason),
             Made::Pruned(deployment, what) => Self::Pruned(*deployment, what.clone()),
-            Made::Mark(..) | Made::Story(..) | Made::StoryTaken(..) | Made::Verdict(..) | Made::Event(..) => {
-                return None;
-            }
+            Made::Mark(..)
+            | Made::Story(..)
+            | Made::StoryTaken(..)
+            | Made::Verdict(..)
+            | Made::Event(..)
+            | Made::Unseen(..) => return None,
         })
     }
 }

@@ -56,6 +56,8 @@ pub enum ConnectionState {
     },
     /// The server watches no cluster of that name.
     Unknown,
+    /// The server watches the cluster, but not that namespace of it.
+    OtherNamespaces,
 }
 
 impl ConnectionState {
@@ -68,7 +70,7 @@ impl ConnectionState {
     /// What is told of the cluster is from earlier, and its time stands still.
     #[must_use]
     pub const fn is_stale(&self) -> bool {
-        matches!(self, Self::Stale { .. } | Self::Unknown)
+        matches!(self, Self::Stale { .. } | Self::Unknown | Self::OtherNamespaces)
     }
 }
 

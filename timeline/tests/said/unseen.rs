@@ -140,3 +140,47 @@ fn a_replica_set_that_went_unseen_went_with_its_deployment_when_that_is_told_wit
     };
     assert_eq!([told(60_000), told(600_000), told(600_001)], [false, false, true]);
 }
+
+fn unseen(web: &mut Web, kind: Kind, is_unseen: bool) {
+    web.timeline.apply(web.now, Fact::Unseen { kind, namespace: None, is_unseen });
+}
+
+#[test]
+fn a_kind_that_may_not_be_read_any_more_is_not_seen() {
+    for kind in [Kind::Pod, Kind::ReplicaSet] {
+        let mut web = Web::live(3);
+        web.now = 60_000;
+        unseen(&mut web, kind, true);
+        let uid = web.view().revision.and(web.timeline.model().deployments.keys().next().copied()).unwrap();
+        assert!(!web.timeline.model().sees_pods(uid), "{kind:?}");
+        assert!(
+            web.view().verdict.why.ends_with("are not seen since 00:01:00 UTC: figures are those of the status."),
+            "{:?}",
+            web.view()
+        );
+        // The pods that were seen last stand still; what the status says goes on.
+        web.now = 61_000;
+        web.deployment(|deployment| deployment.status.available = 1);
+        if kind == Kind::Pod {
+            web.set(2, |set| set.counts.available = 1);
+        }
+        assert_eq!(web.view().counts.available, 1, "{kind:?}");
+        unseen(&mut web, kind, false);
+        assert!(web.timeline.model().sees_pods(uid), "{kind:?}");
+        assert_eq!(web.view().counts.available, 3, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_deployment_that_may_not_be_read_any_more_was_seen_last_then() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    let before = web.verdict();
+    unseen(&mut web, Kind::Deployment, true);
+    web.now = 600_000;
+    let verdict = web.view().verdict;
+    assert_eq!((verdict.badge.as_str(), verdict.tone.name()), ("Not seen", "quiet"));
+    assert!(verdict.sentence.starts_with("Last seen at 00:01:00 UTC: Revision 1 is live"), "{verdict:?}");
+    unseen(&mut web, Kind::Deployment, false);
+    assert_eq!(web.verdict(), before);
+}

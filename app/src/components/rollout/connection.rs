@@ -67,6 +67,10 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
         ConnectionState::Unknown => {
             Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), shown()))
         }
+        ConnectionState::OtherNamespaces => {
+            let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
+            Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", shown()))
+        }
         ConnectionState::Connecting | ConnectionState::Live | ConnectionState::Replay { .. } => None,
     }
 }

@@ -213,9 +213,9 @@ pub fn stored(
     made_by: Option<&str>,
     since: Millis,
 ) -> Result<Option<Stored>, StoreError> {
-    let row = "SELECT id, heard_millis, scope FROM clusters WHERE name = $1";
+    let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
     let Some(mut row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
-    let (id, heard_millis, scope) = (row.number(0)?, row.number(1)?, row.text(2)?);
+    let (id, heard_millis) = (row.number(0)?, row.number(1)?);
     let checkpoint = "SELECT seq, made_by, body FROM checkpoints WHERE cluster = $1 AND made_by = $2";
     let checkpoint = match made_by {
         Some(made_by) => database.row(checkpoint, &[id.into(), made_by.into()])?,
@@ -231,5 +231,5 @@ pub fn stored(
         None => "cluster = $1 AND (seq > $2 AND is_keyframe = 0 OR seq = $2 AND is_keyframe = 1)",
     };
     let batches = batches(database, condition, &[id.into(), after.into()])?;
-    Ok(Some(Stored { scope, heard_millis, checkpoint, batches }))
+    Ok(Some(Stored { heard_millis, checkpoint, batches }))
 }

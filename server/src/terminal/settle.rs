@@ -1,0 +1,80 @@
+//! `rollcast wait --settle`: complete counts only once it has lasted. Pure: what a follower knows goes in.
+
+use std::time::{Duration, Instant};
+
+use timeline::Uid;
+use timeline::phase::PodState;
+use timeline::words::duration;
+
+use super::decide::Ended;
+use super::follower::Follower;
+
+/// Waits until a complete rollout has been calm for a while: no exit, no restart, nothing lost.
+pub(super) struct Settling {
+    lasts: Duration,
+    fail_fast: bool,
+    calm: Option<Calm>,
+}
+
+/// A stretch of time in which nothing happened to the pods.
+struct Calm {
+    since: Instant,
+    /// Restarts of the pods that are there.
+    restarts: Vec<(Uid, u32)>,
+}
+
+impl Settling {
+    pub(super) const fn new(lasts: Duration, fail_fast: bool) -> Self {
+        Self { lasts, fail_fast, calm: None }
+    }
+
+    /// The rollout is not complete, or that is not known: what was calm before does not count.
+    pub(super) fn begin_anew(&mut self) {
+        self.calm = None;
+    }
+
+    /// The rollout is complete: whether it has been for long enough.
+    pub(super) fn complete(&mut self, follower: &Follower, now: Instant) -> Option<Ended> {
+        if self.lasts.is_zero() {
+            return Some(Ended::Complete);
+        }
+        let view = follower.copy.said.view.as_ref()?;
+        if self.fail_fast && view.reasons.iter().any(|reason| reason.is_fatal) {
+            return Some(Ended::Failed);
+        }
+        if view.counts.available < view.desired || view.counts.not_yet > 0 {
+            self.begin_anew();
+            return None;
+        }
+        let restarts = restarts(follower);
+        match &self.calm {
+            Some(calm) if calm.restarts == restarts => {}
+            _ => self.calm = Some(Calm { since: now, restarts }),
+        }
+        self.ends_at().filter(|at| *at <= now).map(|_| Ended::Complete)
+    }
+
+    /// That it was complete in the end, and not for long enough; empty where it was not, or need not be.
+    pub(super) fn missed(&self) -> String {
+        if self.calm.is_none() {
+            return String::new();
+        }
+        let lasts = duration(i64::try_from(self.lasts.as_millis()).unwrap_or(i64::MAX));
+        format!(" It was not complete for {lasts} without an exit, a restart or a lost pod.")
+    }
+
+    /// When it has been calm for long enough, if nothing happens until then.
+    pub(super) fn ends_at(&self) -> Option<Instant> {
+        self.calm.as_ref().map(|calm| calm.since + self.lasts)
+    }
+}
+
+/// Pods that serve, with their restarts, in order. One that comes or goes alters it as well.
+fn restarts(follower: &Follower) -> Vec<(Uid, u32)> {
+    let Some(deployment) = follower.copy.deployment else { return Vec::new() };
+    let pods = follower.copy.model.pods_of_deployment(deployment).into_iter();
+    let there = pods.filter(|pod| !matches!(pod.state(), PodState::Gone | PodState::Finished | PodState::Terminating));
+    let mut restarts: Vec<(Uid, u32)> = there.map(|pod| (pod.uid, pod.now.restarts)).collect();
+    restarts.sort_unstable();
+    restarts
+}
