@@ -85,7 +85,7 @@ const measured = (page: Page) =>
       bottom: bottom + scrollY,
       // Where what a page says ends, with the room below it.
       end: within ? Math.max(...[...within.children].map((child) => child.getBoundingClientRect().bottom + scrollY)) + 64 : 0,
-      hasLinks: document.querySelector("[data-testid=links]") !== null,
+      hasLinks: document.querySelector("main[data-testid=links]") !== null,
       height: document.documentElement.scrollHeight,
       wide: document.documentElement.scrollWidth - innerWidth,
       window: innerHeight,
