@@ -28,6 +28,7 @@ pub mod history;
 pub mod lasting;
 pub mod list;
 pub mod live;
+pub mod news;
 pub mod numbers;
 pub mod pages;
 pub mod parts;

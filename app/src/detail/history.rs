@@ -84,8 +84,11 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
     let ends: Vec<Millis> = lines.iter().skip(1).map(|(at, _)| *at).chain([now_millis]).collect();
     let surplus = lines.len().saturating_sub(MOST_LINES);
     let is_first_older = !is_creation_seen && matches!(changes.first(), Some((_, Change::Pod(_))));
-    let span = |(index, ((at_millis, text), until)): (usize, ((Millis, String), Millis))| {
-        Span { at_millis, text, lasted_millis: until - at_millis, is_older: index == 0 && is_first_older }
+    let span = |(index, ((at_millis, text), until)): (usize, ((Millis, String), Millis))| Span {
+        at_millis,
+        text,
+        lasted_millis: until - at_millis,
+        is_older: index == 0 && is_first_older,
     };
     lines.into_iter().zip(ends).enumerate().skip(surplus).map(span).collect()
 }
