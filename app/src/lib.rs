@@ -18,6 +18,7 @@ compile_error!(
 pub mod address;
 pub mod app;
 pub mod browser;
+pub mod calm;
 pub mod compare;
 pub mod components;
 pub mod connection;

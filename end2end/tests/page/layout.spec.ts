@@ -45,11 +45,20 @@ test.afterAll(async () => {
   reviewer?.end();
 });
 
-/// The document of the playground's own Deployment, once its rollout is kept.
+/// The document of the playground's own Deployment.
 async function documentOf(page: Page, server: Server): Promise<Document["deployments"][number]> {
-  const of = (path: string) => page.request.get(`${server.address}/api/v1${path}`);
-  await expect.poll(async () => ((await (await of("/rollouts?q=web")).json()) as { rollouts: unknown[] }).rollouts.length).toBeGreaterThan(0);
-  return ((await (await of("/clusters/playground/namespaces/default/deployments/web/timeline")).json()) as Document).deployments.at(-1)!;
+  const told = await page.request.get(`${server.address}/api/v1/clusters/playground/namespaces/default/deployments/web/timeline`);
+  return ((await told.json()) as Document).deployments.at(-1)!;
+}
+
+/// The page of its last rollout beside those before it, once there is one whose begin was seen.
+async function comparison(page: Page, server: Server): Promise<string> {
+  // The clusters of all servers but one are that of the first.
+  const playground = server.address === servers.get("the strip and the line of everybody")!.address ? server : servers.get("the strip")!;
+  await page.request.post(`${playground.address}/playground`, { form: { action: "restart" }, headers: { origin: playground.address } });
+  const address = `${server.page("playground", "default", "web")}/compare?uid=${(await documentOf(page, server)).uid}`;
+  await expect.poll(async () => (await page.request.get(address)).status(), { timeout: 60_000 }).toBe(200);
+  return address;
 }
 
 const below = (path: string) => async (page: Page, server: Server) => `${server.page("playground", "default", "web")}${path}`;
@@ -61,7 +70,7 @@ const PAGES: Record<string, (page: Page, server: Server) => Promise<string>> = {
   "a revision": below("/revisions/1"),
   "all rollouts": below("/rollouts"),
   "links to share": below("/share"),
-  "a comparison": async (page, server) => `${server.page("playground", "default", "web")}/compare?uid=${(await documentOf(page, server)).uid}`,
+  "a comparison": comparison,
   "the wall": async (_, { address }) => `${address}/wall`,
   history: async (_, { address }) => `${address}/history`,
   "links without an account": async (_, { address }) => `${address}/shares`,
