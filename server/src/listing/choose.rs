@@ -138,7 +138,7 @@ fn together(by: By, (_, at, a): &Found, (_, bt, b): &Found) -> Ordering {
 
 /// Which of two that are put together comes first. `age` tells for how long nothing happened to one.
 fn in_order(query: &Query, a: &Found, b: &Found, age: impl Fn(&Found) -> Millis) -> Ordering {
-    let available = |(_, _, listed): &Found| (listed.summary.available(), listed.summary.desired);
+    let available = |(_, _, listed): &Found| (listed.summary.new_available(), listed.summary.desired);
     let by_column = match query.sort.column {
         Column::Status => a.0.cmp(&b.0),
         Column::Name => a.2.summary.name.cmp(&b.2.summary.name),

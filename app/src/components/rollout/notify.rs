@@ -13,7 +13,7 @@ use crate::rows::set_if_new;
 /// What waits to be told is looked at this often.
 const LOOK: Duration = Duration::from_secs(1);
 /// What the button explains while notifications can be asked for.
-const USUAL: &str = "A notification when this rollout is complete or gets stuck";
+const USUAL: &str = "A notification when this rollout is complete or in trouble";
 /// What it explains where the viewer has forbidden notifications.
 const DENIED: &str = "This browser does not let the page notify you; its settings do.";
 
