@@ -13,6 +13,8 @@ const REMEMBERED: &str = "rollcast.zone";
 const MARK: &str = " UTC";
 /// Letters of a time of day: 14:02:05.
 const CLOCK: usize = 8;
+/// Letters of a date and the space behind it.
+const DATE: usize = 11;
 
 /// A zone that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +83,29 @@ impl Zone {
         })
     }
 
+    /// The date, "2026-11-23"; follows the choice.
+    fn date(self, at_millis: Millis) -> String {
+        self.0.with(|choice| match choice {
+            Choice::Utc => words::date(at_millis),
+            Choice::Own => words::date(at_millis - browser::behind_utc_millis(at_millis)),
+            Choice::Named(name) => browser::date_in(name, at_millis),
+        })
+    }
+
+    /// The time of day; with its date, where it lies more than twelve hours from `now_millis`. Follows the choice.
+    #[must_use]
+    pub fn moment(self, at_millis: Millis, now_millis: Millis) -> String {
+        let clock = self.clock(at_millis);
+        let is_dated = words::moment(at_millis, now_millis).len() > clock.len();
+        if is_dated { format!("{} {clock}", self.date(at_millis)) } else { clock }
+    }
+
+    /// The same and the zone: "2026-11-23 14:02:05 UTC".
+    #[must_use]
+    pub fn dated(self, at_millis: Millis, now_millis: Millis) -> String {
+        format!("{} {}", self.moment(at_millis, now_millis), self.name(at_millis))
+    }
+
     /// What the zone is called at that time: "UTC", "CEST", "GMT+5:30".
     #[must_use]
     pub fn name(self, at_millis: Millis) -> String {
@@ -97,19 +122,22 @@ impl Zone {
         format!("{} {}", self.clock(at_millis), self.name(at_millis))
     }
 
-    /// A sentence of the server, which tells times of day in UTC, with those times in this zone. They are taken to lie
+    /// A sentence of the server, which tells times of day in UTC, with those times in this zone. One without a date is taken to lie
     /// within twelve hours of `near_millis`.
     #[must_use]
     pub fn said(self, sentence: &str, near_millis: Millis) -> String {
         if self.0.with(|choice| *choice == Choice::Utc) || !sentence.contains(MARK) {
             return sentence.to_owned();
         }
-        told(sentence, near_millis, |at_millis| self.stamp(at_millis))
+        told(sentence, near_millis, |at_millis, is_dated| {
+            let date = if is_dated { format!("{} ", self.date(at_millis)) } else { String::new() };
+            format!("{date}{}", self.stamp(at_millis))
+        })
     }
 }
 
-/// A sentence in which every "14:02:05 UTC" is told in other words.
-fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis) -> String) -> String {
+/// A sentence in which every "14:02:05 UTC" and "2026-11-23 14:02:05 UTC" is told in other words.
+fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis, bool) -> String) -> String {
     let mut out = String::with_capacity(sentence.len());
     let mut rest = sentence;
     while let Some(mark) = rest.find(MARK) {
@@ -117,8 +145,12 @@ fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis) -> String) -
         let clock = mark.checked_sub(CLOCK).and_then(|at| before.get(at..));
         match clock.and_then(millis_of_day) {
             Some(of_day) => {
-                out.push_str(before.get(..mark - CLOCK).unwrap_or_default());
-                out.push_str(&stamp(nearest(of_day, near_millis)));
+                let dated = (mark - CLOCK).checked_sub(DATE);
+                let day = dated.and_then(|at| millis_of_date(before.get(at..mark - CLOCK)?));
+                let end = dated.filter(|_| day.is_some()).unwrap_or(mark - CLOCK);
+                out.push_str(before.get(..end).unwrap_or_default());
+                let at_millis = day.map_or_else(|| nearest(of_day, near_millis), |day| day + of_day);
+                out.push_str(&stamp(at_millis, day.is_some()));
             }
             None => {
                 out.push_str(before);
@@ -137,6 +169,16 @@ const DAY_MILLIS: Millis = 86_400_000;
 fn nearest(of_day: Millis, near_millis: Millis) -> Millis {
     let off = (of_day - near_millis.rem_euclid(DAY_MILLIS)).rem_euclid(DAY_MILLIS);
     near_millis + if off > DAY_MILLIS / 2 { off - DAY_MILLIS } else { off }
+}
+
+/// The midnight in UTC that "2026-11-23 " begins with.
+fn millis_of_date(text: &str) -> Option<Millis> {
+    let text = text.strip_suffix(' ')?;
+    let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<Millis>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    // No date is further from its place in a calendar of equal months than a few days: the exact one is looked for there.
+    let near = (year - 1970) * 365 + (year - 1969) / 4 + (month - 1) * 30 + day;
+    (near - 40..near + 40).map(|days| days * DAY_MILLIS).find(|at| words::date(*at) == text)
 }
 
 /// Milliseconds since midnight of "14:02:05".
@@ -160,11 +202,28 @@ mod tests {
     #[test]
     fn times_in_sentences_are_told_in_the_viewers_zone() {
         let two_hours_ahead =
-            |sentence: &str| told(sentence, NEAR, |at| format!("{} CEST", words::clock(at + 7_200_000)));
+            |sentence: &str| told(sentence, NEAR, |at, _| format!("{} CEST", words::clock(at + 7_200_000)));
         assert_eq!(two_hours_ahead("Stale since 23:29:01 UTC: no word."), "Stale since 01:29:01 CEST: no word.");
         assert_eq!(two_hours_ahead("From 23:59:59 UTC to 00:00:01 UTC"), "From 01:59:59 CEST to 02:00:01 CEST");
         for as_it_is in ["Times are in UTC", "é3:29:01 UTC", "25:00:00 UTC", " UTC", "no time", ""] {
             assert_eq!(two_hours_ahead(as_it_is), as_it_is);
+        }
+    }
+
+    #[test]
+    fn a_time_with_its_date_is_told_of_that_day() {
+        let dated = |sentence: &str| {
+            told(sentence, NEAR, |at, is_dated| {
+                let at = at + 7_200_000;
+                let date = if is_dated { format!("{} ", words::date(at)) } else { String::new() };
+                format!("{date}{} CEST", words::clock(at))
+            })
+        };
+        assert_eq!(dated("reported at 2026-11-19 23:15:00 UTC."), "reported at 2026-11-20 01:15:00 CEST.");
+        assert_eq!(dated("at 2024-02-28 23:15:00 UTC, 09:00:00 UTC"), "at 2024-02-29 01:15:00 CEST, 11:00:00 CEST");
+        assert_eq!(dated("2026-13-40 09:00:00 UTC"), "2026-13-40 11:00:00 CEST");
+        for date in ["1970-01-01", "1999-12-31", "2000-02-29", "2026-01-31", "2099-12-31"] {
+            assert_eq!(words::date(millis_of_date(&format!("{date} ")).unwrap()), date);
         }
     }
 

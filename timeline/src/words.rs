@@ -51,6 +51,33 @@ pub fn clock(at_millis: Millis) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
+/// Milliseconds of half a day: a time of day without its date may be any further away.
+const HALF_DAY_MILLIS: Millis = 43_200_000;
+
+/// A moment in UTC: the time of day within twelve hours of `now_millis`, else with its date, "2026-11-23 09:15:00".
+#[must_use]
+pub fn moment(at_millis: Millis, now_millis: Millis) -> String {
+    if at_millis.abs_diff(now_millis) < HALF_DAY_MILLIS.unsigned_abs() {
+        clock(at_millis)
+    } else {
+        format!("{} {}", date(at_millis), clock(at_millis))
+    }
+}
+
+/// Date in UTC, "2026-11-23".
+#[must_use]
+pub fn date(at_millis: Millis) -> String {
+    // Days since 0000-03-01, so that a leap day ends its year (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    let days = at_millis.div_euclid(86_400_000) + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, late) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", era * 400 + year + late)
+}
+
 /// The last five letters of a pod's name: what tells it from its siblings.
 #[must_use]
 pub fn short(name: &str) -> &str {
@@ -181,6 +208,18 @@ mod tests {
         let said = [0, 59_999, 60_000, 3_599_999, 3_600_000, 86_399_999, 86_400_000, -1].map(clock);
         let words = ["00:00:00", "00:00:59", "00:01:00", "00:59:59", "01:00:00", "23:59:59", "00:00:00", "23:59:59"];
         assert_eq!(said, words);
+    }
+
+    #[test]
+    fn a_moment_further_away_than_half_a_day_has_its_date() {
+        let now = 1_795_390_200_000; // 2026-11-22 23:30:00
+        let half = 43_200_000;
+        let said = [0, half - 1, half, 1 - half, -half, -259_200_000].map(|after| moment(now + after, now));
+        let words =
+            ["23:30:00", "11:29:59", "2026-11-23 11:30:00", "11:30:00", "2026-11-22 11:30:00", "2026-11-19 23:30:00"];
+        assert_eq!(said, words);
+        let dates = [0, 951_782_400_000, 951_868_800_000, 1_709_164_800_000, 4_107_542_400_000, -1].map(date);
+        assert_eq!(dates, ["1970-01-01", "2000-02-29", "2000-03-01", "2024-02-29", "2100-03-01", "1969-12-31"]);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
     for (at, change) in changes {
         match change {
             Change::Pod(pod) => {
-                restarts = Some(pod.now.restarts);
+                // Of one that was there before, what follows tells how often it was started again by then.
+                restarts = is_creation_seen.then_some(pod.now.restarts);
                 tell(pod.first_seen_millis(), joined(&[pod.state().label(), &pod.now.reason]));
             }
             Change::PodState(_, state, since) => tell(*since, state.label().to_owned()),

@@ -199,13 +199,14 @@ impl Gathered {
             if is_changed || is_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
                 for revision in revisions {
-                    if let Some(detail) = RevisionDetail::of(&self.workload, then, deployment, revision) {
+                    if let Some(detail) = RevisionDetail::of(&self.workload, then, deployment, revision, self.to_millis)
+                    {
                         details.tell(address::revision(revision), at_millis, Detail::Revision(Box::new(detail)));
                     }
                 }
             }
             if is_end {
-                let detail = RolloutsDetail::of(then, deployment, String::new(), None);
+                let detail = RolloutsDetail::of(then, deployment, String::new(), None, self.to_millis);
                 details.tell("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {

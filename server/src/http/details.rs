@@ -52,7 +52,7 @@ pub(super) async fn revision(
     let why = format!("{} never had a revision {:?}, or none that is kept.", safe(&workload.name), safe(&revision));
     let look = move |workload: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
-        let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?)?;
+        let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
     answer(view, workload, parameters, When::Asked, look, why, request).await
@@ -68,6 +68,7 @@ pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Param
             deployment,
             standing.clone().unwrap_or_default(),
             measure.clone(),
+            then.now.millis,
         )))
     };
     // All of them, whichever moment is shown.

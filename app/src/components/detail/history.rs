@@ -23,7 +23,7 @@ pub fn History(
     let line = move |(_, Span { at_millis, text, lasted_millis, is_older }): (usize, Span)| {
         view! {
             <tr>
-                <td><Moment workload deployment at_millis/></td>
+                <td><Moment workload deployment at_millis now_millis=Signal::derive(move || pod.read().now_millis)/></td>
                 <td>{text}</td>
                 <td>{format!("for {}{}", at_least(is_older), duration(lasted_millis))}</td>
             </tr>

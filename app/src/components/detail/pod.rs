@@ -29,7 +29,7 @@ pub fn PodView(
     let state = move || {
         let PodDetail { state, since_millis, is_older, now_millis, .. } = *pod.read();
         match state {
-            PodState::Gone => format!("gone since {}", zone.stamp(since_millis)),
+            PodState::Gone => format!("gone since {}", zone.dated(since_millis, now_millis)),
             state => format!("{} for {}{}", state.label(), at_least(is_older), duration(now_millis - since_millis)),
         }
     };
@@ -40,7 +40,7 @@ pub fn PodView(
                 " "{state}
             </p>
             <p class="why">{move || pod.read().why.clone()}</p>
-            <Facts workload facts=Signal::derive(move || pod.read().facts.clone())/>
+            <Facts workload now_millis=Signal::derive(move || pod.read().now_millis) facts=Signal::derive(move || pod.read().facts.clone())/>
             <Start pod/>
             <Containers pod/>
             <Conditions pod/>
