@@ -162,12 +162,18 @@ impl PastRollout {
         }
     }
 
-    /// Its extremes: "3 replicas, at most 4 pods, at least 3 available".
+    /// Its extremes: "3 replicas, peak 4 pods, fewest available 3".
     #[must_use]
     pub fn extremes(&self) -> String {
-        let (replicas, pods) = (count(self.replicas, "replica"), count(self.peak_pods, "pod"));
-        format!("{replicas}, at most {pods}, at least {} available", self.min_available)
+        format!("{}, {}", count(self.replicas, "replica"), extremes(self.peak_pods, self.min_available))
     }
+}
+
+/// Most pods at once and fewest available ones, as they were observed. "At most" and "at least" are the limits of the strategy, between
+/// which these need not be: pods that terminate count as well.
+#[must_use]
+pub fn extremes(peak_pods: u32, min_available: u32) -> String {
+    format!("peak {}, fewest available {min_available}", count(peak_pods, "pod"))
 }
 
 /// A workload with its last rollouts.

@@ -18,6 +18,7 @@ compile_error!(
 pub mod address;
 pub mod app;
 pub mod browser;
+pub mod calm;
 pub mod compare;
 pub mod components;
 pub mod connection;
@@ -28,6 +29,7 @@ pub mod history;
 pub mod lasting;
 pub mod list;
 pub mod live;
+pub mod news;
 pub mod numbers;
 pub mod pages;
 pub mod parts;

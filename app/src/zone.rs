@@ -92,6 +92,20 @@ impl Zone {
         })
     }
 
+    /// The time of day; with its date, where it lies more than twelve hours from `now_millis`. Follows the choice.
+    #[must_use]
+    pub fn moment(self, at_millis: Millis, now_millis: Millis) -> String {
+        let clock = self.clock(at_millis);
+        let is_dated = words::moment(at_millis, now_millis).len() > clock.len();
+        if is_dated { format!("{} {clock}", self.date(at_millis)) } else { clock }
+    }
+
+    /// The same and the zone: "2026-11-23 14:02:05 UTC".
+    #[must_use]
+    pub fn dated(self, at_millis: Millis, now_millis: Millis) -> String {
+        format!("{} {}", self.moment(at_millis, now_millis), self.name(at_millis))
+    }
+
     /// What the zone is called at that time: "UTC", "CEST", "GMT+5:30".
     #[must_use]
     pub fn name(self, at_millis: Millis) -> String {

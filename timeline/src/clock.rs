@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 
+/// Clocks that are less apart are not told apart: timestamps are cut to whole seconds.
+const APART_MILLIS: Millis = 2_000;
 /// Arrivals that are remembered.
 const SAMPLES: usize = 31;
 /// An object arrives this long after its timestamp on average, because timestamps are cut to whole seconds.
@@ -17,7 +19,8 @@ const LATE_MILLIS: Millis = 10_000;
 /// When this many arrivals in a row are late, it is not they that are late: a clock was set.
 const LATE_IN_A_ROW: u32 = 31;
 
-/// How far the clocks are apart: the median of (arrival − creation) of new objects, less half a second.
+/// How far the clocks are apart: the median of (arrival − creation) of new objects, less half a second. Each arrival moves that by some
+/// milliseconds; what is told is the same until it is wrong by [`APART_MILLIS`], so that times of the API server do not flicker.
 ///
 /// Nothing arrives before it is made, so an arrival is either in time or late, never early: one that is much earlier than
 /// what was known proves that what was known was late, however many there were of it. So clocks that are hours apart are found
@@ -27,6 +30,8 @@ pub struct Skew {
     samples: VecDeque<Millis>,
     /// Late arrivals since the last one in time.
     late: u32,
+    /// What is told.
+    told_millis: Millis,
 }
 
 impl Skew {
@@ -49,6 +54,10 @@ impl Skew {
             self.samples.pop_front();
         }
         self.samples.push_back(apart);
+        let measured = self.median().map_or(0, |median| median - CUT_MILLIS);
+        if measured.abs_diff(self.told_millis) >= APART_MILLIS.unsigned_abs() {
+            self.told_millis = measured;
+        }
     }
 
     /// Our clock was set, forward by so much: what was known of it moves with it.
@@ -60,13 +69,13 @@ impl Skew {
     /// A difference that is known.
     #[must_use]
     pub fn known(millis: Millis) -> Self {
-        Self { samples: VecDeque::from([millis + CUT_MILLIS]), late: 0 }
+        Self { samples: VecDeque::from([millis + CUT_MILLIS]), late: 0, told_millis: millis }
     }
 
-    /// Our clock less the API server's; 0 while nothing is known.
+    /// Our clock less the API server's; 0 while nothing else is known.
     #[must_use]
-    pub fn millis(&self) -> Millis {
-        self.median().map_or(0, |median| median - CUT_MILLIS)
+    pub const fn millis(&self) -> Millis {
+        self.told_millis
     }
 
     fn median(&self) -> Option<Millis> {
@@ -92,8 +101,25 @@ mod tests {
     #[test]
     fn the_median_is_not_moved_by_a_few_late_arrivals() {
         assert_eq!(after([]), 0);
-        assert_eq!(after([100, 900, 500, 5_000, 400, 600, OLD_MILLIS + 1]), 100);
-        assert_eq!(after([100, 900, 5_000, 6_000, 700]), 400);
+        assert_eq!(after([100, 900, 500, 5_000, 400, 600, OLD_MILLIS + 1]), 0);
+        assert_eq!(after([9_100, 9_900, 500, 9_500, 400, 9_600]), 8_600);
+    }
+
+    #[test]
+    fn what_is_told_does_not_move_with_every_arrival() {
+        let mut skew = Skew::default();
+        let mut told: Vec<Millis> = (0..400)
+            .map(|turn| {
+                skew.note(MADE + 7_000 + turn * 317 % 1_000, MADE);
+                skew.millis()
+            })
+            .collect();
+        told.dedup();
+        assert_eq!(told, [6_500]);
+        for _ in 0..SAMPLES {
+            skew.note(MADE + 3_000, MADE);
+        }
+        assert_eq!(skew.millis(), 2_500, "a clock that was set is followed");
     }
 
     #[test]

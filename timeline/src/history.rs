@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Pruned, Subject};
-use crate::model::ReplicaSet;
+use crate::model::{Pod, ReplicaSet};
 use crate::{Change, Millis, Model, Uid};
 
 /// Most changes that are kept; older ones become part of what was known first.
@@ -50,6 +50,12 @@ impl History {
     /// What happened to one object, as far as it is kept.
     pub fn of(&self, subject: Subject) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
+    }
+
+    /// A pod as it was before the first change that is kept; `None` for one that came later.
+    #[must_use]
+    pub fn pod_before(&self, pod: Uid) -> Option<&Pod> {
+        self.base.pods.get(&pod)
     }
 
     /// How everything was at that time; `None` when that cannot be told any more.

@@ -39,7 +39,7 @@ pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
         let tell: js_sys::Function = js_sys::Reflect::get(&date, &"toLocaleTimeString".into()).ok()?.dyn_into().ok()?;
         let text = tell.call2(&date, &"en-GB".into(), &options).ok()?.as_string()?;
         let (clock, name) = text.split_once(' ')?;
-        Some((clock.to_owned(), name.to_owned()))
+        Some((clock.to_owned(), offset(name).unwrap_or_else(|| name.to_owned())))
     };
     told(zone).unwrap_or_else(|| (timeline::words::clock(at_millis), "UTC".to_owned()))
 }
@@ -58,8 +58,28 @@ pub fn date_in(zone: &str, at_millis: Millis) -> String {
     told().unwrap_or_else(|| timeline::words::date(at_millis))
 }
 
+/// The form that pages give an offset which has no name: browsers say "GMT+5:30", pages "UTC+05:30".
+fn offset(name: &str) -> Option<String> {
+    let offset = name.strip_prefix("GMT")?;
+    let sign = offset.chars().next().filter(|sign| matches!(sign, '+' | '-'))?;
+    let (hours, minutes) = offset.get(1..)?.split_once(':').unwrap_or((offset.get(1..)?, "00"));
+    Some(format!("UTC{sign}{:02}:{minutes}", hours.parse::<u8>().ok()?))
+}
+
 /// A moment as people write it: "2026-11-21T14:02:05.250Z".
 #[must_use]
 pub fn iso(at_millis: Millis) -> String {
     js_sys::Date::new(&JsValue::from_f64(at_millis as f64)).to_iso_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_without_a_name_has_one_form() {
+        let told = |name| offset(name).unwrap_or_else(|| format!("{name}: as it is"));
+        assert_eq!(["GMT+14", "GMT-3:30", "GMT+5:30"].map(told), ["UTC+14:00", "UTC-03:30", "UTC+05:30"]);
+        assert_eq!(["GMT", "CEST", "UTC"].map(told), ["GMT: as it is", "CEST: as it is", "UTC: as it is"]);
+    }
 }

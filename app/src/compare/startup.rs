@@ -7,12 +7,10 @@ use timeline::words::safe;
 use timeline::{Millis, Uid};
 
 use super::measure::median;
-use crate::detail::pod::start;
+use crate::detail::pod::{is_creation_seen, start};
 
 /// Pods that are shown one by one.
 const MOST: usize = 60;
-/// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
-const LATE_MILLIS: Millis = 2_500;
 
 /// The steps, and in which state a pod is until it has made each.
 pub const STEPS: [(&str, PodState); 4] = [
@@ -63,9 +61,8 @@ pub struct PodStart {
 
 impl PodStart {
     fn of(pod: &Pod, now: Now) -> Option<Self> {
-        let late = pod.first_seen_millis() - (pod.created_at_millis + now.skew_millis);
         let steps: Vec<Millis> = start(pod).into_iter().map(|step| step.after_millis).collect();
-        let is_whole = late < LATE_MILLIS && !steps.is_empty();
+        let is_whole = is_creation_seen(pod, now) && !steps.is_empty();
         is_whole.then(|| Self { uid: pod.uid, name: safe(&pod.name), steps })
     }
 

@@ -21,3 +21,4 @@ pub mod tokens;
 #[cfg(feature = "ssr")]
 pub mod trouble;
 pub mod wall;
+pub mod zone_key;

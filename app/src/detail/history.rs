@@ -17,29 +17,45 @@ pub struct Span {
     pub at_millis: Millis,
     /// What was so from then on, as a sentence.
     pub text: String,
-    /// How long it stayed so.
+    /// How long it stayed so; at least, where it was so before somebody looked.
     pub lasted_millis: Millis,
+    /// It was so before somebody looked.
+    pub is_older: bool,
 }
 
-/// The history that these changes tell of one pod, in order, until now.
+/// What is kept of the past of one pod.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PodPast<'p> {
+    /// The pod as it was before the first of the changes, where older ones are not kept any more.
+    pub before: Option<&'p Pod>,
+    /// What happened to it, in order.
+    pub changes: &'p [(Millis, Change)],
+}
+
+/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told.
 #[must_use]
-pub fn spans(past: &[(Millis, Change)], now_millis: Millis) -> Vec<Span> {
+pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> Vec<Span> {
+    let PodPast { before, changes } = past;
     let mut lines: Vec<(Millis, String)> = Vec::new();
     let mut tell = |at: Millis, text: String| {
         if !text.is_empty() && lines.last().is_none_or(|(_, last)| *last != text) {
             lines.push((at, text));
         }
     };
-    let mut restarts = 0;
-    for (at, change) in past {
+    let mut restarts = before.map(|pod| pod.now.restarts);
+    for (at, change) in changes {
         match change {
-            Change::Pod(pod) => tell(pod.first_seen_millis(), joined(&[pod.state().label(), &pod.now.reason])),
+            Change::Pod(pod) => {
+                // Of one that was there before, what follows tells how often it was started again by then.
+                restarts = is_creation_seen.then_some(pod.now.restarts);
+                tell(pod.first_seen_millis(), joined(&[pod.state().label(), &pod.now.reason]));
+            }
             Change::PodState(_, state, since) => tell(*since, state.label().to_owned()),
             Change::PodNow(_, now) => {
-                if now.restarts > restarts {
+                if restarts.is_some_and(|known| now.restarts > known) {
                     tell(*at, format!("restarted, {} in total", count(now.restarts, "restart")));
                 }
-                restarts = now.restarts;
+                restarts = Some(now.restarts);
                 tell(*at, joined(&[&now.reason, &now.message]));
             }
             Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
@@ -69,8 +85,20 @@ pub fn spans(past: &[(Millis, Change)], now_millis: Millis) -> Vec<Span> {
     }
     let ends: Vec<Millis> = lines.iter().skip(1).map(|(at, _)| *at).chain([now_millis]).collect();
     let surplus = lines.len().saturating_sub(MOST_LINES);
-    let span = |((at_millis, text), until)| Span { at_millis, text, lasted_millis: until - at_millis };
-    lines.into_iter().zip(ends).skip(surplus).map(span).collect()
+    let is_first_older = !is_creation_seen && matches!(changes.first(), Some((_, Change::Pod(_))));
+    let span = |(index, ((at_millis, text), until)): (usize, ((Millis, String), Millis))| Span {
+        at_millis,
+        text,
+        lasted_millis: until - at_millis,
+        is_older: index == 0 && is_first_older,
+    };
+    lines.into_iter().zip(ends).enumerate().skip(surplus).map(span).collect()
+}
+
+/// What stands before a duration that began before somebody looked.
+#[must_use]
+pub const fn at_least(is_older: bool) -> &'static str {
+    if is_older { "at least " } else { "" }
 }
 
 /// Why a pod ended, with what the pod itself says of that.
@@ -110,10 +138,11 @@ mod tests {
         let states = [PodState::Starting, PodState::Unready, PodState::Unready, PodState::Available];
         let change = |(at, state): (usize, &PodState)| (at as i64 * 10, Change::PodState(pod, *state, at as i64 * 10));
         let past: Vec<_> = states.iter().enumerate().map(change).collect();
-        let told: Vec<_> = spans(&past, 50).into_iter().map(|span| (span.at_millis, span.lasted_millis)).collect();
+        let of = |past, now_millis| spans(PodPast { before: None, changes: past }, true, now_millis);
+        let told: Vec<_> = of(&past, 50).into_iter().map(|span| (span.at_millis, span.lasted_millis)).collect();
         assert_eq!(told, [(0, 10), (10, 20), (30, 20)]);
         let many: Vec<_> = states[..2].iter().cycle().take(200).enumerate().map(change).collect();
-        assert_eq!(spans(&many, 2_000).len(), MOST_LINES);
-        assert!(spans(&[], 0).is_empty());
+        assert_eq!(of(&many, 2_000).len(), MOST_LINES);
+        assert!(of(&[], 0).is_empty());
     }
 }

@@ -8,11 +8,14 @@ use timeline::phase::PodState;
 use timeline::say::choice;
 use timeline::view::{Command, Now};
 use timeline::words::{safe, shell_word as word};
-use timeline::{Change, Millis, Model, Uid, Workload};
+use timeline::{Millis, Model, Uid, Workload};
 
-use super::history::{self, Span};
+use super::history::{self, PodPast, Span};
 use super::lines::{Facts, joined};
 use super::{Fact, Value};
+
+/// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
+const LATE_MILLIS: Millis = 2_500;
 
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,15 +28,17 @@ pub struct PodDetail {
     pub name: String,
     /// The state that it is in.
     pub state: PodState,
-    /// Since when it is in that state.
+    /// Since when it is in that state, as far as somebody looked.
     pub since_millis: Millis,
+    /// It was in that state before somebody looked.
+    pub is_older: bool,
     /// When all this is so.
     pub now_millis: Millis,
     /// Why it is in that state; empty when there is nothing to say.
     pub why: String,
     /// What else is known.
     pub facts: Vec<Fact>,
-    /// The steps from creation to counting that it has made, in order.
+    /// The steps from creation to counting that it has made, in order; none of a pod that was there before somebody looked.
     pub start: Vec<Step>,
     /// Its containers, in the order of the spec.
     pub containers: Vec<Container>,
@@ -83,29 +88,31 @@ pub struct Condition {
 }
 
 impl PodDetail {
-    /// What is told of a pod of a Deployment. `past` is what happened to it, in order, as far as it is kept; `choices` are of this model.
+    /// What is told of a pod of a Deployment; `choices` are of this model.
     #[must_use]
     pub fn of(
         (workload, deployment): (&Workload, Uid),
         model: &Model,
         pod: &Pod,
-        past: &[(Millis, Change)],
+        past: PodPast<'_>,
         now: Now,
         choices: &mut Choices<'_>,
     ) -> Self {
+        let is_creation_seen = is_creation_seen(pod, now);
         Self {
             uid: pod.uid,
             deployment,
             name: safe(&pod.name),
             state: pod.state(),
             since_millis: pod.since_millis(),
+            is_older: !is_creation_seen && pod.states.len() <= 1,
             now_millis: now.millis,
             why: joined(&[&pod.now.reason, &pod.now.message]),
             facts: facts(model, pod, choices),
-            start: start(pod),
+            start: if is_creation_seen { start(pod) } else { Vec::new() },
             containers: pod.now.containers.iter().map(container).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
-            history: history::spans(past, now.millis),
+            history: history::spans(past, is_creation_seen, now.millis),
             commands: commands(workload, pod, last_set(model, pod)),
         }
     }
@@ -141,6 +148,11 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<Fact> {
         .text("Ended because", history::ended_because(pod).unwrap_or_default())
         .text("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())
         .all()
+}
+
+/// Whether somebody looked when a pod was created: what it went through before is not known else.
+pub(crate) fn is_creation_seen(pod: &Pod, now: Now) -> bool {
+    pod.first_seen_millis() - (pod.created_at_millis + now.skew_millis) < LATE_MILLIS
 }
 
 /// How long each step from creation to counting took.

@@ -1,12 +1,11 @@
 //! What is told of one revision.
 
 use serde::{Deserialize, Serialize};
-use timeline::Workload;
 use timeline::model::{Deployment, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::view::Command;
 use timeline::words::{safe, shell_word as word};
-use timeline::{Model, rollout};
+use timeline::{Millis, Model, Workload, rollout};
 
 use super::lines::Facts;
 use super::rollouts::{self, RolloutLine};
@@ -17,6 +16,8 @@ use super::{Fact, Value};
 pub struct RevisionDetail {
     /// Number of the revision.
     pub revision: u64,
+    /// When all this is told.
+    pub now_millis: Millis,
     /// Whether it is the current one, and what became of it.
     pub standing: String,
     /// What else is known.
@@ -53,7 +54,13 @@ pub struct Difference {
 impl RevisionDetail {
     /// What is told of a revision; `None` when it was never seen.
     #[must_use]
-    pub fn of(workload: &Workload, model: &Model, deployment: &Deployment, revision: u64) -> Option<Self> {
+    pub fn of(
+        workload: &Workload,
+        model: &Model,
+        deployment: &Deployment,
+        revision: u64,
+        now_millis: Millis,
+    ) -> Option<Self> {
         let set = set_of(model, deployment, revision);
         let rollouts: Vec<_> = rollouts::lines(model, deployment).filter(|line| line.revision == revision).collect();
         if set.is_none() && rollouts.is_empty() {
@@ -66,6 +73,7 @@ impl RevisionDetail {
             |image: &timeline::fact::Image| Image { container: safe(&image.container), image: safe(&image.image) };
         Some(Self {
             revision,
+            now_millis,
             standing: standing(is_current, set.and_then(ReplicaSet::revision).filter(|now| *now != revision)),
             facts: facts(model, set),
             images: images.into_iter().flatten().map(image).collect(),

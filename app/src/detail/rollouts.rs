@@ -9,6 +9,7 @@ use timeline::{Millis, Uid};
 
 use crate::address;
 use crate::compare::measure::Measure;
+use crate::history::extremes;
 
 /// All rollouts of a Deployment that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub struct RolloutsDetail {
     pub deployment: Uid,
     /// Name of the Deployment, safe to show.
     pub name: String,
+    /// When all this is told.
+    pub now_millis: Millis,
     /// Its rollouts, the last one first.
     pub rollouts: Vec<RolloutLine>,
     /// How many before these are past retention.
@@ -66,10 +69,17 @@ pub enum End {
 impl RolloutsDetail {
     /// What is told of the rollouts of a Deployment.
     #[must_use]
-    pub fn of(model: &Model, deployment: &Deployment, standing: String, measure: Option<Measure>) -> Self {
+    pub fn of(
+        model: &Model,
+        deployment: &Deployment,
+        standing: String,
+        measure: Option<Measure>,
+        now_millis: Millis,
+    ) -> Self {
         Self {
             deployment: deployment.uid,
             name: safe(&deployment.name),
+            now_millis,
             rollouts: lines(model, deployment).rev().collect(),
             pruned: deployment.rollouts_pruned,
             standing,
@@ -165,10 +175,10 @@ impl RolloutLine {
         self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
     }
 
-    /// Most pods and least available ones.
+    /// Most pods at once and fewest available ones.
     #[must_use]
     pub fn extremes(&self) -> String {
-        format!("At most {}, at least {} available.", count(self.peak_pods, "pod"), self.min_available)
+        format!("Observed: {}.", extremes(self.peak_pods, self.min_available))
     }
 }
 
@@ -211,7 +221,7 @@ mod tests {
         assert_eq!(line(End::Complete, None).took(), "complete");
         assert_eq!(line(End::Superseded, Some(12_000)).took(), "superseded after 12 s");
         assert_eq!(line(End::InProgress, None).ended(), "in progress");
-        assert_eq!(line(End::DeadlinePassed, None).extremes(), "At most 1 pod, at least 3 available.");
+        assert_eq!(line(End::DeadlinePassed, None).extremes(), "Observed: peak 1 pod, fewest available 3.");
         assert_eq!(line(End::InProgress, None).began(|_| String::new()), "before watching began");
     }
 }

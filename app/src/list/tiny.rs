@@ -14,8 +14,10 @@ pub const CLASSES: [&str; LAYERS] = ["available", "old", "not-yet", "failing", "
 /// A tiny score.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tiny {
-    /// Available, and how many are desired: "3/4".
+    /// Available of the current revision, and how many are desired: "3/4".
     pub counted: String,
+    /// Another revision is being replaced, whose pods are not among these.
+    pub is_new: bool,
     /// Fewer are available than desired.
     pub is_short: bool,
     /// Outlines of the layers from below, in the order of [`CLASSES`].
@@ -56,9 +58,10 @@ impl Tiny {
             }
             path
         };
-        let available = summary.available();
+        let available = summary.new_available();
         Self {
             counted: format!("{available}/{}", summary.desired),
+            is_new: summary.replaces.is_some(),
             is_short: available < summary.desired,
             layers: std::array::from_fn(layer),
             desired: format!("M0 {0}H{WIDE}", y(i64::from(summary.desired)).max(1)),

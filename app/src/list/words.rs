@@ -8,12 +8,14 @@ use timeline::words::{count, list, safe, sentence_end};
 use crate::connection::{forbidden, unreachable_since, unwritten};
 use crate::zone::Zone;
 
-/// "1,284 Deployments · 3 in progress · 2 stuck".
+/// "1,284 Deployments · 2 stuck · 3 in progress", or "12 of 1,284 Deployments · …" where those are of the twelve that were asked for.
 #[must_use]
 pub fn summary(overall: &Overall) -> String {
     let [stuck, moving, ..] = overall.counts;
-    let mut words = count(overall.all, "Deployment");
-    for (number, what) in [(moving, "in progress"), (stuck, "stuck")] {
+    let found: u32 = overall.counts.iter().sum();
+    let all = count(overall.all, "Deployment");
+    let mut words = if found == overall.all { all } else { format!("{found} of {all}") };
+    for (number, what) in [(stuck, "stuck"), (moving, "in progress")] {
         if number > 0 {
             words.push_str(&format!(" · {number} {what}"));
         }
@@ -69,6 +71,10 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let connecting: Vec<String> =
         overall.clusters.iter().filter(connecting).map(|cluster| safe(&cluster.name)).collect();
+    let is_unread = |cluster: &&ClusterState| {
+        cluster.connection.forbidden.iter().any(|missing| missing.resource.starts_with("deployments"))
+    };
+    let unread: Vec<String> = overall.clusters.iter().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
     let words = match (overall.rows(), overall.all) {
         (1.., _) => return (String::new(), false),
         (0, 1..) => "Nothing here that matches. Ask for less.".to_owned(),
@@ -76,6 +82,13 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
             format!(
                 "Connecting to {}. Deployments appear here as soon as they are known. If that takes long, `rollcast check` says why.",
                 list(&connecting)
+            )
+        }
+        (0, 0) if !unread.is_empty() => {
+            let clusters = if unread.len() == 1 { "cluster" } else { "clusters" };
+            format!(
+                "No Deployments can be shown: Rollcast may not read Deployments of {clusters} {}. The permission to ask for is said above.",
+                list(&unread)
             )
         }
         (0, 0) if is_known && is_whole => {
@@ -93,12 +106,17 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
 /// What is wrong with clusters.
 #[must_use]
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
-    troubled(overall, |at_millis| zone.stamp(at_millis), |why, near| zone.said(why, near))
+    troubled(overall, |at_millis, now_millis| zone.dated(at_millis, now_millis), |why, near| zone.said(why, near))
 }
 
-fn troubled(overall: &Overall, stamp: impl Fn(Millis) -> String, said: impl Fn(&str, Millis) -> String) -> String {
+fn troubled(
+    overall: &Overall,
+    stamp: impl Fn(Millis, Millis) -> String,
+    said: impl Fn(&str, Millis) -> String,
+) -> String {
     let mut words = String::new();
     for cluster in &overall.clusters {
+        let stamp = |at_millis| stamp(at_millis, cluster.now_millis);
         if let ConnectionState::Stale { since_millis, retry_at_millis, why } = &cluster.connection.state {
             let why = said(&sentence_end(why), *since_millis);
             words.push_str(&format!(" {}: {why}", unreachable_since(&cluster.name, &stamp(*since_millis))));
@@ -115,7 +133,9 @@ fn troubled(overall: &Overall, stamp: impl Fn(Millis) -> String, said: impl Fn(&
         }
     }
     // Said once, as all clusters are written to one place.
-    if let Some(said) = overall.clusters.iter().find_map(|cluster| unwritten(&cluster.connection, &stamp)) {
+    if let Some(said) =
+        overall.clusters.iter().find_map(|cluster| unwritten(&cluster.connection, |at| stamp(at, cluster.now_millis)))
+    {
         words.push_str(&format!(" {said}"));
     }
     words.trim_start().to_owned()
@@ -126,7 +146,7 @@ mod tests {
     use super::*;
     use crate::list::made::cluster;
     use timeline::list::{Common, Head};
-    use timeline::wire::Unwritten;
+    use timeline::wire::{Forbidden, Unwritten};
     use timeline::words::clock;
 
     fn stale(retry_at_millis: Option<Millis>) -> ConnectionState {
@@ -139,7 +159,7 @@ mod tests {
 
     #[test]
     fn trouble_says_since_when_why_and_what_is_shown() {
-        let told = |overall: &Overall| troubled(overall, |at| format!("{} UTC", clock(at)), |why, _| why.to_owned());
+        let told = |overall: &Overall| troubled(overall, |at, _| format!("{} UTC", clock(at)), |why, _| why.to_owned());
         let one = vec![cluster("dead", stale(Some(5_000)))];
         assert_eq!(
             told(&overall(2, one.clone())),
@@ -151,6 +171,10 @@ mod tests {
         full.connection.unwritten = Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() });
         let said = told(&overall(2, vec![full.clone(), full]));
         assert_eq!(said, "History is not written since 00:00:01 UTC: there is no room left.");
+    }
+
+    fn forbidden_kind(resource: &str) -> Forbidden {
+        Forbidden { verb: "list".into(), resource: resource.into(), namespace: None }
     }
 
     #[test]
@@ -171,6 +195,12 @@ mod tests {
                 .0
                 .starts_with("No Deployments are known here yet.")
         );
+        let mut refused = cluster("lab", ConnectionState::Live);
+        refused.connection.forbidden = vec![forbidden_kind("deployments.apps")];
+        let words = said(&overall(0, vec![refused.clone()]), &all).0;
+        assert!(words.starts_with("No Deployments can be shown: Rollcast may not read Deployments of cluster lab."));
+        refused.connection.forbidden = vec![forbidden_kind("pods")];
+        assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
         assert!(words.starts_with("Nothing here that matches.") && is_part);
@@ -184,6 +214,7 @@ mod tests {
         assert!(!title(&Overall::default(), &query).contains('<'));
         let busy = Overall { counts: [1, 2, 0, 0], all: 3, ..Overall::default() };
         assert_eq!(title(&busy, &Query::default()), "1 stuck, 2 in progress — Rollcast");
-        assert_eq!(summary(&busy), "3 Deployments · 2 in progress · 1 stuck");
+        assert_eq!(summary(&Overall { all: 23, ..busy.clone() }), "3 of 23 Deployments · 1 stuck · 2 in progress");
+        assert_eq!(summary(&busy), "3 Deployments · 1 stuck · 2 in progress");
     }
 }

@@ -35,7 +35,6 @@ use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::{placed, scale, scene};
-use crate::zone::Zone;
 
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
@@ -98,7 +97,7 @@ pub fn Rollout(
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
     let is_file = Exported::of_app().is_some();
-    let keyboard = Keyboard { controls, help, as_table, zone: Zone::of_page(), is_file };
+    let keyboard = Keyboard { controls, help, as_table, is_file };
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());

@@ -1,29 +1,51 @@
-// Pages without a program: times in the zone of whoever looks, and keys that go from row to row. Without this, times are in UTC and rows
+// Pages without a program: times in the zone of whoever looks, and keys that choose it or go from row to row. Without this, times are in UTC and rows
 // are links. The braces keep names apart
 // from those of the script of the theme.
 {
+  const REMEMBERED = "rollcast.zone";
   const asked = new URLSearchParams(location.search);
   const chosen = () => {
     try {
-      return localStorage.getItem("rollcast.zone");
+      return localStorage.getItem(REMEMBERED);
     } catch {
       return null; // a browser that keeps nothing
     }
   };
-  // Times that an address names without a zone are in UTC: their meaning is not changed. Whoever chose UTC gets what the page has.
-  if (!["tz", "since", "until"].some((name) => asked.has(name)) && chosen() !== "utc") {
+  /// The offset of the viewer's zone from UTC, as addresses name it; nothing where there is none.
+  const own = () => {
     const ahead = -new Date().getTimezoneOffset();
     const two = (number) => String(Math.trunc(number)).padStart(2, "0");
-    if (ahead) {
-      const minutes = Math.abs(ahead);
-      asked.set("tz", (ahead < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60));
-      location.replace(location.pathname + "?" + asked + location.hash);
+    const minutes = Math.abs(ahead);
+    return ahead ? (ahead < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60) : "";
+  };
+  const go = (zone) => {
+    asked.set("tz", zone);
+    location.replace(location.pathname + "?" + asked + location.hash);
+  };
+  // Times that an address names without a zone are in UTC: their meaning is not changed. Whoever chose UTC gets what the page has.
+  if (!["tz", "since", "until"].some((name) => asked.has(name)) && chosen() !== "utc" && own()) go(own());
+
+  // Between the viewer's zone and UTC: the times that the address names are the same moments.
+  const toggle = () => {
+    const [from, to] = [asked.get("tz") || "utc", (asked.get("tz") || "utc") === "utc" ? own() : "utc"];
+    if (!to) return;
+    const millis = (zone) => (zone === "utc" ? 0 : Date.parse("1970-01-01T00:00Z") - Date.parse("1970-01-01T00:00" + zone));
+    for (const name of ["since", "until"]) {
+      const at = Date.parse(asked.get(name) + "Z");
+      if (!Number.isNaN(at)) asked.set(name, new Date(at - millis(from) + millis(to)).toISOString().slice(0, 16));
     }
-  }
+    try {
+      localStorage.setItem(REMEMBERED, to === "utc" ? "utc" : "own");
+    } catch {
+      // the address remembers it
+    }
+    go(to);
+  };
 
   addEventListener("keydown", (event) => {
     const here = document.activeElement;
     if (event.ctrlKey || event.metaKey || event.altKey || here.closest("input, select, textarea")) return;
+    if (event.key === "z" || event.key === "Z") return toggle();
     const links = [...document.querySelectorAll("[data-row]")].map((row) => row.querySelector("a")).filter(Boolean);
     const row = here.closest("[data-row]");
     // Arrows scroll the page until a row was chosen.

@@ -13,6 +13,7 @@ use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
 use crate::score::frame::Frame;
 use crate::score::scale;
+use crate::zone::Zone;
 
 /// How many steps the slider of time has.
 pub const SLIDER: i64 = 10_000;
@@ -53,6 +54,8 @@ pub struct Board {
     pub slid: RwSignal<i64>,
     /// Whole seconds of the time shown, for countdowns.
     pub second: RwSignal<i64>,
+    /// The present of the cluster, to the minute, whatever moment is shown: times that are far from it have their date.
+    pub present_millis: RwSignal<Millis>,
     /// Since when the server looks for the Deployment.
     pub looking_since_millis: RwSignal<Millis>,
     /// What is announced to those who do not see the picture.
@@ -75,6 +78,7 @@ impl Board {
             time: RwSignal::default(),
             slid: RwSignal::new(SLIDER),
             second: RwSignal::default(),
+            present_millis: RwSignal::default(),
             looking_since_millis: RwSignal::default(),
             announced: RwSignal::default(),
         }
@@ -97,6 +101,7 @@ impl Board {
         board.current.set(rendered.copy.said.view.as_ref().and_then(|view| view.revision));
         board.connection.set(connection);
         board.looking_since_millis.set(looking_since_millis);
+        board.present_millis.set(minute(told_millis));
         let tenths = rendered.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });
         let shown = rendered.shown();
@@ -124,11 +129,31 @@ impl Board {
         self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
     }
 
+    /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.
+    #[must_use]
+    pub fn moment(self, zone: Zone, at_millis: Millis) -> String {
+        // What is over may be of any day.
+        let now_millis = if self.is_over { Millis::MAX } else { self.present_millis.get() };
+        zone.moment(at_millis, now_millis)
+    }
+
+    /// The same and the zone.
+    #[must_use]
+    pub fn dated(self, zone: Zone, at_millis: Millis) -> String {
+        format!("{} {}", self.moment(zone, at_millis), zone.name(at_millis))
+    }
+
     /// The time shown, in whole seconds. Follows it.
     #[must_use]
     pub fn now_millis(self) -> Millis {
         self.second.get() * 1_000
     }
+}
+
+/// The minute in which a moment lies.
+#[must_use]
+pub const fn minute(at_millis: Millis) -> Millis {
+    at_millis.div_euclid(60_000) * 60_000
 }
 
 /// What a page is rendered from: the present, or the moment that its link names.

@@ -11,7 +11,7 @@ use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, Uid};
 
-use super::board::{Board, Rendered, said_then};
+use super::board::{Board, Rendered, minute, said_then};
 use super::picture::{Moving, Picture, RibbonTip};
 use super::scroll::Scroll;
 use crate::browser::{focus_in_place, matches, page_millis};
@@ -231,6 +231,9 @@ impl RolloutScreen {
             }
         };
         self.tell_words(&state.copy.said, &said);
+        if moment.is_none() {
+            set_if_new(&self.0.board.present_millis, minute(now_millis));
+        }
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
         let stretch = if state.is_ribbon { (1.0 / state.zoom).clamp(1.0, MOST_STRETCH) } else { 1.0 };

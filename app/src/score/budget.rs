@@ -4,7 +4,7 @@
 use timeline::budget::Limits;
 use timeline::model::Deployment;
 use timeline::phase::PodState;
-use timeline::view::{Hold, View};
+use timeline::view::{Hold, Tone, View};
 use timeline::{Millis, Model};
 
 use super::frame::Frame;
@@ -143,7 +143,12 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     let areas = Layer::ALL.into_iter().map(area).collect();
     let (ceiling, floor) = (y(view.limits.ceiling), y(view.limits.floor));
     let middle = ((ceiling + floor) / 2.0).clamp(20.0, HEIGHT - 20.0);
-    let hold = (view.hold != Hold::Free).then_some((view.hold, middle));
+    let hold = match view.hold {
+        // A fault that may still pass is no trouble yet: one severity on all of a page.
+        Hold::Blocked if view.verdict.tone != Tone::Bad => Hold::Waits,
+        hold => hold,
+    };
+    let hold = (hold != Hold::Free).then_some((hold, middle));
     if !is_rolling {
         return Strip { areas, hold, ..Strip::default() };
     }

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall};
-use timeline::view::{Hold, Tone, View};
+use timeline::view::Tone;
 use timeline::{Millis, Workload};
 
 use super::age::Age;
@@ -111,17 +111,11 @@ impl Seat {
         let stale = if self.board.is_stale() { " stale" } else { "" };
         match self.look.get() {
             Look::Free => "unused".to_owned(),
-            Look::OnStage => format!("tile {}{stale}", self.board.view.with(|view| severity(view.as_ref()))),
+            Look::OnStage => format!(
+                "tile {}{stale}",
+                self.board.view.with(|view| view.as_ref().map_or(Tone::Quiet, |view| view.verdict.tone).name())
+            ),
             Look::Past => format!("tile past{stale}"),
         }
-    }
-}
-
-/// How bad it is, as class names: what a fault blocks is told from what merely goes on.
-fn severity(view: Option<&View>) -> &'static str {
-    let (tone, hold) = view.map_or((Tone::Quiet, Hold::Free), |view| (view.verdict.tone, view.hold));
-    match (tone, hold) {
-        (Tone::Busy, Hold::Blocked) => "busy blocked",
-        (tone, _) => tone.name(),
     }
 }

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
+import { recorded } from "../../fixtures/made.mjs";
 import { Server } from "../../fixtures/server.ts";
 
 const failing = ["failing-rollout-halts-then-undo", "failing-rollout-halts-then-undo", "test"] as const;
@@ -151,4 +152,44 @@ test("hostile text stays text and breaks nothing", async ({ page, serve }, info)
   await expect(page.getByTestId("revision-detail")).toContainText("javascript:alert(1)");
   await isCalm();
   expect(dialogs).toBe(0);
+});
+
+test("of a pod that was there before somebody looked nothing is said that was not seen", async ({ page, serve }, info) => {
+  const lines = recorded([{ revision: 1, pods: ["available", "available"] }], 0).slice(0, -1); // the last one is later
+  const isPod = (line: string) => (JSON.parse(line) as { kind: string; type: string }).kind === "Pod" && line.includes('"LISTED"');
+  interface Line {
+    observedAtMillis: number;
+    type: string;
+    object: { metadata: { uid: string }; status: { conditions: object[]; containerStatuses: { restartCount: number }[] } };
+  }
+  const listed = JSON.parse(lines.find(isPod)!) as Line;
+  listed.object.status.containerStatuses[0]!.restartCount = 3;
+  listed.object.status.conditions.push({ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" });
+  lines[lines.findIndex(isPod)] = JSON.stringify(listed);
+  /// The same pod so many seconds later.
+  const later = (seconds: number, restartCount: number) => {
+    const { object } = structuredClone(listed);
+    object.status.containerStatuses[0]!.restartCount = restartCount;
+    object.status.conditions[0] = { type: "Ready", status: "False", reason: "ContainersNotReady", lastTransitionTime: "2026-11-21T10:00:10Z" };
+    return JSON.stringify({ ...listed, observedAtMillis: listed.observedAtMillis + seconds * 1_000, type: "MODIFIED", object });
+  };
+  const file = info.outputPath("before.jsonl");
+  writeFileSync(file, [...lines, later(10, 3), later(20, 4)].join("\n"));
+  const server = await serve(() => Server.start(["replay", file, "--hold-at", "30"]));
+  await page.goto(`${server.page("before", "shop", "web")}/pods/${listed.object.metadata.uid}`);
+  const detail = page.getByTestId("pod-detail");
+  await expect(detail.locator(".past")).toContainText("restarted, 4 restarts in total");
+  // Those before are nobody's news.
+  await expect(detail.locator(".past")).not.toContainText("3 restarts");
+  await expect(detail.locator(".past tr").first()).toContainText("for at least 10 s");
+  await expect(detail).not.toContainText("Start, as it was observed");
+  await expect(detail.locator(".state")).toHaveText(/running, not ready for 20 s/);
+  const under = (heading: string) => detail.locator(`h3:text-is("${heading}") + table`);
+  await expect(under("Conditions that are not true")).toContainText("ContainersNotReady");
+  await expect(under("Conditions that are not true")).not.toContainText("DisruptionTarget");
+  await expect(under("Further conditions that are true")).toContainText("EvictionByEvictionAPI");
+  // The other pod is as it was found.
+  const uid = lines.filter(isPod).map((line) => (JSON.parse(line) as Line).object.metadata.uid).at(-1)!;
+  await page.goto(`${server.page("before", "shop", "web")}/pods/${uid}`);
+  await expect(detail.locator(".state")).toHaveText(/available for at least 30 s/);
 });

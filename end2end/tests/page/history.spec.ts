@@ -134,3 +134,39 @@ test("each choice of the form is a link with an address of its own, and choices 
   await expect.poll(() => parameter(page, "name")).toBe("");
   expect([parameter(page, "trouble"), parameter(page, "outcome")]).toEqual(["yes", "complete"]);
 });
+
+test("the page of a rollout that is kept tells its day", async ({ page, serve }) => {
+  const [server] = await kept(serve);
+  await page.goto(`${server.address}/history`);
+  await page.getByTestId("past").first().getByRole("link").first().click();
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("moment")).toHaveText(/^2026-11-2\d \d\d:\d\d:\d\d UTC$/);
+  await expect(page.getByTestId("day")).toHaveText(/^2026-11-2\d$/);
+});
+
+test.describe("in another zone", () => {
+  test.use({ timezoneId: "Asia/Kolkata" });
+  test("Z chooses between UTC and the viewer's zone on every page, whose names are alike", async ({ page, serve }) => {
+    const [server, all] = await kept(serve);
+    const { cluster, namespace, name, revision } = all[0]!;
+    const deployment = server.page(cluster, namespace, name);
+    await page.goto(`${server.address}/history?since=2026-11-21T10:30&tz=%2B05:30`);
+    const zone = page.getByText("History is kept");
+    await expect(zone).toContainText("Times are in UTC+05:30.");
+    await page.keyboard.press("z");
+    await expect(zone).toContainText("Times are in UTC.");
+    // What the address names is the same moment.
+    expect(parameter(page, "since")).toBe("2026-11-21T05:00");
+    await page.keyboard.press("z");
+    await expect(zone).toContainText("Times are in UTC+05:30.");
+    expect(parameter(page, "since")).toBe("2026-11-21T10:30");
+    for (const path of ["/rollouts", `/revisions/${revision}`]) {
+      await page.goto(`${deployment}${path}`);
+      const main = page.locator("main");
+      await expect(main).toContainText("UTC+05:30");
+      await page.keyboard.press("z");
+      await expect(main).not.toContainText("UTC+05:30");
+      await page.keyboard.press("z");
+    }
+  });
+});

@@ -51,8 +51,14 @@ test("verdict, figures, bands and list say what the document says", async ({ pag
     const said = /(\d+) of \d+ available/.exec((await page.getByTestId("verdict").textContent())!)?.[1];
     if (said) expect(Number(said), `${name}: verdict`).toBe(available);
     const verdict = await page.getByTestId("verdict").textContent();
+    const isNew = (await page.getByTestId("new-available").textContent())!.replace(" of ", "/");
     await page.goto(server.address);
-    await expect(page.getByTestId("deployment").filter({ hasText: deployment }).last()).toContainText(verdict!);
+    const row = page.getByTestId("deployment").filter({ hasText: deployment }).last();
+    await expect(row).toContainText(verdict!);
+    expect((await row.locator(".counted").textContent())!, `${name}: the fraction of the list`).toContain(isNew);
+    // What the sentence says is replaced is what the column of revisions says.
+    const replaced = /replacing revision (\d+)/.exec(verdict!)?.[1];
+    if (replaced) await expect(row.locator(".image b"), name).toHaveText(new RegExp(`^${replaced} → `));
   }
 });
 

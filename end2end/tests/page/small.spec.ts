@@ -249,3 +249,22 @@ test.describe("more revisions than fit", () => {
     await still.close();
   });
 });
+
+test("on a phone a row names its Deployment, and of its place the end is seen", async ({ page, serve }, info) => {
+  const file = info.outputPath("arn:aws:eks:eu-central-1:111122223333:cluster:prod-shop.jsonl");
+  writeFileSync(file, recorded(made["midway40"]!, 0).join("\n"));
+  const server = await serve(() => Server.start(["replay", file, "--hold-at", "90"]));
+  for (const width of [390, 820]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto(server.address);
+    await page.waitForSelector("html[data-live=true]");
+    const row = page.getByTestId("deployment").filter({ has: page.locator("b", { hasText: /^web$/ }) });
+    const name = row.locator(".name b");
+    expect(await name.evaluate((text) => text.scrollWidth <= text.clientWidth + 1), `${width}: the whole name`).toBe(true);
+    const [place, around] = [await row.locator(".name bdi").boundingBox(), await row.locator(".name .muted").boundingBox()];
+    expect(place!.x + place!.width, `${width}: the end of the place`).toBeLessThanOrEqual(around!.x + around!.width + 1);
+    // What is said of it does not lie over it.
+    expect((await row.locator(".says").boundingBox())!.y).toBeGreaterThanOrEqual(around!.y + around!.height - 1);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  }
+});

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use app::address;
+use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail};
 use app::exported::{Export, Record, WHOLE_EVERY};
 use app::payload::DeploymentPayload;
@@ -189,7 +190,8 @@ impl Gathered {
             let Some(deployment) = then.deployments.get(&self.deployment) else { continue };
             let mut choices = Choices::new(then, self.skew_millis);
             for pod in changed.intersection(pods).filter_map(|uid| then.pods.get(uid)) {
-                let past = pasts.get(&pod.uid).map(Vec::as_slice).unwrap_or_default();
+                let changes = pasts.get(&pod.uid).map(Vec::as_slice).unwrap_or_default();
+                let past = PodPast { before: self.past.pod_before(pod.uid), changes };
                 let of = (&self.workload, self.deployment);
                 let detail = PodDetail::of(of, then, pod, past, now, &mut choices);
                 details.tell(address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
@@ -197,13 +199,14 @@ impl Gathered {
             if is_changed || is_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
                 for revision in revisions {
-                    if let Some(detail) = RevisionDetail::of(&self.workload, then, deployment, revision) {
+                    if let Some(detail) = RevisionDetail::of(&self.workload, then, deployment, revision, self.to_millis)
+                    {
                         details.tell(address::revision(revision), at_millis, Detail::Revision(Box::new(detail)));
                     }
                 }
             }
             if is_end {
-                let detail = RolloutsDetail::of(then, deployment, String::new(), None);
+                let detail = RolloutsDetail::of(then, deployment, String::new(), None, self.to_millis);
                 details.tell("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {

@@ -158,7 +158,7 @@ mod tests {
             r#"{{"observedAtMillis":1200000,"kind":"Deployment","type":"ADDED","object":{{"metadata":{{"uid":"{uid}"}}}}}}"#
         );
         let texts = [format!("{list}\n{added}\n")];
-        let recording = cut(&texts, uid.parse().unwrap_or_default(), (1_195_000, 1_300_000), None);
+        let recording = cut(&texts, uid.parse().unwrap(), (1_195_000, 1_300_000), None);
         let first = recording.lines().next().unwrap_or_default();
         assert!(first.contains("LIST_DONE") && first.contains(r#""observedAtMillis":1195000"#), "{recording}");
         assert!(recording.ends_with(&format!("{added}\n")), "{recording}");

@@ -3,6 +3,7 @@
 
 use app::address;
 use app::compare::measure::Measure;
+use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
 use app::payload::{DetailPayload, Payload};
 use axum::extract::Request;
@@ -32,9 +33,10 @@ pub(super) async fn pod(
         let uid: Uid = uid.parse().ok()?;
         let pod = then.model.pods_of_deployment(then.deployment).into_iter().find(|pod| pod.uid == uid)?;
         let past = then.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= then.now.millis);
-        let past: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
+        let changes: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
+        let past = PodPast { before: then.history.pod_before(uid), changes: &changes };
         let choices = &mut Choices::new(then.model, then.now.skew_millis);
-        let detail = PodDetail::of((workload, then.deployment), then.model, pod, &past, then.now, choices);
+        let detail = PodDetail::of((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
     answer(view, workload, parameters, When::Asked, look, why, request).await
@@ -50,7 +52,7 @@ pub(super) async fn revision(
     let why = format!("{} never had a revision {:?}, or none that is kept.", safe(&workload.name), safe(&revision));
     let look = move |workload: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
-        let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?)?;
+        let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
     answer(view, workload, parameters, When::Asked, look, why, request).await
@@ -66,6 +68,7 @@ pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Param
             deployment,
             standing.clone().unwrap_or_default(),
             measure.clone(),
+            then.now.millis,
         )))
     };
     // All of them, whichever moment is shown.

@@ -12,6 +12,7 @@
 mod connection;
 mod follow;
 mod keep;
+mod listed;
 mod moments;
 mod tally;
 mod task;
@@ -23,12 +24,12 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use timeline::document::{self, Document};
-use timeline::view::Summary;
 use timeline::wire::{Connection, ConnectionState, Position, Snapshot};
 use timeline::{Fact, History, Millis, Retention, Timeline, Uid, Workload};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
+pub use self::listed::ListedDeployment;
 pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
@@ -75,29 +76,6 @@ pub struct Subscription {
     pub frames: broadcast::Receiver<Bytes>,
     /// The hub's clock; a shared snapshot may carry an older one.
     pub now_millis: Millis,
-}
-
-/// A Deployment in the list of its cluster.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ListedDeployment {
-    /// What lists show of it.
-    pub summary: Summary,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
-    /// What words are looked for in, in small letters.
-    pub text: String,
-}
-
-impl ListedDeployment {
-    /// A line, and the text in which words are looked for.
-    #[must_use]
-    pub fn new(summary: Summary, labels: BTreeMap<String, String>) -> Self {
-        let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
-        let verdict = &summary.verdict;
-        let fields = [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
-        let text = fields.map(|field| field.to_lowercase()).join("\n");
-        Self { summary, labels, text }
-    }
 }
 
 /// The Deployments of a cluster by namespace and name; read without asking the hub.

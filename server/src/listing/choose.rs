@@ -79,7 +79,7 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
             if !is_place || !is_found() || !labels.matches(&listed.labels) {
                 continue;
             }
-            let group = Group::of(&listed.summary, source.state.now_millis);
+            let group = listed.group(source.state.now_millis);
             if let Some(count) = overall.counts.get_mut(group as usize) {
                 *count += 1;
             }
@@ -138,7 +138,7 @@ fn together(by: By, (_, at, a): &Found, (_, bt, b): &Found) -> Ordering {
 
 /// Which of two that are put together comes first. `age` tells for how long nothing happened to one.
 fn in_order(query: &Query, a: &Found, b: &Found, age: impl Fn(&Found) -> Millis) -> Ordering {
-    let available = |(_, _, listed): &Found| (listed.summary.available(), listed.summary.desired);
+    let available = |(_, _, listed): &Found| (listed.summary.new_available(), listed.summary.desired);
     let by_column = match query.sort.column {
         Column::Status => a.0.cmp(&b.0),
         Column::Name => a.2.summary.name.cmp(&b.2.summary.name),
@@ -147,13 +147,13 @@ fn in_order(query: &Query, a: &Found, b: &Found, age: impl Fn(&Found) -> Millis)
     };
     let by_column = if query.sort.is_descending { by_column.reverse() } else { by_column };
     let is_grouped = query.sort.column == Column::Status && query.by == By::Verdict;
-    let ranked = |(group, cluster, listed): &Found| (rank(*group, &listed.summary), *cluster);
+    let ranked = |(group, cluster, listed): &Found| (rank(*group, listed), *cluster);
     if is_grouped { by_column.then_with(|| ranked(a).cmp(&ranked(b))) } else { by_column }
 }
 
 /// Within a group: what happened last first. What is stable keeps its place.
-fn rank(group: Group, summary: &Summary) -> Reverse<Millis> {
-    Reverse(if group == Group::Stable { 0 } else { summary.since_millis })
+fn rank(group: Group, listed: &ListedDeployment) -> Reverse<Millis> {
+    Reverse(if group == Group::Stable { 0 } else { listed.since_millis })
 }
 
 #[cfg(test)]

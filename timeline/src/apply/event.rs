@@ -77,7 +77,7 @@ impl Timeline {
             waiting.push_back((at, fact));
             return;
         }
-        let event = event(at, fact, self.told_skew());
+        let event = event(at, fact, self.skew.millis());
         let told = self.told_events.insert(event.uid, event.count, &event.message);
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
         for uid in deployments {

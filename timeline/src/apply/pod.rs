@@ -11,9 +11,6 @@ use crate::phase::{self, PodState, Reading};
 use crate::stall::is_image_reason;
 use crate::{Change, Millis, Uid};
 
-/// Clocks that are less apart are not told apart: timestamps are cut to whole seconds.
-const APART_MILLIS: Millis = 2_000;
-
 /// Pods of a ReplicaSet that exist and that it controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Counted {
@@ -201,7 +198,7 @@ impl Timeline {
     }
 
     fn due_at(&self, ready_since_millis: Option<Millis>, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
-        let due = phase::available_at(ready_since_millis, min_ready_seconds)?.saturating_add(self.told_skew());
+        let due = phase::available_at(ready_since_millis, min_ready_seconds)?.saturating_add(self.skew.millis());
         Some(due).filter(|due| *due > at)
     }
 
@@ -342,11 +339,6 @@ impl Timeline {
         let pods = &self.model.pods;
         let is_manual = |pod: &Uid| pods.get(pod).is_some_and(|pod| pod.end_reason == Some(EndReason::DeletedManually));
         self.settling.retain(|end| end.set != set || !is_manual(&end.pod));
-    }
-
-    /// How much later our clock is than the cluster's, where that is more than whole seconds leave open.
-    pub(super) fn told_skew(&self) -> Millis {
-        Some(self.skew.millis()).filter(|skew| skew.abs() >= APART_MILLIS).unwrap_or(0)
     }
 
     /// Why a pod of `owner` goes, by what its owners asked for. What they did after it was marked is not why.

@@ -20,7 +20,7 @@ pub struct Summary {
     pub name: String,
     /// Revision of the current rollout.
     pub revision: Option<u64>,
-    /// The revision before it, while that is being replaced.
+    /// The revision that is being replaced, as the sentence says it; of several the last one.
     pub replaces: Option<u64>,
     /// Images of the template, joined.
     pub images: String,
@@ -92,10 +92,10 @@ impl Lately {
 }
 
 impl Summary {
-    /// How many pods are available, of whatever revision.
+    /// How many pods of the current revision are available: what pages and walls call "new available".
     #[must_use]
-    pub fn available(&self) -> u32 {
-        self.pods.iter().take(2).sum()
+    pub fn new_available(&self) -> u32 {
+        self.pods.first().copied().unwrap_or_default()
     }
 
     /// The workload that it is of: this one, whatever bears the name later.
@@ -129,10 +129,7 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
         revision: view.revision,
-        replaces: match deployment.rollouts.as_slice() {
-            [.., before, now] if now.completed_millis.is_none() => Some(before.revision),
-            _ => None,
-        },
+        replaces: replaced(model, deployment, view.revision),
         images: images(&deployment.now.spec.images),
         verdict: view.verdict,
         next: view.next,
@@ -155,6 +152,14 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         },
         finished_millis,
     })
+}
+
+/// The revision that the last rollout replaces, while it goes on: the one whose ReplicaSet still is to have pods, of several the last.
+fn replaced(model: &Model, deployment: &Deployment, current: Option<u64>) -> Option<u64> {
+    let is_going_on = deployment.rollouts.last().is_some_and(|rollout| rollout.completed_millis.is_none());
+    let old =
+        model.owned_sets(deployment.uid).filter(|set| set.now.counts.desired > 0).filter_map(|set| set.revision());
+    old.filter(|revision| Some(*revision) != current).max().filter(|_| is_going_on)
 }
 
 /// When the last rollout was completed, by our clock; `None` while it is not, or when nobody knows.

@@ -1,8 +1,8 @@
 //! Facts of a pod or a revision, a line each.
 
 use leptos::prelude::*;
-use timeline::Workload;
 use timeline::words::safe;
+use timeline::{Millis, Workload};
 
 use super::link::DetailLink;
 use crate::address;
@@ -14,23 +14,26 @@ use crate::zone::Zone;
 pub fn Facts(
     /// The workload that they are about, for links.
     workload: StoredValue<Workload>,
+    /// When the facts are told.
+    #[prop(into)]
+    now_millis: Signal<Millis>,
     /// The facts, each with a name of its own.
     #[prop(into)]
     facts: Signal<Vec<Fact>>,
 ) -> impl IntoView {
     view! {
         <dl class="facts">
-            <For each=move || facts.get() key=Clone::clone children=move |Fact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value)}</dd> }/>
+            <For each=move || facts.get() key=Clone::clone children=move |Fact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value, now_millis)}</dd> }/>
         </dl>
     }
 }
 
-fn said(workload: StoredValue<Workload>, value: Value) -> AnyView {
+fn said(workload: StoredValue<Workload>, value: Value, now_millis: Signal<Millis>) -> AnyView {
     match value {
         Value::Text(text) => text.into_any(),
         Value::Time(at_millis) => {
             let zone = Zone::of_page();
-            (move || zone.stamp(at_millis)).into_any()
+            (move || zone.dated(at_millis, now_millis.get())).into_any()
         }
         Value::Revision(revision) => {
             view! { <DetailLink workload=workload.get_value() path=address::revision(revision)>{revision}</DetailLink> }

@@ -7,7 +7,7 @@ use timeline::words::duration;
 use super::following::numbered;
 use super::moment::Moment;
 use crate::detail::PodDetail;
-use crate::detail::history::Span;
+use crate::detail::history::{Span, at_least};
 use crate::zone::Zone;
 
 /// The history of a pod: each state with its reason and how long it lasted.
@@ -20,12 +20,12 @@ pub fn History(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let deployment = pod.with_untracked(|pod| pod.deployment);
-    let line = move |(_, Span { at_millis, text, lasted_millis }): (usize, Span)| {
+    let line = move |(_, Span { at_millis, text, lasted_millis, is_older }): (usize, Span)| {
         view! {
             <tr>
-                <td><Moment workload deployment at_millis/></td>
+                <td><Moment workload deployment at_millis now_millis=Signal::derive(move || pod.read().now_millis)/></td>
                 <td>{text}</td>
-                <td>{format!("for {}", duration(lasted_millis))}</td>
+                <td>{format!("for {}{}", at_least(is_older), duration(lasted_millis))}</td>
             </tr>
         }
     };

@@ -17,9 +17,12 @@ pub fn Moment(
     deployment: Uid,
     /// The moment that the link leads to.
     at_millis: Millis,
+    /// When it is told.
+    #[prop(into)]
+    now_millis: Signal<Millis>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let clock = move || zone.clock(at_millis);
+    let clock = move || zone.moment(at_millis, now_millis.get());
     match Controls::of_page() {
         Some(controls) => Either::Left(view! {
             <button type="button" class="moment" title="Show this moment" on:click=move |_| controls.seek(at_millis)>{clock}</button>

@@ -15,7 +15,10 @@ pub fn PastRollouts(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let line = move |(_, line): (usize, RolloutLine)| {
-        let said = move || format!("Began {}: {}. {}", line.began(|at| zone.stamp(at)), line.ended(), line.extremes());
+        let said = move || {
+            let began = line.began(|at| zone.dated(at, revision.read().now_millis));
+            format!("Began {began}: {}. {}", line.ended(), line.extremes())
+        };
         view! { <li>{said}</li> }
     };
     view! {

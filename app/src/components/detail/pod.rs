@@ -14,6 +14,7 @@ use super::history::History;
 use super::start::Start;
 use crate::components::tokens::Token;
 use crate::detail::PodDetail;
+use crate::detail::history::at_least;
 use crate::zone::Zone;
 
 /// Everything about a pod.
@@ -26,10 +27,10 @@ pub fn PodView(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let state = move || {
-        let PodDetail { state, since_millis, now_millis, .. } = *pod.read();
+        let PodDetail { state, since_millis, is_older, now_millis, .. } = *pod.read();
         match state {
-            PodState::Gone => format!("gone since {}", zone.stamp(since_millis)),
-            state => format!("{} for {}", state.label(), duration(now_millis - since_millis)),
+            PodState::Gone => format!("gone since {}", zone.dated(since_millis, now_millis)),
+            state => format!("{} for {}{}", state.label(), at_least(is_older), duration(now_millis - since_millis)),
         }
     };
     view! {
@@ -39,7 +40,7 @@ pub fn PodView(
                 " "{state}
             </p>
             <p class="why">{move || pod.read().why.clone()}</p>
-            <Facts workload facts=Signal::derive(move || pod.read().facts.clone())/>
+            <Facts workload now_millis=Signal::derive(move || pod.read().now_millis) facts=Signal::derive(move || pod.read().facts.clone())/>
             <Start pod/>
             <Containers pod/>
             <Conditions pod/>

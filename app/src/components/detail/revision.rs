@@ -22,7 +22,7 @@ pub fn RevisionView(
     view! {
         <Frame workload test_id="revision-detail" title=Signal::derive(move || format!("Revision {}", revision.read().revision))>
             <p class="state">{move || revision.read().standing.clone()}</p>
-            <Facts workload facts=Signal::derive(move || revision.read().facts.clone())/>
+            <Facts workload now_millis=Signal::derive(move || revision.read().now_millis) facts=Signal::derive(move || revision.read().facts.clone())/>
             <Images revision/>
             <Difference workload revision/>
             <PastRollouts revision/>

@@ -28,7 +28,9 @@ pub fn RolloutsView(
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (line.name(), line.took(), line.images.clone());
         let moment = line.moment_millis;
-        let began = move || format!("Began {}. {} ", line.began(|at| zone.stamp(at)), line.extremes());
+        let began = move || {
+            format!("Began {}. {} ", line.began(|at| zone.dated(at, rollouts.read().now_millis)), line.extremes())
+        };
         view! {
             <li>
                 {match (is_file, moment) {
@@ -36,7 +38,7 @@ pub fn RolloutsView(
                     (true, None) => view! { <b>{name}</b> }.into_any(),
                     (true, Some(at_millis)) => {
                         let deployment = rollouts.with_untracked(|rollouts| rollouts.deployment);
-                        view! { <b>{name}</b>", "<Moment workload deployment at_millis/> }.into_any()
+                        view! { <b>{name}</b>", "<Moment workload deployment at_millis now_millis=Signal::derive(move || rollouts.read().now_millis)/> }.into_any()
                     }
                 }}
                 {format!(", {took}. ")}

@@ -16,7 +16,7 @@ pub fn Start(
     let zone = Zone::of_page();
     let line = move |Step { name, at_millis, after_millis }: Step| {
         view! {
-            <tr><td>{name}</td><td>{move || zone.stamp(at_millis)}</td><td>{format!("after {}", duration(after_millis))}</td></tr>
+            <tr><td>{name}</td><td>{move || zone.dated(at_millis, pod.read().now_millis)}</td><td>{format!("after {}", duration(after_millis))}</td></tr>
         }
     };
     view! {

@@ -4,10 +4,26 @@ use leptos::prelude::*;
 use timeline::view::Tone;
 
 use super::tiny_score::TinyScore;
+use crate::calm::calm;
 use crate::list::board::ListBoard;
 use crate::list::keys;
 use crate::list::row::RowText;
 use crate::zone::Zone;
+
+/// What is said of a Deployment, all of it of one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Words {
+    /// Class names of the sentence.
+    class: String,
+    sentence: String,
+    why: String,
+}
+
+impl Words {
+    fn of(row: &RowText) -> Self {
+        Self { class: format!("sentence {}", row.tone.name()), sentence: row.sentence.clone(), why: row.why.clone() }
+    }
+}
 
 /// A Deployment's row of the list.
 #[component]
@@ -22,12 +38,8 @@ pub fn Row(
     let zone = Zone::of_page();
     let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let said = move |read: fn(&RowText) -> &String| {
-        move || {
-            let row = row.read();
-            zone.said(read(&row), row.near_millis)
-        }
-    };
+    let words = calm(Signal::derive(move || Words::of(&row.read())), Signal::stored(false));
+    let said = move |read: fn(&Words) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let tiny = Signal::derive(move || row.read().tiny.clone());
@@ -36,12 +48,12 @@ pub fn Row(
             <a class=class node_ref=board.links.of(key) href=text(|row| &row.address) data-testid="deployment">
                 <span class="name">
                     <b>{text(|row| &row.name)}</b>
-                    <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i>{text(|row| &row.place)}</span>
+                    <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi>{text(|row| &row.place)}</bdi></span>
                 </span>
                 <span class="pods"><TinyScore tiny/></span>
                 <span class="says">
-                    <span class=move || format!("sentence {}", row.read().tone.name())>{said(|row| &row.sentence)}</span>
-                    <span class="muted why" title=said(|row| &row.why)>{said(|row| &row.why)}</span>
+                    <span class=move || words.read().class.clone()>{said(|words| &words.sentence)}</span>
+                    <span class="muted why" title=said(|words| &words.why)>{said(|words| &words.why)}</span>
                 </span>
                 <span class="image"><b>{text(|row| &row.revision)}</b>" "<span class="mono">{text(|row| &row.images)}</span></span>
                 <span class="muted since">{text(|row| &row.since)}" ago"</span>

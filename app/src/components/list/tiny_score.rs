@@ -21,6 +21,7 @@ pub fn TinyScore(
         </svg>
         <span class=move || if tiny.read().is_short { "counted short" } else { "counted" }>
             {move || tiny.read().counted.clone()}
+            <small class=move || if tiny.read().is_new { "" } else { "aside" }>" new"</small>
             <span class="aside">" available"</span>
         </span>
     }

@@ -5,6 +5,7 @@ use timeline::story::Line;
 
 use crate::browser::placed;
 use crate::lasting::LastingFor;
+use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::score::placed;
 use crate::zone::Zone;
@@ -25,7 +26,14 @@ pub fn Axis(
     let point = move |key: u128| picture.points.row(key).map(|line| view! { <Point line picture/> });
     let choose = move |_| zone.toggle();
     let name = move || zone.name(picture.base_millis.get());
+    // Times of the axis are of this day, where that is not the present one.
+    let board = Board::of_page();
+    let day = Memo::new(move |_| {
+        let dated = board.map(|board| board.dated(zone, board.now_millis())).unwrap_or_default();
+        dated.split_once(' ').map(|(day, _)| day.to_owned()).filter(|day| day.contains('-')).unwrap_or_default()
+    });
     view! {
+        <span class="day-of-axis" data-testid="day">{move || day.get()}</span>
         <div class="axis">
             <div class="ticks" id=format!("{}ticks", picture.prefix) node_ref=ticks>
                 <LastingFor each=move || picture.ticks.order() key=|key| *key children=tick/>

@@ -24,7 +24,7 @@ pub fn Chip(
     };
     let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
         (true, _) => "Reconnecting".to_owned(),
-        (_, Some(tenths)) => format!("As it was at {}", zone.stamp(tenths * 100)),
+        (_, Some(tenths)) => format!("As it was at {}", board.dated(zone, tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), zone),
     };
@@ -50,19 +50,19 @@ pub fn ConnectionBars(
 }
 
 fn unkept(board: Board, zone: Zone) -> Option<String> {
-    let said = unwritten(&board.connection.read(), |at_millis| zone.stamp(at_millis))?;
+    let said = unwritten(&board.connection.read(), |at_millis| board.dated(zone, at_millis))?;
     Some(format!("{said} What happens is still shown."))
 }
 
 fn trouble(board: Board, zone: Zone) -> Option<String> {
-    let shown = || zone.stamp(board.now_millis());
+    let shown = || board.dated(zone, board.now_millis());
     if board.link.get().is_lost() {
         return Some(lost(Some(&shown())));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     match &board.connection.read().state {
         ConnectionState::Stale { since_millis, why, retry_at_millis } => {
-            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, |at_millis| zone.stamp(at_millis)))
+            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, |at_millis| board.dated(zone, at_millis)))
         }
         ConnectionState::Unknown => {
             Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), shown()))

@@ -24,6 +24,7 @@ pub fn Header(
     let workload = board.workload.get_untracked();
     let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
+    let standing = Signal::derive(move || board.said(|view| Some((view.verdict.tone, view.verdict.sentence.clone()))));
     let body =
         Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
     view! {
@@ -41,7 +42,7 @@ pub fn Header(
             // A file is shared by handing it on, and nothing happens in it.
             {(!is_file).then(|| view! {
                 <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
-                <Notify page=address::whatever_bears_the_name(&workload) tone=tone title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
+                <Notify page=address::whatever_bears_the_name(&workload) standing title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
             })}
             <TabIcon tone=tone/>
             <Chip board/>

@@ -58,8 +58,6 @@ pub struct Keyboard {
     pub help: NodeRef<html::Details>,
     /// The box that shows the pods as a table.
     pub as_table: NodeRef<html::Input>,
-    /// The zone in which the page tells times.
-    pub zone: crate::zone::Zone,
     /// The page is a file, behind which there is no server.
     pub is_file: bool,
 }
@@ -109,7 +107,6 @@ impl Keyboard {
             "0" => controls.act(|screen| screen.zoom(None)),
             "l" | "L" => controls.act(|screen| screen.live()),
             "c" | "C" if !self.is_file => controls.copy_link(),
-            "z" | "Z" => self.zone.toggle(),
             "t" | "T" => {
                 if let Some(as_table) = self.as_table.get_untracked() {
                     as_table.set_checked(!as_table.checked());

@@ -1,23 +1,28 @@
 //! A notification for those who asked for one: when the rollout is complete, and when it gets stuck.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use timeline::view::Tone;
 
-use crate::browser::{self, Notifications};
+use crate::browser::{self, Every, Notifications};
+use crate::news::News;
 use crate::rows::set_if_new;
 
+/// What waits to be told is looked at this often.
+const LOOK: Duration = Duration::from_secs(1);
 /// What the button explains while notifications can be asked for.
-const USUAL: &str = "A notification when this rollout is complete or gets stuck";
+const USUAL: &str = "A notification when this rollout is complete or in trouble";
 /// What it explains where the viewer has forbidden notifications.
 const DENIED: &str = "This browser does not let the page notify you; its settings do.";
 
 /// The button. It is hidden where the browser has no notifications, and until the page is alive.
 #[component]
 pub fn Notify(
-    /// How the rollout stands; `None` while that is not known.
+    /// How the rollout stands, and the sentence that says so; `None` while that is not known.
     #[prop(into)]
-    tone: Signal<Option<Tone>>,
+    standing: Signal<Option<(Tone, String)>>,
     /// Title of a notification: that of the page.
     #[prop(into)]
     title: Signal<String>,
@@ -48,20 +53,31 @@ pub fn Notify(
             want(is_remembered && notifications.is_granted());
         }
     });
-    Effect::new(move |before: Option<Option<Tone>>| {
-        let (before, now) = (before.flatten(), tone.get());
-        if is_past.get() {
-            return before;
-        }
+    let news = StoredValue::new(News::default());
+    let notify = move |told: Option<Tone>| {
         let granted = || Notifications::of_browser().filter(|notifications| notifications.is_granted());
-        if is_news(before, now)
+        if told.is_some()
             && is_wanted.get_untracked()
             && let Some(notifications) = granted()
         {
             // Of each Deployment there is one at a time: the last word replaces the one before.
             notifications.show(&page.get_value(), &title.get_untracked(), &body.get_untracked());
         }
-        now.filter(|tone| *tone != Tone::Quiet)
+    };
+    Effect::new(move |_| {
+        if !is_past.get() {
+            let heard = standing.get();
+            notify(news.try_update_value(|news| news.hear(heard, browser::page_millis())).flatten());
+        }
+    });
+    // It ends with the page.
+    let timer: StoredValue<Option<Every>> = StoredValue::new(None);
+    Effect::new(move |_| {
+        timer.set_value(Every::new(LOOK, move || {
+            if is_past.try_get_untracked() == Some(false) {
+                notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
+            }
+        }));
     });
     let ask = move |_| {
         if is_wanted.get_untracked() {
@@ -88,29 +104,5 @@ pub fn Notify(
         >
             "Notify me"
         </button>
-    }
-}
-
-/// It became something that people wait for, and it was something else before.
-fn is_news(before: Option<Tone>, now: Option<Tone>) -> bool {
-    before.is_some() && before != now && matches!(now, Some(Tone::Ok | Tone::Bad))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_change_to_good_or_bad_is_news() {
-        assert!(is_news(Some(Tone::Busy), Some(Tone::Ok)));
-        assert!(is_news(Some(Tone::Ok), Some(Tone::Bad)));
-        for (before, now) in [
-            (None, Some(Tone::Ok)),
-            (Some(Tone::Ok), Some(Tone::Ok)),
-            (Some(Tone::Ok), Some(Tone::Busy)),
-            (Some(Tone::Bad), None),
-        ] {
-            assert!(!is_news(before, now), "{before:?} {now:?}");
-        }
     }
 }

@@ -6,6 +6,7 @@ use timeline::story::Line;
 
 use crate::browser;
 use crate::lasting::LastingFor;
+use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
@@ -85,9 +86,11 @@ fn StoryLine(
             controls.act(RolloutScreen::toggle);
         }
     };
+    let board = Board::of_page();
+    let dated = move || board.map(|board| board.dated(zone, at_millis));
     view! {
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
-            <button type="button" class="at" node_ref=button on:click=seek on:keydown=pressed>{move || zone.clock(at_millis)}</button>
+            <button type="button" class="at" title=dated node_ref=button on:click=seek on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
             <span>{move || zone.said(&text, at_millis)}</span>
         </li>

@@ -98,7 +98,11 @@ fn PodRow(
         move || row.with(read)
     };
     let of = row.clone();
-    let since = move || zone.clock(of.read().since_millis);
+    let board = Board::of_page();
+    let since = move || {
+        let since_millis = of.read().since_millis;
+        board.map_or_else(|| zone.clock(since_millis), |board| board.moment(zone, since_millis))
+    };
     view! {
         <tr>
             <td><DetailLink workload path=address::pod(uid)>{name}</DetailLink></td>

@@ -26,7 +26,7 @@ pub fn Transport(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
-    let moment = move || zone.stamp(board.now_millis());
+    let moment = move || board.dated(zone, board.now_millis());
     let play = move || match (board.time.get(), board.is_over) {
         (Time { tenths: None, .. }, false) => "Pause",
         (Time { is_playing: true, .. }, _) => "Stop",
@@ -77,7 +77,7 @@ pub fn Transport(
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
     let zone = Zone::of_page();
-    let moment = move || zone.stamp(board.now_millis());
+    let moment = move || board.dated(zone, board.now_millis());
     let slide = move |event: web_sys::Event| {
         let value = event_target_value(&event).parse::<f64>().unwrap_or_default();
         controls.act(|screen| screen.slide(value));

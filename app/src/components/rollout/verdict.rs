@@ -1,14 +1,40 @@
 //! The verdict: one sentence, why, and figures.
 
 use leptos::prelude::*;
-use timeline::view::View;
+use timeline::view::{Command, View};
 use timeline::words::duration;
 
 use super::measured::Measured;
 use super::remedy::Remedy;
+use crate::calm::calm;
 use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
+
+/// What is said of a Deployment, all of it of one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Words {
+    badge: String,
+    /// Class names of the badge.
+    class: String,
+    sentence: String,
+    /// Why, and what comes next.
+    why: String,
+    remedy: Option<Command>,
+}
+
+impl Words {
+    fn of(view: &View) -> Self {
+        let verdict = &view.verdict;
+        Self {
+            badge: verdict.badge.clone(),
+            class: format!("badge {}", verdict.tone.name()),
+            sentence: verdict.sentence.clone(),
+            why: view.explanation(),
+            remedy: view.remedy.clone(),
+        }
+    }
+}
 
 /// The verdict line: badge, sentence, reason and figures.
 #[component]
@@ -17,17 +43,20 @@ pub fn VerdictLine(
     board: Board,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let said = move |read: fn(&View) -> String| move || zone.said(&board.said(read), board.now_millis());
-    let class = move || board.said(|view: &View| format!("badge {}", view.verdict.tone.name()));
+    // A moment that the viewer chose is told at once.
+    let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
+    let words = calm(Signal::derive(move || board.said(Words::of)), is_at_once);
+    let said = move |read: fn(&Words) -> &str| move || zone.said(read(&words.read()), board.now_millis());
+    let remedy = Signal::derive(move || words.read().remedy.clone());
     // Where there is little room for it, the first lines stand for all of it until somebody taps them or goes there by key.
     let is_whole = RwSignal::new(false);
     view! {
         <section class="verdict">
             <div>
-                <span id="badge" class=class data-testid="badge">{said(|view| view.verdict.badge.clone())}</span>
-                <h1 id="verdict" data-testid="verdict">{said(|view| view.verdict.sentence.clone())}</h1>
-                <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(View::explanation)}</p>
-                <Remedy board/>
+                <span id="badge" class=move || words.read().class.clone() data-testid="badge">{move || words.read().badge.clone()}</span>
+                <h1 id="verdict" data-testid="verdict">{said(|words| &words.sentence)}</h1>
+                <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
+                <Remedy remedy/>
             </div>
             <Figures board/>
         </section>

@@ -1,11 +1,19 @@
 //! Sound: what happens on the seats can be heard. Nothing of it is seen.
 
-use leptos::prelude::*;
+use std::time::Duration;
 
-use crate::browser;
+use leptos::prelude::*;
+use timeline::Workload;
+use timeline::view::Tone;
+
+use crate::browser::{self, Every, page_millis};
+use crate::news::News;
 use crate::wall::Look;
 use crate::wall::board::{Seat, WallBoard};
-use crate::wall::tones::{SeatState, tones};
+use crate::wall::tones::tones;
+
+/// What waits to be told is looked at this often.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The sound of the wall: tones for what happens on its seats.
 #[component]
@@ -15,24 +23,42 @@ pub fn Sound(
 ) -> impl IntoView {
     // Where a browser has no sound there is none; it ends with this component.
     let sound: StoredValue<Option<browser::Sound>> = StoredValue::new(None);
+    let timer: StoredValue<Option<Every>> = StoredValue::new(None);
     Effect::new(move |_| sound.set_value(browser::Sound::new()));
-    for seat in board.seats {
-        Effect::new(move |before: Option<SeatState>| {
-            let now = heard(seat);
-            if let Some(before) = before {
-                sound.with_value(|sound| {
-                    if let Some(sound) = sound {
-                        sound.play(tones(&before, &now));
-                    }
-                });
+    let play = move |told: Option<Tone>| {
+        sound.try_with_value(|sound| {
+            if let Some((sound, told)) = sound.as_ref().zip(told) {
+                sound.play(tones(told));
             }
-            now
+        });
+    };
+    // What was heard of whoever sits on each seat.
+    let news = board.seats.map(|_| StoredValue::new((Workload::default(), News::default())));
+    for (seat, news) in board.seats.into_iter().zip(news) {
+        Effect::new(move |_| {
+            let (workload, heard) = (seat.board.workload.get(), heard(seat));
+            let told = news.try_update_value(|(of, news)| {
+                if *of != workload {
+                    (*of, *news) = (workload, News::default());
+                }
+                news.hear(heard, page_millis())
+            });
+            play(told.flatten());
         });
     }
+    Effect::new(move |_| {
+        timer.set_value(Every::new(LOOK, move || {
+            for news in &news {
+                play(news.try_update_value(|(_, news)| news.due(page_millis())).flatten());
+            }
+        }));
+    });
 }
 
-fn heard(seat: Seat) -> SeatState {
+/// How whoever sits there stands; `None` while nothing goes on there.
+fn heard(seat: Seat) -> Option<(Tone, String)> {
     let is_on_stage = seat.look.get() == Look::OnStage;
-    let tone = seat.board.view.with(|view| view.as_ref().map(|view| view.verdict.tone));
-    SeatState { name: seat.board.workload.with(|workload| workload.name.clone()), tone: tone.filter(|_| is_on_stage) }
+    let verdict =
+        seat.board.view.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.verdict.sentence.clone())));
+    verdict.filter(|_| is_on_stage)
 }

@@ -5,6 +5,7 @@ use timeline::view::{Command, Tone, View};
 use timeline::words::safe;
 
 use super::lines::Lines;
+use crate::calm::calm;
 use crate::components::rollout::score::Score;
 use crate::rollout::picture::Moving;
 use crate::score::frame::Frame;
@@ -20,18 +21,13 @@ pub fn Tile(
 ) -> impl IntoView {
     let Seat { prefix, board, picture, age, .. } = seat;
     let zone = Zone::of_page();
-    let said = move |read: fn(&View) -> &String| zone.said(&board.said(|view| read(view).clone()), board.now_millis());
+    // What is read from across a room stays for a moment.
+    let words = calm(Signal::derive(move || board.said(Words::of)), Signal::stored(false));
+    let said = move |read: fn(&Words) -> &String| zone.said(read(&words.read()), board.now_millis());
     let moving = Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
-    let size = move || {
-        let texts = |view: &View| {
-            let said = [&view.verdict.sentence, &view.verdict.why, &view.next].map(|text| text.chars().count());
-            let command = typed(view).map_or(0, |remedy| remedy.what.chars().count() + remedy.command.chars().count());
-            said.iter().sum::<usize>() + command
-        };
-        wall::size(board.said(texts))
-    };
+    let size = move || wall::size(words.read().length());
     let remedy = move || {
-        board.said(|view| typed(view).cloned()).map(|remedy| view! { <span class="remedy-words" data-testid="tile-remedy">" "{remedy.what}": "<code>{remedy.command}</code></span> })
+        words.read().remedy.clone().map(|remedy| view! { <span class="remedy-words" data-testid="tile-remedy">" "{remedy.what}": "<code>{remedy.command}</code></span> })
     };
     let place =
         move || board.workload.with(|workload| format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace)));
@@ -44,9 +40,9 @@ pub fn Tile(
             </div>
             <p class="where"><span>{place}</span>" "<span class="age" data-testid="age">{move || age.read().words(zone)}</span></p>
             <p class=size>
-                <span>{move || said(|view| &view.verdict.sentence)}</span>" "
-                <span class="muted">{move || said(|view| &view.verdict.why)}</span>" "
-                <span class="muted" data-testid="tile-next">{move || said(|view| &view.next)}</span>
+                <span>{move || said(|words| &words.sentence)}</span>" "
+                <span class="muted">{move || said(|words| &words.why)}</span>" "
+                <span class="muted" data-testid="tile-next">{move || said(|words| &words.next)}</span>
                 {remedy}
             </p>
             <div class="room" inert=true><Score board picture moving/></div>
@@ -55,7 +51,30 @@ pub fn Tile(
     }
 }
 
-/// What to type, where something is wrong: what goes on by itself needs nobody.
-fn typed(view: &View) -> Option<&Command> {
-    view.remedy.as_ref().filter(|_| view.verdict.tone == Tone::Bad)
+/// What is said on a tile, all of it of one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Words {
+    sentence: String,
+    why: String,
+    next: String,
+    /// What to type, where something is wrong: what goes on by itself needs nobody.
+    remedy: Option<Command>,
+}
+
+impl Words {
+    fn of(view: &View) -> Self {
+        Self {
+            sentence: view.verdict.sentence.clone(),
+            why: view.verdict.why.clone(),
+            next: view.next.clone(),
+            remedy: view.remedy.clone().filter(|_| view.verdict.tone == Tone::Bad),
+        }
+    }
+
+    /// How much text that is, in characters.
+    fn length(&self) -> usize {
+        let command = self.remedy.as_ref().map_or("", |remedy| &remedy.command);
+        let what = self.remedy.as_ref().map_or("", |remedy| &remedy.what);
+        [&self.sentence, &self.why, &self.next, command, what].iter().map(|text| text.chars().count()).sum()
+    }
 }

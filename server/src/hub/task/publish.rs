@@ -52,7 +52,12 @@ impl Hub {
                 Some((deployment, summary))
                     if known.is_none_or(|k| k.summary != summary || k.labels != deployment.now.labels) =>
                 {
-                    self.listed.insert(uid, Arc::new(ListedDeployment::new(summary, deployment.now.labels.clone())));
+                    let new = ListedDeployment::new(summary, deployment.now.labels.clone());
+                    let new = match known {
+                        Some(before) => new.after(before, now.millis),
+                        None => new,
+                    };
+                    self.listed.insert(uid, Arc::new(new));
                     self.is_list_old = true;
                 }
                 None if known.is_some() => {

@@ -1,0 +1,104 @@
+/// No flicker: what is said stays long enough to be read, and the picture stays where it is whatever is said.
+
+import { writeFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
+import { recording } from "../../fixtures/environment.ts";
+import { recorded } from "../../fixtures/made.mjs";
+import { Server } from "../../fixtures/server.ts";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+
+interface Line {
+  observedAtMillis: number;
+  kind: string;
+  type: string;
+  object: { metadata: { uid: string; resourceVersion?: string }; status: { conditions: object[]; availableReplicas?: number } };
+}
+
+/// A recording in which the only pod becomes unready and ready in turn, at those times in milliseconds after the beginning.
+function flapping(times: number[]): string[] {
+  const lines = recorded([{ revision: 1, pods: ["available"] }], 0).slice(0, -1); // the last one is later
+  const first = (kind: string) => lines.map((line) => JSON.parse(line) as Line).find((line) => line.kind === kind && line.type === "LISTED")!;
+  const [pod, deployment] = [first("Pod"), first("Deployment")];
+  times.forEach((time, turn) => {
+    const at = pod.observedAtMillis + time;
+    const ready = turn % 2;
+    const told = (of: Line, status: object) => lines.push(JSON.stringify({ ...of, observedAtMillis: at, type: "MODIFIED", object: { ...of.object, status: { ...of.object.status, ...status } } }));
+    told(pod, { conditions: [{ type: "Ready", status: ready ? "True" : "False", lastTransitionTime: new Date(at).toISOString() }] });
+    told(deployment, { replicas: 1, updatedReplicas: 1, readyReplicas: ready, availableReplicas: ready });
+  });
+  return lines;
+}
+
+/// Notes each text that a part shows, and when.
+const watch = (page: Page, selector: string) =>
+  page.evaluate((selector) => {
+    const told: [number, string][] = [];
+    Object.assign(window, { told });
+    const look = () => {
+      const text = document.querySelector(selector)?.textContent ?? "";
+      if (told.at(-1)?.[1] !== text) told.push([performance.now(), text]);
+    };
+    look();
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+  }, selector);
+const told = (page: Page) => page.evaluate(() => (window as unknown as { told: [number, string][] }).told);
+
+test("a headline stays for a second, however often it changes", async ({ page, serve }, info) => {
+  const file = info.outputPath("flapping.jsonl");
+  writeFileSync(file, flapping(Array.from({ length: 50 }, (_, turn) => 2_000 + turn * 350)).join("\n"));
+  const server = await serve(() => Server.start(["replay", file]));
+  for (const [address, selector] of [[server.page("flapping", "shop", "web"), "#verdict"], [server.address, "[data-testid=deployment] .sentence"]] as const) {
+    await page.goto(address);
+    await page.waitForSelector("html[data-live=true]");
+    await watch(page, selector);
+    await expect.poll(async () => (await told(page)).length, { timeout: 15_000 }).toBeGreaterThan(3);
+    const all = await told(page);
+    // The first one was there when the page began to look.
+    const stayed = all.slice(1).map(([at], index) => (all[index + 2]?.[0] ?? Infinity) - at);
+    expect(Math.min(...stayed), JSON.stringify(all)).toBeGreaterThan(950);
+  }
+});
+
+test("what is contradicted at once is not shown", async ({ page, serve }, info) => {
+  const file = info.outputPath("flash.jsonl");
+  // Not ready for 20 ms, and later for good.
+  writeFileSync(file, flapping([6_000, 6_020, 9_000]).join("\n"));
+  const server = await serve(() => Server.start(["replay", file]));
+  await page.goto(server.page("flash", "shop", "web"));
+  await isLive(page, /Recording/);
+  await watch(page, "#verdict");
+  await expect.poll(async () => (await told(page)).length).toBeGreaterThan(1);
+  await expect(page.getByTestId("available")).toHaveText("0");
+  const texts = (await told(page)).map(([, text]) => text);
+  expect(texts, "the flash was not shown").toHaveLength(2);
+});
+
+const SIZES = [[1280, 720], [1440, 900], [1920, 1080], [1024, 768], [390, 844]] as const;
+const RECORDINGS = [["failing-rollout-halts-then-undo", "failing-rollout-halts-then-undo", "test"], ["image-missing", "image-missing", "web"], ["quota", "a-quota", "web"]] as const;
+for (const [width, height] of SIZES)
+  test(`whatever is said, the picture stays where it is, at ${width} × ${height}`, async ({ page, serve }) => {
+    test.setTimeout(180_000);
+    await page.setViewportSize({ width, height });
+    const server = await serve(() => Server.start(["replay", ...RECORDINGS.map(([name]) => recording(name)), "--hold-at", "60"]));
+    for (const [cluster, namespace, name] of RECORDINGS) {
+      await page.goto(server.page(cluster, namespace, name));
+      await isLive(page, /Recording/);
+      const top = async () => (await page.locator("#scroller").boundingBox())!.y;
+      const said = new Set<string>();
+      const tops = new Set<number>();
+      const { begin, end } = await page.evaluate(async (address) => {
+        const document = (await (await fetch(address)).json()) as { deployments: { verdicts: { atMillis: number }[] }[] };
+        const all = document.deployments.at(-1)!.verdicts.map((verdict) => verdict.atMillis);
+        return { begin: Math.min(...all), end: Math.max(...all) + 12_000 };
+      }, `${server.address}/api/v1/clusters/${cluster}/namespaces/${namespace}/deployments/${name}/timeline`);
+      for (let at = begin; at <= end; at += Math.max(1_000, (end - begin) / 14)) {
+        await page.goto(`${server.page(cluster, namespace, name)}?at=${Math.round(at)}`);
+        const rollout = new RolloutPage(page);
+        await page.waitForSelector("html[data-live=true]");
+        said.add(`${await rollout.verdict.textContent()} ${await rollout.why.textContent()}`);
+        tops.add(Math.round(await top()));
+      }
+      expect(said.size, `${cluster}: much was said`).toBeGreaterThan(3);
+      expect([...tops], `${cluster}: where the picture began, while it said ${[...said].join(" | ")}`).toHaveLength(1);
+    }
+  });

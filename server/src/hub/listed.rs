@@ -1,0 +1,148 @@
+//! A Deployment in the list of its cluster, and the group that it stands in: what flaps does not jump between groups.
+
+use std::collections::BTreeMap;
+
+use timeline::Millis;
+use timeline::list::Group;
+use timeline::view::{Summary, Tone};
+
+/// A Deployment that is well again stays "in progress" for this long.
+pub const STEADY_MILLIS: Millis = 60_000;
+
+/// A Deployment in the list of its cluster.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ListedDeployment {
+    /// What lists show of it.
+    pub summary: Summary,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// What words are looked for in, in small letters.
+    pub text: String,
+    /// Since when it stands in its group, on the clock of its cluster; what its place within the group follows from.
+    pub since_millis: Millis,
+    /// It is well, and stays "in progress" until then.
+    steady_until_millis: Option<Millis>,
+}
+
+impl ListedDeployment {
+    /// A line, and the text in which words are looked for.
+    #[must_use]
+    pub fn new(summary: Summary, labels: BTreeMap<String, String>) -> Self {
+        let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
+        let verdict = &summary.verdict;
+        let fields = [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
+        let text = fields.map(|field| field.to_lowercase()).join("\n");
+        let since_millis = summary.since_millis;
+        Self { summary, labels, text, since_millis, steady_until_millis: None }
+    }
+
+    /// The line after another one of the same Deployment. Pods that are lost and come back move it once, and back a minute after the
+    /// last of them; a rollout that is completed, or begins, moves it at once.
+    #[must_use]
+    pub fn after(mut self, before: &Self, now_millis: Millis) -> Self {
+        let rollout = |listed: &Self| (listed.summary.revision, listed.summary.finished_millis);
+        if rollout(&self) != rollout(before) {
+            return self;
+        }
+        let was = before.group(now_millis);
+        if self.summary.verdict.tone == Tone::Ok && matches!(was, Group::Stuck | Group::InProgress) {
+            self.steady_until_millis = before.steady_until_millis.or(Some(now_millis + STEADY_MILLIS));
+        }
+        if self.group(now_millis) == was {
+            self.since_millis = before.since_millis;
+        }
+        self
+    }
+
+    /// The group that it stands in at a time of its cluster.
+    #[must_use]
+    pub fn group(&self, now_millis: Millis) -> Group {
+        match self.steady_until_millis {
+            Some(until) if now_millis < until => Group::InProgress,
+            _ => Group::of(&self.summary, now_millis),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Uid;
+    use timeline::verdict::KubectlVerdict;
+    use timeline::view::{LAYERS, Lately, Verdict};
+
+    use super::*;
+
+    fn summary(tone: Tone, since_millis: Millis, finished_millis: Millis) -> Summary {
+        let verdict = Verdict {
+            badge: String::new(),
+            tone,
+            sentence: String::new(),
+            why: String::new(),
+            kubectl: KubectlVerdict::Complete,
+        };
+        Summary {
+            uid: Uid::from_bits(1),
+            namespace: "shop".into(),
+            name: "web".into(),
+            revision: Some(7),
+            replaces: None,
+            images: String::new(),
+            verdict,
+            next: String::new(),
+            pods: [0; LAYERS],
+            desired: 1,
+            lately: Lately::default(),
+            since_millis,
+            finished_millis: Some(finished_millis),
+        }
+    }
+
+    /// The groups and since when, of a Deployment that becomes so at those times.
+    fn groups(all: &[(Tone, Millis)]) -> Vec<(Group, Millis)> {
+        let mut known: Option<ListedDeployment> = None;
+        let mut groups = Vec::new();
+        for (tone, at) in all {
+            let new = ListedDeployment::new(summary(*tone, *at, 0), BTreeMap::new());
+            let new = match &known {
+                Some(before) => new.after(before, *at),
+                None => new,
+            };
+            groups.push((new.group(*at), new.since_millis));
+            known = Some(new);
+        }
+        groups
+    }
+
+    #[test]
+    fn a_readiness_probe_that_flaps_moves_a_line_once() {
+        let flapping: Vec<(Tone, Millis)> =
+            (0..12).map(|turn| (if turn % 2 == 0 { Tone::Ok } else { Tone::Busy }, turn * 7_000)).collect();
+        let all = groups(&flapping);
+        assert_eq!(all.first(), Some(&(Group::Finished, 0)));
+        assert!(all.iter().skip(1).all(|place| *place == (Group::InProgress, 7_000)), "{all:?}");
+    }
+
+    #[test]
+    fn what_is_well_again_moves_back_after_a_minute() {
+        let busy = ListedDeployment::new(summary(Tone::Busy, 10_000, 0), BTreeMap::new());
+        let well = |at| ListedDeployment::new(summary(Tone::Ok, at, 0), BTreeMap::new());
+        let back = well(20_000).after(&busy, 20_000);
+        // Another word of the same does not begin the minute anew.
+        let back = well(20_000).after(&back, 50_000);
+        assert_eq!(back.group(79_999), Group::InProgress);
+        assert_eq!(back.group(80_000), Group::Finished);
+        assert_eq!(well(20_000).after(&back, 90_000).group(90_000), Group::Finished);
+    }
+
+    #[test]
+    fn a_rollout_that_is_completed_moves_at_once_and_so_does_what_gets_worse() {
+        let busy = ListedDeployment::new(summary(Tone::Busy, 10_000, 0), BTreeMap::new());
+        let done = ListedDeployment::new(summary(Tone::Ok, 20_000, 20_000), BTreeMap::new()).after(&busy, 20_000);
+        assert_eq!((done.group(20_000), done.since_millis), (Group::Finished, 20_000));
+        let all = groups(&[(Tone::Ok, 0), (Tone::Busy, 7_000), (Tone::Bad, 9_000), (Tone::Quiet, 11_000)]);
+        assert_eq!(
+            all.iter().map(|(group, _)| *group).collect::<Vec<_>>(),
+            [Group::Finished, Group::InProgress, Group::Stuck, Group::Stable]
+        );
+    }
+}
