@@ -17,7 +17,7 @@ const KINDS: [(&str, &str); 4] = [
     ("Event", "/api/v1/events"),
 ];
 /// A recording ends before it is longer.
-const MOST_BYTES: usize = 190_000;
+pub const MOST_BYTES: usize = 190_000;
 /// A recording begins so long before the edit.
 pub const BEFORE_MILLIS: i64 = 1_000;
 /// Normal Events that say no more than the objects themselves.
