@@ -23,7 +23,7 @@ fn played<T: PartialEq>(name: &str, look: impl Fn(&World) -> T) -> (World, Vec<(
     let (mut seen, begin) = (Vec::<(usize, i64, T)>::new(), world.now_millis());
     while player.told().story == name {
         assert!(world.now_millis() < begin + 600_000, "{:?} hangs", player.told());
-        world.advance_to(world.now_millis() + 200);
+        world.advance_to(world.now_millis() + 50);
         player.look(&mut world);
         let (step, now) = (player.told().step, look(&world));
         if seen.last().is_none_or(|(known, _, last)| (*known, last) != (step, &now)) {
@@ -67,8 +67,8 @@ fn a_slow_start_takes_its_time_and_nothing_is_missing() {
 #[test]
 fn an_end_with_0_is_a_crash_loop_until_a_version_stays() {
     let (world, seen) = played("exit-0", waiting);
-    let back_off = vec!["CrashLoopBackOff".to_owned()];
-    assert!(seen.iter().any(|(step, _, waiting)| *step == 2 && *waiting == back_off), "{seen:?}");
+    let back_off = "CrashLoopBackOff".to_owned();
+    assert!(seen.iter().any(|(step, _, waiting)| *step == 2 && waiting.contains(&back_off)), "{seen:?}");
     assert!(statuses(&world).iter().all(|status| status.ready && status.restart_count == 0));
 }
 

@@ -7,17 +7,25 @@ use server::recording::Recording;
 use timeline::view::{self, Now};
 use timeline::{Millis, Timeline};
 
-use crate::observe::{BEFORE_MILLIS, has_exited};
+use crate::observe::{BEFORE_MILLIS, MOST_BYTES, has_exited};
 use crate::said::Said;
 use crate::situation;
 
 /// Verdicts are looked at this often, in recorded milliseconds.
 const LOOK_EVERY: Millis = 250;
 
+/// So long a situation is looked at.
+const WHOLE_MILLIS: Millis = 180_000;
+/// No line of a recording is longer.
+const LONGEST_LINE: usize = 5_000;
+
 fn play(name: &str, text: &str, said: &mut Said) {
     let recording = Recording::read(text);
     assert!(recording.bad_lines.is_empty(), "{name}: {:?}", recording.bad_lines);
-    let (from, to) = recording.span().unwrap();
+    let (from, mut to) = recording.span().unwrap();
+    if text.len() < MOST_BYTES - LONGEST_LINE {
+        to = to.max(from + WHOLE_MILLIS); // it ends because nothing more happened
+    }
     let mut timeline = Timeline::new();
     let mut observed = recording.observed.into_iter().peekable();
     for now in (from..=to).step_by(LOOK_EVERY as usize) {
