@@ -31,7 +31,7 @@ const fn kind(fact: &Fact) -> Kind {
         Fact::ReplicaSet(..) => Kind::ReplicaSet,
         Fact::Pod(..) => Kind::Pod,
         Fact::Event(_) => Kind::Event,
-        Fact::Listed { kind, .. } => *kind,
+        Fact::Listed { kind, .. } | Fact::Unseen { kind, .. } => *kind,
     }
 }
 
@@ -158,7 +158,7 @@ fn objects_seen_twice_and_listed_again_change_nothing() {
                             Fact::Deployment(fact, seen) => (fact.meta.uid, *seen),
                             Fact::ReplicaSet(fact, seen) => (fact.meta.uid, *seen),
                             Fact::Pod(fact, seen) => (fact.meta.uid, *seen),
-                            Fact::Event(_) | Fact::Listed { .. } => continue,
+                            Fact::Event(_) | Fact::Listed { .. } | Fact::Unseen { .. } => continue,
                         };
                         let known = there.entry(kind(fact)).or_default();
                         if seen == Seen::Deleted {

@@ -18,9 +18,11 @@ mod days;
 mod ends;
 mod failing;
 mod faults;
+mod healthy;
 mod leaving;
 mod lists;
 mod lives;
+mod matrix;
 #[path = "../made/mod.rs"]
 mod made;
 mod next;

@@ -1,0 +1,63 @@
+//! What is well is never called bad, however long it takes; what crashes is never called well.
+
+use crate::made::{SECOND, Web, crashing, ready, unready};
+use timeline::fact::ContainerState;
+use timeline::view::Tone;
+
+/// Revision 2 replaces revision 1, pod by pod; each new pod runs at once and is ready after so many seconds.
+fn roll(seconds: i64) -> Vec<(i64, String)> {
+    let mut web = Web::replacing();
+    let mut bad = Vec::new();
+    for pod in 200..203 {
+        web.set(SECOND, |set| set.counts.desired = u32::try_from(pod - 199).unwrap_or_default());
+        web.add_pod(pod, SECOND, unready);
+        for _ in 0..seconds {
+            web.now += 1_000;
+            if web.view().verdict.tone == Tone::Bad {
+                bad.push((web.now, web.verdict()));
+            }
+        }
+        web.pod(pod, ready);
+        web.kill_pod(pod - 100);
+        web.report();
+    }
+    bad
+}
+
+#[test]
+fn a_hundred_healthy_rollouts_are_never_bad() {
+    for seconds in 1..=120 {
+        assert_eq!(roll(seconds), [], "ready after {seconds} s");
+    }
+}
+
+#[test]
+fn a_crash_loop_is_never_called_well() {
+    let mut web = Web::replaced();
+    web.report();
+    let restart = |web: &mut Web, restarts: u32| {
+        web.pod(200, |pod| {
+            crashing(restarts)(pod);
+            pod.ready = None;
+        });
+        web.report();
+    };
+    restart(&mut web, 1);
+    for (restarts, back_off) in (2..).zip([10, 20, 40, 80, 160, 300]) {
+        for second in 0..back_off {
+            web.now += 1_000;
+            assert_eq!(web.view().verdict.tone, Tone::Bad, "{second} s into back-off {back_off} s: {}", web.verdict());
+        }
+        // It runs again, and is ready for a moment.
+        let now = web.now;
+        web.pod(200, |pod| {
+            crashing(restarts)(pod);
+            ready(pod);
+            (pod.containers[0].state, pod.containers[0].started_millis) = (Some(ContainerState::Running), Some(now));
+        });
+        web.report();
+        assert_eq!(web.view().verdict.tone, Tone::Bad, "it runs for the moment: {}", web.verdict());
+        web.now += 1_000;
+        restart(&mut web, restarts);
+    }
+}
