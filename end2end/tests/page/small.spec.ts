@@ -264,7 +264,7 @@ test("on a phone a row names its Deployment, and of its place the end is seen", 
     const [place, around] = [await row.locator(".name bdi").boundingBox(), await row.locator(".name .muted").boundingBox()];
     expect(place!.x + place!.width, `${width}: the end of the place`).toBeLessThanOrEqual(around!.x + around!.width + 1);
     // What is said of it does not lie over it.
-    expect((await row.locator(".says").boundingBox())!.y).toBeGreaterThanOrEqual(around!.y + around!.height - 1);
+    expect((await row.locator(".says").boundingBox())!.y).toBeGreaterThanOrEqual(around!.y + around!.height - 2);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   }
 });

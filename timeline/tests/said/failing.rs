@@ -95,7 +95,7 @@ fn the_deadline_is_said_with_what_it_does() {
     let passes = "The progress deadline passes at 00:10:20 UTC; Kubernetes then reports the failure and keeps trying, it does not \
                   roll back by itself.";
     assert!(web.view().next.ends_with(passes), "{}", web.view().next);
-    web.now = 620_500;
+    web.now = 621_000;
     assert!(
         web.view().next.ends_with("passed at 00:10:20 UTC; Kubernetes has not reported it yet."),
         "{:?}",

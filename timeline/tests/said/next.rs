@@ -180,7 +180,7 @@ fn crashing_with(seconds: Option<u32>, reason: &str, updated_millis: Option<i64>
 #[test]
 fn the_progress_deadline_is_said_where_one_runs() {
     let ends = |web: &Web| next(web).split_once(". ").map(|(_, deadline)| deadline.to_owned()).unwrap_or_default();
-    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_000));
     assert_eq!(web.view().deadline_millis, Some(50_000));
     let passes = "The progress deadline passes at 00:00:50 UTC; Kubernetes then reports the failure and keeps trying, it does \
                   not roll back by itself.";
@@ -193,46 +193,46 @@ fn the_progress_deadline_is_said_where_one_runs() {
     calm.deployment(|deployment| {
         deployment.spec.progress_deadline_seconds = Some(30);
         let mut told = condition(ConditionStatus::True, "ReplicaSetUpdated", "");
-        told.last_update_millis = Some(20_500);
+        told.last_update_millis = Some(20_000);
         deployment.status.progressing = Some(told);
     });
     assert_eq!(ends(&calm), "Without progress by 00:00:50 UTC, Kubernetes reports a failure.");
     // A day is said of one that is further away than half a day.
-    let tomorrow = crashing_with(Some(86_400), "ReplicaSetUpdated", Some(20_500));
+    let tomorrow = crashing_with(Some(86_400), "ReplicaSetUpdated", Some(20_000));
     assert!(
         ends(&tomorrow).starts_with("The progress deadline passes at 1970-01-02 00:00:20 UTC; "),
         "{}",
         ends(&tomorrow)
     );
-    let mut days_later = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_500));
+    let mut days_later = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_000));
     days_later.now = 259_200_000;
     assert!(ends(&days_later).starts_with("Kubernetes reported at 1970-01-01 00:01:00 UTC"), "{}", ends(&days_later));
-    let none = crashing_with(None, "ReplicaSetUpdated", Some(20_500));
+    let none = crashing_with(None, "ReplicaSetUpdated", Some(20_000));
     let not_set = "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.";
     assert_eq!((ends(&none), none.view().deadline_millis), (not_set.to_owned(), None));
     for reason in ["NewReplicaSetAvailable", "DeploymentPaused", "ReplicaSetCreateError"] {
-        let web = crashing_with(Some(30), reason, Some(20_500));
+        let web = crashing_with(Some(30), reason, Some(20_000));
         assert_eq!(web.view().deadline_millis, None, "{reason}");
     }
     let before = "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.";
-    assert_eq!(ends(&crashing_with(Some(30), "NewReplicaSetAvailable", Some(20_500))), before);
+    assert_eq!(ends(&crashing_with(Some(30), "NewReplicaSetAvailable", Some(20_000))), before);
     let unknown = crashing_with(Some(30), "ReplicaSetUpdated", None);
     let on = "Kubernetes keeps trying; it does not roll back by itself.";
     assert_eq!((ends(&unknown), unknown.view().deadline_millis), (on.to_owned(), None));
-    let passed = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_500));
+    let passed = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_000));
     let reported = "Kubernetes reported at 00:01:00 UTC that the progress deadline passed; it keeps trying and does not roll \
                     back by itself.";
     assert_eq!((ends(&passed), passed.view().deadline_millis), (reported.to_owned(), Some(60_000)));
     let passed = crashing_with(Some(30), "ProgressDeadlineExceeded", None);
     assert_eq!(ends(&passed), on);
     // It runs by the spec that the controller saw, and not while it is paused.
-    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_000));
     web.deployment(|deployment| deployment.meta.generation += 1);
     assert_eq!(web.view().deadline_millis, None);
-    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_000));
     web.deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(web.view().deadline_millis, None);
-    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_500));
+    let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_000));
     web.delete_deployment();
     assert_eq!(web.view().deadline_millis, None);
 }
