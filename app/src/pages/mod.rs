@@ -81,7 +81,7 @@ mod tests {
             "we&quot;b",
             "Deployments of prod/eu",
             "&lt;b&gt;is&lt;/b&gt;",
-            "3/4",
+            "1/4",
             "aria-current=\"true\"",
         ] {
             assert!(html.contains(part), "{part} is not in {html}");
