@@ -98,8 +98,11 @@ impl Timeline {
             let before = superseded.revision;
             // One that had everything finished, and what finished while nobody looked is not known.
             overtaken = Some(before).filter(|_| was_seen && superseded.available_millis.is_none());
-            let is_end =
-                |entry: &Entry| matches!(entry.what, Happening::Completed { revision, .. } if revision == before);
+            // An earlier rollout may have had the same number.
+            let is_end = |entry: &Entry| {
+                entry.at_millis >= since_millis
+                    && matches!(entry.what, Happening::Completed { revision, .. } if revision == before)
+            };
             if let Some(id) = self.entry(uid, is_end).map(|entry| entry.id) {
                 self.untell(uid, id);
             }
