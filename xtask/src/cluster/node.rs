@@ -90,7 +90,11 @@ pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> 
 pub fn remove(folder: &Path) -> Result<()> {
     let Ok(made) = fs::read_to_string(folder.join("node/made.json")) else { return Ok(()) };
     let made: serde_json::Value = serde_json::from_str(&made)?;
-    let number = made["number"].as_u64().and_then(|number| u8::try_from(number).ok()).context("no number")?;
+    let number = made
+        .get("number")
+        .and_then(serde_json::Value::as_u64)
+        .and_then(|number| u8::try_from(number).ok())
+        .context("no number")?;
     let started = Instant::now();
     for cgroup in hierarchies().map(|hierarchy| hierarchy.join(name(number))) {
         while cgroup.exists() && !remove_cgroup(&cgroup) {
@@ -102,7 +106,7 @@ pub fn remove(folder: &Path) -> Result<()> {
     if !(0..MOST_NODES).any(|number| bridge_file(number).exists()) {
         FOLDERS.map(fs::remove_dir).into_iter().for_each(drop); // those that are empty; other nodes may use them
     }
-    for (setting, value) in made["settings"].as_object().into_iter().flatten() {
+    for (setting, value) in made.get("settings").and_then(serde_json::Value::as_object).into_iter().flatten() {
         let _ = fs::write(setting_file(setting), value.as_str().unwrap_or_default());
     }
     Ok(())
