@@ -58,29 +58,29 @@ fn by<const N: usize>(counts: [(&str, u32); N]) -> BTreeMap<String, u32> {
     counts.map(|(criterion, count)| (criterion.to_owned(), count)).into()
 }
 
-/// 104 of 154 comparisons are told. The other 50 depend on what changed within half a second of the choice, or on ready
+/// 102 of 154 comparisons are told. The other 52 depend on what changed within half a second of the choice, or on ready
 /// times that nobody saw.
 #[test]
 fn pods_that_go_are_those_that_have_to_on_a_real_control_plane() {
-    let by = by([("Chance", 54), ("Crowded(2)", 9), ("Crowded(3)", 20), ("Crowded(4)", 14), ("ReadyLater", 7)]);
-    assert_eq!(by.values().sum::<u32>(), 104);
-    assert_eq!(told(played::recordings()), Told { pods: 28, by, unclear: 50 });
+    let by = by([("Chance", 52), ("Crowded(2)", 9), ("Crowded(3)", 20), ("Crowded(4)", 14), ("ReadyLater", 7)]);
+    assert_eq!(by.values().sum::<u32>(), 102);
+    assert_eq!(told(played::recordings()), Told { pods: 27, by, unclear: 52 });
 }
 
-/// 1,947 of 3,028 comparisons are told.
+/// 1,936 of 3,028 comparisons are told.
 #[test]
 fn pods_that_go_are_those_that_have_to_on_the_simulated_one() {
     let by = by([
-        ("Chance", 603),
+        ("Chance", 602),
         ("Crowded(2)", 94),
         ("Crowded(3)", 438),
         ("Crowded(4)", 184),
         ("Crowded(5)", 67),
         ("Crowded(6)", 27),
         ("NotRunning", 202),
-        ("ReadyLater", 323),
+        ("ReadyLater", 313),
         ("Younger", 9),
     ]);
-    assert_eq!(by.values().sum::<u32>(), 1_947);
-    assert_eq!(told(simulated::clusters()), Told { pods: 424, by, unclear: 1_081 });
+    assert_eq!(by.values().sum::<u32>(), 1_936);
+    assert_eq!(told(simulated::clusters()), Told { pods: 420, by, unclear: 1_092 });
 }
