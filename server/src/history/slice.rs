@@ -90,7 +90,8 @@ pub fn cut(texts: &[String], deployment: Uid, stretch: Stretch, whole_until: Opt
             after.push('\n');
         }
     }
-    before.reach(from_millis);
+    // A first part may end before it.
+    before.reach(from_millis.min(to_millis));
     let (_, mut text) = before.keyframe(None);
     text.push_str(&after);
     if gap_since_millis.is_some() {

@@ -2,12 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use timeline::Uid;
 use timeline::phase::PodState;
 use timeline::words::duration;
+use timeline::{Millis, Uid};
 
 use super::decide::Ended;
 use super::follower::Follower;
+
+/// A container has recovered after this time without an exit.
+const RECOVERS_MILLIS: Millis = 60_000;
+/// Restarts of older pods are no news of the rollout.
+const NEW_MILLIS: Millis = 600_000;
+/// A pod that restarted is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Waits until a complete rollout has been calm for a while: no exit, no restart, nothing lost.
 pub(super) struct Settling {
@@ -35,12 +42,14 @@ impl Settling {
 
     /// The rollout is complete: whether it has been for long enough.
     pub(super) fn complete(&mut self, follower: &Follower, now: Instant) -> Option<Ended> {
-        if self.lasts.is_zero() {
-            return Some(Ended::Complete);
-        }
         let view = follower.copy.said.view.as_ref()?;
         if self.fail_fast && view.reasons.iter().any(|reason| reason.is_fatal) {
             return Some(Ended::Failed);
+        }
+        if self.lasts.is_zero() {
+            let waits = self.fail_fast && has_restarted(follower, now);
+            self.calm = waits.then_some(Calm { since: now, restarts: Vec::new() });
+            return (!waits).then_some(Ended::Complete);
         }
         if view.counts.available < view.desired || view.counts.not_yet > 0 {
             self.begin_anew();
@@ -56,7 +65,7 @@ impl Settling {
 
     /// That it was complete in the end, and not for long enough; empty where it was not, or need not be.
     pub(super) fn missed(&self) -> String {
-        if self.calm.is_none() {
+        if self.calm.is_none() || self.lasts.is_zero() {
             return String::new();
         }
         let lasts = duration(i64::try_from(self.lasts.as_millis()).unwrap_or(i64::MAX));
@@ -65,8 +74,22 @@ impl Settling {
 
     /// When it has been calm for long enough, if nothing happens until then.
     pub(super) fn ends_at(&self) -> Option<Instant> {
-        self.calm.as_ref().map(|calm| calm.since + self.lasts)
+        let lasts = if self.lasts.is_zero() { LOOK_AGAIN } else { self.lasts };
+        self.calm.as_ref().map(|calm| calm.since + lasts)
     }
+}
+
+/// A new pod restarted and has not run for a minute since: the second exit would make it a crash loop.
+fn has_restarted(follower: &Follower, now: Instant) -> bool {
+    let Some(deployment) = follower.copy.deployment else { return false };
+    let now_millis = follower.now_millis(now);
+    let pods = follower.copy.model.pods_of_deployment(deployment);
+    pods.iter().any(|pod| {
+        pod.now.restarts > 0
+            && !pod.state().is_ending()
+            && now_millis - pod.created_at_millis < NEW_MILLIS
+            && now_millis - pod.since_millis() < RECOVERS_MILLIS
+    })
 }
 
 /// Pods that serve, with their restarts, in order. One that comes or goes alters it as well.
