@@ -63,6 +63,7 @@ impl Skew {
     /// Our clock was set, forward by so much: what was known of it moves with it.
     pub fn shift(&mut self, by_millis: Millis) {
         self.samples.iter_mut().for_each(|sample| *sample = sample.saturating_add(by_millis));
+        self.told_millis = self.told_millis.saturating_add(by_millis);
         self.late = 0;
     }
 

@@ -50,19 +50,21 @@ pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
 fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Crash<'p>> {
     let exit = container.last_exit.as_ref();
     let exits = container.exits();
-    if exits == 0 || (container.role == Role::Init && is_done(container)) {
+    let is_backing_off = matches!(
+        &container.state,
+        Some(ContainerState::Waiting { reason, .. }) if reason == "CrashLoopBackOff"
+    );
+    // A kubelet that backs off and does not tell how often the container ended says enough.
+    let is_told = is_backing_off && exit.is_none();
+    if (exits == 0 && !is_told) || (container.role == Role::Init && is_done(container)) {
         return None;
     }
     let is_running = container.state == Some(ContainerState::Running);
     let told_since = container.started_millis.map(|at| at.saturating_add(now.skew_millis).min(now.millis));
     let runs_since_millis = is_running.then(|| told_since.unwrap_or_else(|| pod.since_millis()));
     let runs_for = runs_since_millis.map_or(0, |since| now.millis - since);
-    let is_backing_off = matches!(
-        &container.state,
-        Some(ContainerState::Waiting { reason, .. }) if reason == "CrashLoopBackOff"
-    );
     let is_short = exit.and_then(|exit| exit.ran_millis).is_none_or(|ran| ran < FORGETS_MILLIS);
-    let is_loop = exits >= LOOP_EXITS && (is_short || is_backing_off);
+    let is_loop = is_told || (exits >= LOOP_EXITS && (is_short || is_backing_off));
     // One exit is worth a word until the pod is ready again.
     let is_over = runs_for >= recovers_after(exits) || (!is_loop && (pod.state().is_ready() || exit.is_none()));
     (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })

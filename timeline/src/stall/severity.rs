@@ -51,6 +51,8 @@ const LOST_MILLIS: Millis = 60_000;
 const FINAL_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a configuration error was first seen: what it names may be created a moment later.
 const CONFIGURATION_MILLIS: Millis = 30_000;
+/// `wait --fail-fast` ends this long after a pod began to wait for a volume whose source does not exist.
+const MISSING_VOLUME_MILLIS: Millis = 60_000;
 /// `wait --fail-fast` ends this long after another failure to pull an image was first seen.
 const FAILED_PULLS_MILLIS: Millis = 120_000;
 /// Init containers often wait for something by failing: `wait --fail-fast` ends at this exit.
@@ -172,6 +174,9 @@ impl Situation<'_> {
             }
             CauseKind::Image { .. } => severity == Severity::Bad && lasts(FAILED_PULLS_MILLIS),
             CauseKind::BadContainer { .. } => lasts(CONFIGURATION_MILLIS),
+            CauseKind::Starting { hold: StartHold::Mount, .. } => {
+                evidence.message.ends_with("not found") && lasts(MISSING_VOLUME_MILLIS)
+            }
             CauseKind::Crash(crash) => crash.is_loop && (crash.role != Role::Init || crash.exits >= INIT_EXITS),
             _ => false,
         }

@@ -18,6 +18,7 @@ fn roll(seconds: i64) -> Vec<(i64, String)> {
             }
         }
         web.pod(pod, ready);
+        web.set(2, |set| set.counts.desired -= 1);
         web.kill_pod(pod - 100);
         web.report();
     }

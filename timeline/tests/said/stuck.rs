@@ -109,10 +109,9 @@ fn what_is_refused_is_told_with_its_time_and_its_words() {
             reason.sentence, evidence.object, evidence.reason, evidence.message, evidence.since_millis
         )
     };
-    // By our clock, which is half a second behind the API server's.
     assert_eq!(
         refused("FailedCreate", 12_000),
-        "The API server refuses new pods: no. Deployment web FailedCreate no Some(11500)"
+        "The API server refuses new pods: no. Deployment web FailedCreate no Some(12000)"
     );
     // A clock that is ahead tells of no future.
     assert_eq!(

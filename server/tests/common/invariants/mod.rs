@@ -174,9 +174,12 @@ impl Invariants {
         let is_late = |(at, _): &mut (Millis, String)| now - *at > SETTLING_MILLIS;
         let unsaid: Vec<_> = account.unsaid.extract_if(.., is_late).collect();
         unsaid.into_iter().for_each(|(at, what)| self.complain(at, what));
-        let counted = count(model, deployment);
-        self.figures(model, deployment, &view, &counted, clock, &mut found);
-        self.sentences(deployment, &view, &counted, &mut found);
+        // Where no ReplicaSet is seen, figures are those of the Deployment's status.
+        if looked.sees_sets {
+            let counted = count(model, deployment);
+            self.figures(model, deployment, &view, &counted, clock, &mut found);
+            self.sentences(deployment, &view, &counted, &mut found);
+        }
         self.next(&looked, &view, now, &mut found);
         self.lines(model, uid, now, &mut found);
         for what in found {
