@@ -37,7 +37,12 @@ fn main() {
                 let fatal = if view.reasons.iter().any(|reason| reason.is_fatal) { " FATAL" } else { "" };
                 println!(
                     "{:>7.2} {} [{}/{}{fatal}] {} | {}",
-                    (now - from) as f64 / 1000.0, deployment.name, view.verdict.badge, view.verdict.tone.name(), view.verdict.sentence, view.verdict.why
+                    (now - from) as f64 / 1000.0,
+                    deployment.name,
+                    view.verdict.badge,
+                    view.verdict.tone.name(),
+                    view.verdict.sentence,
+                    view.verdict.why
                 );
             }
             now += LOOK_EVERY;

@@ -292,9 +292,9 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
         exits_before: 0,
         // Before the kubelet resolved it, the status may lack it.
-        waits_for_image: status.and_then(waits_for).map_or_else(String::new, |image| {
-            if image.is_empty() { spec.image } else { image }
-        }),
+        waits_for_image: status
+            .and_then(waits_for)
+            .map_or_else(String::new, |image| if image.is_empty() { spec.image } else { image }),
     }
 }
 
@@ -306,7 +306,9 @@ fn exit(ended: &decode::Terminated) -> Exit {
         reason: ended.reason.clone(),
         finished_millis,
         // Of one that could not be started, the kubelet writes the epoch.
-        ran_millis: finished_millis.zip(at(&ended.started_at).filter(|start| *start > 0)).map(|(end, start)| end.saturating_sub(start).max(0)),
+        ran_millis: finished_millis
+            .zip(at(&ended.started_at).filter(|start| *start > 0))
+            .map(|(end, start)| end.saturating_sub(start).max(0)),
     }
 }
 
@@ -315,7 +317,11 @@ fn probe_millis(template: &decode::TemplateSpec) -> Millis {
     let seconds = |probe: &Option<decode::Probe>| {
         probe.as_ref().map_or(0, |probe| {
             let (period, failures) = (probe.period_seconds.unwrap_or(10), probe.failure_threshold.unwrap_or(3));
-            probe.initial_delay_seconds.unwrap_or(0).max(0).saturating_add(period.max(0).saturating_mul(failures.max(0)))
+            probe
+                .initial_delay_seconds
+                .unwrap_or(0)
+                .max(0)
+                .saturating_add(period.max(0).saturating_mul(failures.max(0)))
         })
     };
     let is_waited_for = |container: &&decode::TemplateContainer| container.restart_policy == "Always";

@@ -353,7 +353,12 @@ impl<'m> Situation<'m> {
         let now = &self.deployment.now;
         let is_seen = verdict::kubectl(now) != KubectlVerdict::NotObserved;
         let is_empty = self.counts.available + self.counts.not_yet + self.counts.terminating == 0;
-        if !self.awaits_revision || !is_seen || !is_empty || now.spec.paused || now.spec.replicas == 0 || !self.sees_pods
+        if !self.awaits_revision
+            || !is_seen
+            || !is_empty
+            || now.spec.paused
+            || now.spec.replicas == 0
+            || !self.sees_pods
         {
             return None;
         }
@@ -406,7 +411,8 @@ impl<'m> Situation<'m> {
         let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.desired > 0);
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(is_old);
-        let mut late = old.flat_map(|set| self.model.pods_of(set.uid)).filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
+        let mut late =
+            old.flat_map(|set| self.model.pods_of(set.uid)).filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
         let (pod, ended) = late.next()?;
         let evidence = Evidence { since_millis: Some(ended), ..of_pod(pod, ended) };
         Some(self.cause(CauseKind::OldNotGoing, 1 + late.count() as u32, evidence))

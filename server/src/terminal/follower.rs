@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use timeline::Millis;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, ConnectionState, Delta, Forbidden, ServerFrame, Snapshot};
-use timeline::Millis;
 
 use super::feed::FeedEvent;
 

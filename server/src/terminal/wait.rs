@@ -333,8 +333,10 @@ fn evidence(view: &View, now_millis: Millis) -> String {
         words.push_str(&format!(" {}: `{}`.", plain(&remedy.what), plain(&remedy.command)));
     }
     if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
-        let since =
-            evidence.since_millis.map(|since| format!(" since {} UTC", super::moment(since, now_millis))).unwrap_or_default();
+        let since = evidence
+            .since_millis
+            .map(|since| format!(" since {} UTC", super::moment(since, now_millis)))
+            .unwrap_or_default();
         let reason = if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
         let message: String = timeline::words::safe(&evidence.message);
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };

@@ -49,9 +49,14 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
             let because = pull_words(cause, looked).unwrap_or_else(|| {
                 let reason = safe(&evidence.reason);
-                if reason == "InvalidImageName" || reason == "ErrImageNeverPull" { reason } else { format!("{reason}, why is not known") }
+                if reason == "InvalidImageName" || reason == "ErrImageNeverPull" {
+                    reason
+                } else {
+                    format!("{reason}, why is not known")
+                }
             });
-            let is_final = matches!(because.as_str(), "not found" | "access denied" | "InvalidImageName" | "ErrImageNeverPull");
+            let is_final =
+                matches!(because.as_str(), "not found" | "access denied" | "InvalidImageName" | "ErrImageNeverPull");
             let hope = if cause.severity == Severity::Normal && !is_final { " The kubelet tries again." } else { "" };
             format!("{image} cannot be pulled: {because} ({one_is}).{hope}")
         }
@@ -74,7 +79,8 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             };
             let what = crashes(crash);
             let what = what.strip_prefix("container ").map_or(what.clone(), |rest| format!("Container {rest}"));
-            let what = what.strip_prefix("init container ").map_or(what.clone(), |rest| format!("Init container {rest}"));
+            let what =
+                what.strip_prefix("init container ").map_or(what.clone(), |rest| format!("Init container {rest}"));
             let what = what.strip_prefix("sidecar ").map_or(what.clone(), |rest| format!("Sidecar {rest}"));
             let runs = match crash.runs_millis {
                 Some(runs) if !crash.is_loop => format!(" It runs again for {}, and is not ready.", duration(runs)),
@@ -111,7 +117,12 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
         }
         CauseKind::Starting { hold: StartHold::Unknown, time } => {
             let verb = if pods == 1 { "has been starting" } else { "have been starting" };
-            format!("{} {verb} for {}; no container runs yet ({one_is}).{}", pod_of(pods), since.unwrap_or_default(), over(time))
+            format!(
+                "{} {verb} for {}; no container runs yet ({one_is}).{}",
+                pod_of(pods),
+                since.unwrap_or_default(),
+                over(time)
+            )
         }
         CauseKind::Starting { hold: StartHold::Pull, .. } => {
             let verb = if pods == 1 { "is waiting for its image" } else { "are waiting for their images" };
@@ -154,10 +165,17 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
         CauseKind::Gate { gate, time } => {
             let gate = gate.as_deref().map_or_else(|| "that is not named".to_owned(), safe);
             let told = [safe(&evidence.reason), safe(&evidence.message)];
-            let told = told.iter().filter(|part| !part.is_empty() && *part != "ReadinessGatesNotReady" && !part.contains("readiness gate"));
+            let told = told.iter().filter(|part| {
+                !part.is_empty() && *part != "ReadinessGatesNotReady" && !part.contains("readiness gate")
+            });
             let told = told.cloned().collect::<Vec<_>>().join(": ");
             let told = if told.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(&told)) };
-            format!("Waiting for readiness gate {gate} on {} for {}{told}{}", count(pods, "pod"), since.unwrap_or_default(), over(time))
+            format!(
+                "Waiting for readiness gate {gate} on {} for {}{told}{}",
+                count(pods, "pod"),
+                since.unwrap_or_default(),
+                over(time)
+            )
         }
         CauseKind::Deadlock { is_refused } => {
             let wall = if *is_refused { "refused" } else { "no node fits" };
@@ -256,7 +274,9 @@ fn over(time: &StartTime) -> String {
     match time.earlier {
         Some((least, most)) if duration(least) == duration(most) => format!(" Earlier pods took {}.", duration(most)),
         Some((least, most)) => format!(" Earlier pods took {} to {}.", duration(least), duration(most)),
-        None if time.is_over() => format!(" That is longer than the {} that its probes allow.", duration(time.allowed_millis)),
+        None if time.is_over() => {
+            format!(" That is longer than the {} that its probes allow.", duration(time.allowed_millis))
+        }
         None => String::new(),
     }
 }
@@ -320,7 +340,6 @@ fn unready_containers(message: &str) -> String {
     let inside = message.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
     inside.map(|inside| format!(" (container {})", safe(&inside.replace(' ', ", ")))).unwrap_or_default()
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -50,7 +50,8 @@ pub(super) fn matter(cause: &Cause, looked: &Assessment<'_>) -> String {
         CauseKind::NotReady { was_ready: true, .. } => "pods are not ready any more".to_owned(),
         CauseKind::NotReady { .. } => "pods do not become ready".to_owned(),
         CauseKind::Gate { gate, .. } => {
-            let gate = gate.as_deref().map_or_else(|| "a readiness gate".to_owned(), |gate| format!("gate {}", safe(gate)));
+            let gate =
+                gate.as_deref().map_or_else(|| "a readiness gate".to_owned(), |gate| format!("gate {}", safe(gate)));
             format!("{gate} stays closed")
         }
         CauseKind::Starting { .. } | CauseKind::Init { .. } => "pods do not start".to_owned(),

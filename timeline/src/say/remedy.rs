@@ -20,7 +20,10 @@ pub fn remedy(way: &Way, deployment: &Deployment) -> Command {
             let container =
                 container.as_ref().map(|name| format!(" --container={}", shell_word(name))).unwrap_or_default();
             let previous = if *is_previous { " --previous" } else { "" };
-            ("Show the logs of the container that ended".to_owned(), format!("logs {}{container}{previous}", shell_word(pod)))
+            (
+                "Show the logs of the container that ended".to_owned(),
+                format!("logs {}{container}{previous}", shell_word(pod)),
+            )
         }
         Way::ShowPod(pod) => ("Show details of the pod".to_owned(), format!("describe pod {}", shell_word(pod))),
         Way::ShowSet(set) => {

@@ -160,7 +160,8 @@ fn crashing(looked: &Assessment<'_>) -> String {
         CauseKind::Crash(crash) => Some(crash),
         _ => None,
     });
-    let what = crash.map(|crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"))).unwrap_or_default();
+    let what =
+        crash.map(|crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"))).unwrap_or_default();
     format!("{} was rolled out, but {what}.", subject(looked))
 }
 
@@ -177,7 +178,14 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
     let unseen = Some(unseen).filter(|_| !looked.sees_sets && !is_forbidden);
     let with = |otherwise: Option<String>| {
         let otherwise = otherwise.filter(|_| named.is_empty());
-        named.iter().cloned().chain(neither(looked)).chain(unseen.clone()).chain(otherwise).collect::<Vec<_>>().join(" ")
+        named
+            .iter()
+            .cloned()
+            .chain(neither(looked))
+            .chain(unseen.clone())
+            .chain(otherwise)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     match standing {
         Standing::Deleted => {
@@ -193,9 +201,11 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
         }
         Standing::Deleting | Standing::NotObserved { .. } => String::new(),
         Standing::Paused | Standing::TakingDown => named.join(" "),
-        Standing::ScaledToZero | Standing::Complete | Standing::Finishing => {
-            unseen.into_iter().chain(Some(leftovers(looked)).filter(|left| !left.is_empty())).collect::<Vec<_>>().join(" ")
-        }
+        Standing::ScaledToZero | Standing::Complete | Standing::Finishing => unseen
+            .into_iter()
+            .chain(Some(leftovers(looked)).filter(|left| !left.is_empty()))
+            .collect::<Vec<_>>()
+            .join(" "),
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             with(Some(missing(looked)))
         }

@@ -2,9 +2,7 @@
 //! same, with the first of them as the example.
 
 use super::told::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
-use super::{
-    Cause, CauseKind, CrashCause, Evidence, Situation, StartHold, StartTime, crash, of_pod, troubled_since,
-};
+use super::{Cause, CauseKind, CrashCause, Evidence, Situation, StartHold, StartTime, crash, of_pod, troubled_since};
 use crate::fact::{Container, ContainerState, Role};
 use crate::model::Pod;
 use crate::phase::PodState;
@@ -176,7 +174,8 @@ impl<'m> Situation<'m> {
                 is_sidecar: at_work.is_some_and(|one| one.role == Role::Sidecar),
                 time: StartTime { allowed_millis: time.allowed_millis.max(half), ..time },
             };
-            let is_held = told::holds_start(self.deployment, pod).is_some() && at_work.is_none_or(|one| one.state != Some(ContainerState::Running));
+            let is_held = told::holds_start(self.deployment, pod).is_some()
+                && at_work.is_none_or(|one| one.state != Some(ContainerState::Running));
             if !is_held {
                 return (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)));
             }

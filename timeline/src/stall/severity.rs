@@ -123,7 +123,13 @@ impl Situation<'_> {
     fn of_start(&self, time: &StartTime) -> Severity {
         let is_limited = self.deployment.now.spec.progress_deadline_seconds.is_some()
             && verdict::kubectl(&self.deployment.now) != KubectlVerdict::Complete
-            && self.deployment.now.status.progressing.as_ref().is_some_and(|told| told.reason != "NewReplicaSetAvailable");
+            && self
+                .deployment
+                .now
+                .status
+                .progressing
+                .as_ref()
+                .is_some_and(|told| told.reason != "NewReplicaSetAvailable");
         match time.spent_millis - time.allowed_millis {
             ..=0 => Severity::Normal,
             over if over > UNLIMITED_MILLIS && !is_limited => Severity::Bad,

@@ -141,10 +141,13 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, since_millis: Option<Milli
     let killed = recent().find_map(|event| {
         let is = |probe: &str| event.reason == "Killing" && event.message.contains(&format!("failed {probe}"));
         let is_hook = event.reason == "FailedPostStartHook";
-        is_hook.then_some("postStart hook").or_else(|| ["liveness probe", "startup probe"].into_iter().find(|probe| is(probe)))
+        is_hook
+            .then_some("postStart hook")
+            .or_else(|| ["liveness probe", "startup probe"].into_iter().find(|probe| is(probe)))
     });
     let saw = recent().filter(|event| event.reason == "Unhealthy").find_map(|event| {
-        let after = |start: &str| event.message.strip_prefix(start).map(|rest| rest.trim_start_matches(": ").to_owned());
+        let after =
+            |start: &str| event.message.strip_prefix(start).map(|rest| rest.trim_start_matches(": ").to_owned());
         let liveness = after("Liveness probe failed").map(|message| ("liveness probe", message));
         liveness.or_else(|| after("Startup probe failed").map(|message| ("startup probe", message)))
     });

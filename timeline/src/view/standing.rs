@@ -127,7 +127,9 @@ impl Assessment<'_> {
                 Some(_) => Standing::Blocked,
                 None if self.is_unexplained() => Standing::Blocked,
                 None if self.causes.iter().any(|cause| cause.severity == Severity::Slow) => Standing::Slow,
-                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => Standing::Waiting,
+                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => {
+                    Standing::Waiting
+                }
                 None => Standing::Progressing,
             },
         }

@@ -45,7 +45,8 @@ fn an_event_about_the_pods_failure_tells_why_its_image_cannot_be_pulled() {
         }
         web.view().reasons.swap_remove(0).sentence
     };
-    let unknown = "Image web:v2 cannot be pulled: ImagePullBackOff, why is not known (pod p0200). The kubelet tries again.";
+    let unknown =
+        "Image web:v2 cannot be pulled: ImagePullBackOff, why is not known (pod p0200). The kubelet tries again.";
     let not_found = "Image web:v2 cannot be pulled: not found (pod p0200).";
     let denied = "Image web:v2 cannot be pulled: access denied (pod p0200).";
     let mine = "web-3-p0200";

@@ -82,7 +82,8 @@ fn a_rollout_step_by_step() {
     web.now = 61_000;
     web.pod(200, |pod| {
         (pod.node, pod.phase) = (Some("node-2".into()), Phase::Running);
-        pod.containers = vec![Container { state: Some(ContainerState::Running), ..Container::new("web".into(), Role::App) }];
+        pod.containers =
+            vec![Container { state: Some(ContainerState::Running), ..Container::new("web".into(), Role::App) }];
     });
     web.report();
     shown.look("at both limits", &web);

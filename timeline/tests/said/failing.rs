@@ -120,7 +120,10 @@ fn the_deadline_is_said_with_what_it_does() {
     web.scale(2, 4);
     web.add_pod(200, 2, crashing(2));
     web.report();
-    assert_eq!(web.verdict(), "[Degraded] Revision 1 was rolled out, but container web crashes with exit code 1, 2 restarts.");
+    assert_eq!(
+        web.verdict(),
+        "[Degraded] Revision 1 was rolled out, but container web crashes with exit code 1, 2 restarts."
+    );
     assert!(web.view().next.starts_with("The kubelet starts the containers again"));
     assert_eq!(command(&web), "Show the logs of the container that ended: logs web-2-p0200 --previous");
 }
@@ -231,5 +234,8 @@ fn logs_are_shown_of_the_container_that_crashes_and_of_the_run_that_ended() {
         command(&web)
     };
     assert_eq!(shown(3, true), "Show the logs of the container that ended: logs web-2-p0100 --previous");
-    assert_eq!(shown(3, false), "Show the logs of the container that ended: logs web-2-p0100 --container=web --previous");
+    assert_eq!(
+        shown(3, false),
+        "Show the logs of the container that ended: logs web-2-p0100 --container=web --previous"
+    );
 }

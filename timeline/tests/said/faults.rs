@@ -53,7 +53,10 @@ fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
         }
     }
     web.now += 12_000;
-    assert_eq!(web.view().reasons[0].sentence, "Container web crashes with exit code 1: 5 restarts in 1 min 52 s (pod p0100).");
+    assert_eq!(
+        web.view().reasons[0].sentence,
+        "Container web crashes with exit code 1: 5 restarts in 1 min 52 s (pod p0100)."
+    );
 }
 
 #[test]

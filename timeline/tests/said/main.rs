@@ -22,9 +22,9 @@ mod healthy;
 mod leaving;
 mod lists;
 mod lives;
-mod matrix;
 #[path = "../made/mod.rs"]
 mod made;
+mod matrix;
 mod next;
 mod ownership;
 mod past;
