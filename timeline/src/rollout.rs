@@ -65,11 +65,14 @@ pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m 
 /// The revision that is scaled up.
 #[must_use]
 pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
-    let of_sets = model.owned_sets(deployment.uid).filter_map(ReplicaSet::revision).max();
+    let latest = model.owned_sets(deployment.uid).max_by_key(|set| set.revision());
+    let of_sets = latest.and_then(ReplicaSet::revision);
+    // The next number with another template: its ReplicaSet is on its way in another stream.
+    let is_next = |own: u64| latest.is_some_and(|set| set.revision() == own.checked_sub(1) && is_edited(set, deployment));
     // A Deployment that took over ReplicaSets has no revision of its own for a moment, and a number that no rollout has is written
     // on it alone.
     let is_own = |own: &u64| match deployment.rollouts.last() {
-        Some(last) => last.revision == *own,
+        Some(last) => last.revision == *own || is_next(*own),
         None => of_sets.is_none(),
     };
     deployment.now.revision.filter(is_own).max(of_sets)
@@ -129,10 +132,6 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     if is_recreate && set.now.counts.desired == 0 && model.pods_of(set.uid).any(is_there) {
         return true;
     }
-    let is_edited = match (set.now.template, now.template) {
-        (Some(set), Some(deployment)) => set != deployment,
-        _ => set.images != now.spec.images || set.restarted_at != now.restarted_at,
-    };
     // While it is paused the controller makes no ReplicaSet: it counts no pod of the template.
     let is_paused_edit = now.spec.paused
         && now.status.observed_generation >= now.generation
@@ -140,7 +139,16 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
         && set.now.counts.desired > 0
         && set.now.counts.replicas > 0
         && model.owned_sets(deployment.uid).all(|other| other.uid == set.uid || other.now.counts.desired == 0);
-    !is_ahead && (is_edited || is_paused_edit)
+    !is_ahead && (is_edited(set, deployment) || is_paused_edit)
+}
+
+/// The template of a Deployment is another one than that of a ReplicaSet.
+fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
+    let now = &deployment.now;
+    match (set.now.template, now.template) {
+        (Some(set), Some(deployment)) => set != deployment,
+        _ => set.images != now.spec.images || set.restarted_at != now.restarted_at,
+    }
 }
 
 /// Why the rollout at `index` started.

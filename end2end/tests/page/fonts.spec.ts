@@ -112,7 +112,7 @@ test("figures are of one width, hyphens are not as wide", async ({ page, serve }
   await page.goto(server.address);
   await page.evaluate(() => document.fonts.ready);
   const widths = await page.evaluate(() => {
-    const probe = document.body.appendChild(document.createElement("span"));
+    const probe = document.body.appendChild(document.createElement("div")).appendChild(document.createElement("span"));
     return ["1111", "0000", "8888", "----"].map((text) => {
       probe.textContent = text;
       return probe.getBoundingClientRect().width;

@@ -30,10 +30,10 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(rows).toHaveCount(3);
   await page.getByRole("link", { name: "Stuck 1" }).click();
   await expect(rows).toHaveCount(1);
-  await expect(rows).toContainText("Revision 2 cannot start");
+  await expect(rows).toContainText("Revision 2 is failing");
   await expect(page).toHaveURL(/[?]show=stuck$/);
   await rows.click();
-  await expect(page.getByTestId("verdict")).toContainText("Revision 2 cannot start");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is failing");
   await page.goBack();
   await expect(rows).toHaveCount(1);
   await page.goBack();
@@ -94,7 +94,7 @@ test("a column sorts the list, by click and by key; the address says so, and so 
   await expect(rows).toContainText(turned);
   await expect(page.getByRole("link", { name: "Stuck 1" })).toHaveAttribute("href", "/?show=stuck&sort=name&order=desc");
   await rows.first().click();
-  await expect(page.getByTestId("verdict")).toContainText("Revision 2 cannot start");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is failing");
   await page.goBack();
   await expect(column("Deployment")).toHaveAttribute("aria-sort", "descending");
   await expect(rows).toContainText(turned);
