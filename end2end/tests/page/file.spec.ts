@@ -18,7 +18,7 @@ test("a file plays, steps and tells, and asks nobody for anything", async ({ pag
   await expect(rollout.living(3)).toHaveCount(10);
   // A line of the story leads to its moment: words and picture are those of then.
   await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
-  await expect(rollout.live).toHaveText(/^As it was at 04:53:09/);
+  await expect(rollout.live).toHaveText(/^As it was at 2026-11-21 04:53:09/);
   await expect(rollout.verdict).toHaveText("Revision 2 is replacing revision 1: 0 of 10 new pods available.");
   await expect(rollout.living(1)).toHaveCount(10);
   await expect(rollout.story).not.toContainText("Revision 3 starts");
