@@ -68,7 +68,8 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let latest = model.owned_sets(deployment.uid).max_by_key(|set| set.revision());
     let of_sets = latest.and_then(ReplicaSet::revision);
     // The next number with another template: its ReplicaSet is on its way in another stream.
-    let is_next = |own: u64| latest.is_some_and(|set| set.revision() == own.checked_sub(1) && is_edited(set, deployment));
+    let is_next =
+        |own: u64| latest.is_some_and(|set| set.revision() == own.checked_sub(1) && is_edited(set, deployment));
     // A Deployment that took over ReplicaSets has no revision of its own for a moment, and a number that no rollout has is written
     // on it alone.
     let is_own = |own: &u64| match deployment.rollouts.last() {
