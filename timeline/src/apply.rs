@@ -7,6 +7,7 @@
 mod deployment;
 mod event;
 mod leaving;
+mod namespaces;
 mod orders;
 mod pod;
 mod replica_set;
@@ -133,7 +134,8 @@ impl Timeline {
                     self.take_early_events(None);
                 }
             }
-            Fact::ReplicaSet(fact, seen) => {
+            Fact::ReplicaSet(mut fact, seen) => {
+                self.keep_to_namespace(&mut fact.meta);
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::ReplicaSet);
                 let owner = fact.meta.controller;
                 let is_known = self.model.replica_sets.get(&fact.meta.uid).is_some_and(|known| known.owner == owner);
@@ -143,7 +145,8 @@ impl Timeline {
                     self.take_early_events(None);
                 }
             }
-            Fact::Pod(fact, seen) => {
+            Fact::Pod(mut fact, seen) => {
+                self.keep_to_namespace(&mut fact.meta);
                 self.note_arrival(at_millis, &fact.meta, seen, Kind::Pod);
                 self.pod(at_millis, &fact, seen);
                 self.take_early_events(Some(fact.meta.uid));

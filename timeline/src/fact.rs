@@ -47,6 +47,17 @@ impl Kind {
             Self::Event => "events",
         }
     }
+
+    /// Several of them, in words: "ReplicaSets".
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Deployment => "Deployments",
+            Self::ReplicaSet => "ReplicaSets",
+            Self::Pod => "pods",
+            Self::Event => "events",
+        }
+    }
 }
 
 /// One observation.

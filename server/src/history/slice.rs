@@ -59,6 +59,8 @@ struct Related {
 struct Relation {
     uid: Uid,
     #[serde(default)]
+    namespace: String,
+    #[serde(default)]
     owner_references: Vec<About>,
 }
 
@@ -126,13 +128,18 @@ impl<'t> KeptLine<'t> {
     }
 }
 
-/// UIDs of the Deployment and of what it ever owned.
+/// UIDs of the Deployment and of what it ever owned, in its namespace.
 fn belonging(lines: &[KeptLine<'_>], deployment: Uid) -> BTreeSet<Uid> {
     let mut mine = BTreeSet::from([deployment]);
+    let mut all = lines.iter().filter_map(|line| line.object.as_ref().map(|object| &object.metadata));
+    let here = all.find(|metadata| metadata.uid == deployment).map(|metadata| metadata.namespace.as_str());
     // Streams of kinds overtake each other: a pod may come before the ReplicaSet that ties it to the Deployment.
     for _ in 0..2 {
         for Related { metadata, .. } in lines.iter().filter_map(|line| line.object.as_ref()) {
-            if metadata.owner_references.iter().filter_map(|owner| owner.uid).any(|owner| mine.contains(&owner)) {
+            let is_here = here.is_none_or(|namespace| metadata.namespace == namespace);
+            if is_here
+                && metadata.owner_references.iter().filter_map(|owner| owner.uid).any(|owner| mine.contains(&owner))
+            {
                 mine.insert(metadata.uid);
             }
         }

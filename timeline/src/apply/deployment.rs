@@ -40,6 +40,7 @@ impl Timeline {
         let had_passed = self.model.deployments.get(&uid).is_some_and(has_passed);
         match self.model.deployments.get(&uid) {
             None => {
+                self.forget_strangers(uid, &fact.meta.namespace);
                 let from_first_list =
                     seen == Seen::InList && self.is_first_list(Kind::Deployment, &fact.meta.namespace);
                 self.emit(Change::Deployment(Box::new(Deployment {

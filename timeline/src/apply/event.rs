@@ -67,7 +67,7 @@ impl Timeline {
         if !fact.is_warning && !explains(&fact) {
             return; // the objects tell the same, and better
         }
-        let deployments = self.deployments_about(fact.about);
+        let deployments = self.deployments_about(&fact);
         if deployments.is_empty() {
             let waiting = &mut self.early_events.0;
             waiting.retain(|(_, other)| other.uid != fact.uid);
@@ -104,7 +104,12 @@ impl Timeline {
         }
     }
 
-    fn deployments_about(&self, about: Uid) -> Vec<Uid> {
+    /// The Deployments whose story it belongs to. Whoever may write Events in a namespace says nothing of another one.
+    fn deployments_about(&self, fact: &EventFact) -> Vec<Uid> {
+        let about = fact.about;
+        if self.namespace_of(about).is_some_and(|namespace| namespace != fact.namespace) {
+            return Vec::new();
+        }
         if self.model.deployments.contains_key(&about) {
             return vec![about];
         }

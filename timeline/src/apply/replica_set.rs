@@ -71,6 +71,7 @@ impl Timeline {
             }
             None if seen == Seen::Deleted => return,
             None => {
+                self.forget_strangers(uid, &fact.meta.namespace);
                 let desired = now.counts.desired;
                 let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
                 self.emit(Change::ReplicaSet(Box::new(ReplicaSet {

@@ -126,6 +126,7 @@ fn the_last_pod_to_be_ready_for_long_enough_makes_all_available() {
 fn event(about: u128, count: u32) -> EventFact {
     EventFact {
         uid: Uid::from_bits(1_000 + about),
+        namespace: "shop".into(),
         about: Uid::from_bits(about),
         about_kind: "ReplicaSet".into(),
         about_name: "web-2".into(),

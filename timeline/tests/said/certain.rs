@@ -23,6 +23,7 @@ fn is_failing(web: &Web) -> bool {
 fn event(web: &mut Web, uid: u128, kind: &str, name: &str, reason: &str, message: &str) {
     let fact = EventFact {
         uid: Uid::from_bits(uid),
+        namespace: "shop".into(),
         about: Uid::from_bits(if kind == "Pod" { 200 } else { 1 }),
         about_kind: kind.into(),
         about_name: name.into(),

@@ -37,6 +37,7 @@ fn observed(web: &mut Web, revision: u64) {
 fn event(about: u128, kind: &str, name: &str, reason: &str, message: &str, count: u32) -> Fact {
     Fact::Event(Box::new(EventFact {
         uid: Uid::from_bits(9_000 + about),
+        namespace: "shop".into(),
         about: Uid::from_bits(about),
         about_kind: kind.into(),
         about_name: name.into(),

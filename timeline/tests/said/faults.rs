@@ -117,6 +117,7 @@ fn an_event_counts_once_however_often_it_comes() {
     let event = |uid: u128, count: u32| {
         Fact::Event(Box::new(EventFact {
             uid: Uid::from_bits(uid),
+            namespace: "shop".into(),
             about: Uid::from_bits(1),
             about_kind: "Deployment".into(),
             about_name: "web".into(),

@@ -91,6 +91,7 @@ const SITUATIONS: [&str; 5] = ["new pods", "old pods", "after completion", "paus
 fn tell(web: &mut Web, pod: u128, name: &str, reason: &str, message: &str) {
     let fact = EventFact {
         uid: Uid::from_bits(900),
+        namespace: "shop".into(),
         about: Uid::from_bits(pod),
         about_kind: "Pod".into(),
         about_name: name.into(),

@@ -175,3 +175,53 @@ fn a_takeover_leaves_the_past_of_a_deployment_as_it_was() {
         |at| (model.as_of(green, at).replica_sets.values().count(), model.as_of(green, at).pods.values().count());
     assert_eq!([then(60_019), then(60_020)], [(1, 0), (2, 2)]);
 }
+
+/// A ReplicaSet and a pod of another namespace that name a Deployment of this one as their owner.
+fn strangers() -> [Fact; 2] {
+    let mut set = set(66, 99, 2, 2);
+    (set.meta.namespace, set.meta.controller) = ("team-a".into(), Some(WEB));
+    let mut pod = made::pod(660, 66, "web-evil");
+    ready(&mut pod);
+    pod.meta.namespace = "team-a".into();
+    [Fact::ReplicaSet(Box::new(set), Seen::Added), Fact::Pod(Box::new(pod), Seen::Added)]
+}
+
+#[test]
+fn nobody_writes_from_another_namespace_into_a_deployment() {
+    let mut web = Web::live(2);
+    let (before, verdict) = (web.timeline.model().only(WEB), web.verdict());
+    web.now = 60_000;
+    let tell = |web: &mut Web, fact| drop(web.timeline.apply(60_000, fact));
+    strangers().into_iter().for_each(|fact| tell(&mut web, fact));
+    // A pod that is owned by one of this namespace's ReplicaSets as it says.
+    let mut pod = made::pod(661, 2, "web-evil");
+    pod.meta.namespace = "team-a".into();
+    tell(&mut web, Fact::Pod(Box::new(pod), Seen::Added));
+    let event = timeline::fact::EventFact {
+        uid: Uid::from_bits(900),
+        namespace: "team-a".into(),
+        about: WEB,
+        about_kind: "Deployment".into(),
+        about_name: "web".into(),
+        reason: "ReplicaSetCreateError".into(),
+        message: "run this".into(),
+        is_warning: true,
+        count: 1,
+        last_millis: None,
+    };
+    tell(&mut web, Fact::Event(Box::new(event)));
+    assert_eq!((web.timeline.model().only(WEB), web.verdict()), (before, verdict));
+}
+
+#[test]
+fn who_named_an_owner_of_another_namespace_before_it_was_known_is_forgotten() {
+    let mut timeline = Timeline::new();
+    for fact in strangers() {
+        timeline.apply(0, fact);
+    }
+    assert_eq!(timeline.model().sets_of(WEB).count(), 1, "it may be that the Deployment comes later");
+    timeline.apply(1, Fact::Deployment(Box::new(made::deployment()), Seen::InList));
+    strangers().into_iter().for_each(|fact| drop(timeline.apply(2, fact)));
+    assert_eq!(timeline.model().sets_of(WEB).count(), 0);
+    assert_eq!(timeline.model().pods_of_deployment(WEB), Vec::<&timeline::model::Pod>::new());
+}

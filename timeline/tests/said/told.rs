@@ -318,6 +318,7 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     let event = |uid: u128, at: Option<Millis>, message: &str, count: u32, is_warning: bool| {
         Fact::Event(Box::new(EventFact {
             uid: Uid::from_bits(uid),
+            namespace: "shop".into(),
             about: Uid::from_bits(100),
             about_kind: "Pod".into(),
             about_name: "web-2-p0100".into(),
