@@ -13,7 +13,10 @@ use super::follower::Follower;
 const RECOVERS_MILLIS: Millis = 60_000;
 /// Restarts of older pods are no news of the rollout.
 const NEW_MILLIS: Millis = 600_000;
-/// A pod that restarted is looked at again after this time.
+/// Without a readiness probe a pod is ready once its process was started, which says nothing yet: one that ends at once has done so
+/// within this time.
+const STARTS_MILLIS: Millis = 10_000;
+/// A pod that is not beyond doubt is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Waits until a complete rollout has been calm for a while: no exit, no restart, nothing lost.
@@ -47,7 +50,7 @@ impl Settling {
             return Some(Ended::Failed);
         }
         if self.lasts.is_zero() {
-            let waits = self.fail_fast && has_restarted(follower, now);
+            let waits = self.fail_fast && is_in_doubt(follower, now);
             self.calm = waits.then_some(Calm { since: now, restarts: Vec::new() });
             return (!waits).then_some(Ended::Complete);
         }
@@ -79,16 +82,17 @@ impl Settling {
     }
 }
 
-/// A new pod restarted and has not run for a minute since: the second exit would make it a crash loop.
-fn has_restarted(follower: &Follower, now: Instant) -> bool {
+/// A new pod restarted and has not run for a minute since, as the second exit would make it a crash loop; or it was only just started
+/// and no probe has asked it.
+fn is_in_doubt(follower: &Follower, now: Instant) -> bool {
     let Some(deployment) = follower.copy.deployment else { return false };
-    let now_millis = follower.now_millis(now);
-    let pods = follower.copy.model.pods_of_deployment(deployment);
-    pods.iter().any(|pod| {
-        pod.now.restarts > 0
-            && !pod.state().is_ending()
-            && now_millis - pod.created_at_millis < NEW_MILLIS
-            && now_millis - pod.since_millis() < RECOVERS_MILLIS
+    let (model, now_millis) = (&follower.copy.model, follower.now_millis(now));
+    let has_no_probe = |set: Uid| model.replica_sets.get(&set).is_some_and(|set| set.now.probe_millis == 0);
+    model.pods_of_deployment(deployment).iter().any(|pod| {
+        let ran_millis = now_millis - pod.since_millis();
+        let restarted = pod.now.restarts > 0 && ran_millis < RECOVERS_MILLIS;
+        let just_started = ran_millis < STARTS_MILLIS && pod.owner.is_some_and(has_no_probe);
+        !pod.state().is_ending() && now_millis - pod.created_at_millis < NEW_MILLIS && (restarted || just_started)
     })
 }
 

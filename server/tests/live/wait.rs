@@ -313,6 +313,30 @@ async fn complete_counts_only_after_it_has_lasted_where_that_is_wanted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_pod_that_no_probe_asks_may_end_before_it_counts_where_failures_are_waited_for() {
+    let api = shop().await;
+    let now = || jiff::Timestamp::now().to_string();
+    let new = |restarts: u32| {
+        let mut new = pod(10, 2, "web-a");
+        new["metadata"]["creationTimestamp"] = json!(now());
+        new["status"]["conditions"][0]["lastTransitionTime"] = json!(now());
+        let ended =
+            json!({ "terminated": { "exitCode": 1, "reason": "Error", "startedAt": now(), "finishedAt": now() } });
+        new["status"]["containerStatuses"] = json!([{ "name": "web", "restartCount": restarts, "lastState": if restarts == 0 { json!({}) } else { ended },
+            "state": { "running": { "startedAt": now() } } }]);
+        new
+    };
+    api.put(new(0));
+    let arguments = ["--kubeconfig", &kubeconfig(&api, "doubt"), "--fail-fast", "--timeout", "60s"].map(str::to_owned);
+    let running = Running::wait(&arguments);
+    running.until("2 of 2 available").await;
+    (1..=2).for_each(|restarts| api.put(new(restarts)));
+    let ended = running.ended.await.unwrap();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(last(&ended.out).contains("container web crashes with exit code 1"), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_last_line_names_pods_that_drain_and_what_may_not_be_read() {
     let api = shop().await;
     let mut old = pod(13, 2, "web-old");

@@ -161,8 +161,9 @@ travels! {
         min_ready_seconds: u32,
         deleting: bool,
         desired_replicas: Option<u32>,
+        probe_millis: Millis,
     }
-    stays { max_replicas, change_cause, managed_by, version, template, probe_millis, failure }
+    stays { max_replicas, change_cause, managed_by, version, template, failure }
 }
 
 travels! {
