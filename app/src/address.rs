@@ -173,8 +173,9 @@ mod tests {
         };
         assert_eq!(list(&place(Some("a"), Some("b"))), "/clusters/a/namespaces/b");
         assert_eq!(list(&place(None, Some("b"))), "/?namespace=b");
-        let query = Query { text: "a&b=c".into(), group: Some(Group::Stuck), by: By::Place, ..place(Some("a"), None) };
-        assert_eq!(list(&query), "/clusters/a?q=a%26b%3Dc&show=stuck&by=namespace");
+        let query =
+            Query { text: "a&b=c".into(), group: Some(Group::InTrouble), by: By::Place, ..place(Some("a"), None) };
+        assert_eq!(list(&query), "/clusters/a?q=a%26b%3Dc&show=trouble&by=namespace");
         assert_eq!(wall(&query), "/wall?q=a%26b%3Dc&cluster=a");
         let sort = Sort::default().chosen(Column::Name);
         assert_eq!(list(&Query { sort, ..place(Some("a"), None) }), "/clusters/a?sort=name");

@@ -73,7 +73,7 @@ impl Sort {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match (self.column, self.is_descending) {
-            (Column::Status, false) => "Sorted by status, stuck first",
+            (Column::Status, false) => "Sorted by status, trouble first",
             (Column::Status, true) => "Sorted by status, stable first",
             (Column::Name, false) => "Sorted by name, A to Z",
             (Column::Name, true) => "Sorted by name, Z to A",
@@ -136,7 +136,7 @@ impl Column {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Group {
     /// Somebody should look.
-    Stuck,
+    InTrouble,
     /// Something goes on.
     InProgress,
     /// Its last rollout was completed less than an hour ago.
@@ -147,13 +147,13 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the list.
-    pub const ALL: [Self; 4] = [Self::Stuck, Self::InProgress, Self::Finished, Self::Stable];
+    pub const ALL: [Self; 4] = [Self::InTrouble, Self::InProgress, Self::Finished, Self::Stable];
 
     /// The group of a Deployment at a time of its cluster.
     #[must_use]
     pub fn of(summary: &Summary, now_millis: Millis) -> Self {
         match (summary.verdict.tone, summary.finished_millis) {
-            (Tone::Bad, _) => Self::Stuck,
+            (Tone::Bad, _) => Self::InTrouble,
             (Tone::Busy, _) => Self::InProgress,
             (Tone::Ok, Some(at)) if now_millis - at < FINISHED_MILLIS => Self::Finished,
             (Tone::Ok | Tone::Quiet, _) => Self::Stable,
@@ -164,7 +164,7 @@ impl Group {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Stuck => "stuck",
+            Self::InTrouble => "trouble",
             Self::InProgress => "moving",
             Self::Finished => "finished",
             Self::Stable => "stable",
@@ -174,7 +174,11 @@ impl Group {
     /// The group of that name, or of one that it had in addresses before.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let name = if name == "calm" { "stable" } else { name };
+        let name = match name {
+            "stuck" => "trouble",
+            "calm" => "stable",
+            name => name,
+        };
         Self::ALL.into_iter().find(|group| group.name() == name)
     }
 
@@ -182,7 +186,7 @@ impl Group {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Stuck => "Stuck",
+            Self::InTrouble => "In trouble",
             Self::InProgress => "In progress",
             Self::Finished => "Finished in the last hour",
             Self::Stable => "Stable",

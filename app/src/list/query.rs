@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn an_address_asks_for_what_it_was_made_for() {
         for text in ["", "nginx live", "a&b=c", "50%", "%2541", "1+1", "ümlaut ☸", " web "] {
-            for group in [None, Some(Group::Stable), Some(Group::Stuck)] {
+            for group in [None, Some(Group::Stable), Some(Group::InTrouble)] {
                 for place in [None, Some("arn:aws:eks/prod eu".to_owned())] {
                     let query = Query {
                         text: text.into(),

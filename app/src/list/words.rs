@@ -5,17 +5,17 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{count, list, safe, sentence_end};
 
-use crate::connection::{forbidden, unreachable_since, unwritten};
+use crate::connection::{forbidden, listing, unreachable_since, unwritten};
 use crate::zone::Zone;
 
-/// "1,284 Deployments · 2 stuck · 3 in progress", or "12 of 1,284 Deployments · …" where those are of the twelve that were asked for.
+/// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments · …" where those are of the twelve that were asked for.
 #[must_use]
 pub fn summary(overall: &Overall) -> String {
-    let [stuck, moving, ..] = overall.counts;
+    let [trouble, moving, ..] = overall.counts;
     let found: u32 = overall.counts.iter().sum();
     let all = count(overall.all, "Deployment");
     let mut words = if found == overall.all { all } else { format!("{found} of {all}") };
-    for (number, what) in [(stuck, "stuck"), (moving, "in progress")] {
+    for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
         if number > 0 {
             words.push_str(&format!(" · {number} {what}"));
         }
@@ -26,9 +26,9 @@ pub fn summary(overall: &Overall) -> String {
 /// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
 #[must_use]
 pub fn title(overall: &Overall, query: &Query) -> String {
-    let [stuck, moving, ..] = overall.counts;
+    let [trouble, moving, ..] = overall.counts;
     let mut words = String::new();
-    for (number, what) in [(stuck, "stuck"), (moving, "in progress")] {
+    for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
         if number > 0 {
             words.push_str(if words.is_empty() { "" } else { ", " });
             words.push_str(&format!("{number} {what}"));
@@ -69,8 +69,11 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = *query == Query { by: query.by, sort: query.sort, ..Query::default() };
     let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
-    let connecting: Vec<String> =
-        overall.clusters.iter().filter(connecting).map(|cluster| safe(&cluster.name)).collect();
+    let named = |cluster: &ClusterState| match listing(&cluster.connection) {
+        Some(listing) => format!("{} ({listing})", safe(&cluster.name)),
+        None => safe(&cluster.name),
+    };
+    let connecting: Vec<String> = overall.clusters.iter().filter(connecting).map(named).collect();
     let is_unread = |cluster: &&ClusterState| {
         cluster.connection.forbidden.iter().any(|missing| missing.resource.starts_with("deployments"))
     };
@@ -213,8 +216,8 @@ mod tests {
         let query = Query { namespace: Some("</title><script>".into()), ..Query::default() };
         assert!(!title(&Overall::default(), &query).contains('<'));
         let busy = Overall { counts: [1, 2, 0, 0], all: 3, ..Overall::default() };
-        assert_eq!(title(&busy, &Query::default()), "1 stuck, 2 in progress — Rollcast");
-        assert_eq!(summary(&Overall { all: 23, ..busy.clone() }), "3 of 23 Deployments · 1 stuck · 2 in progress");
-        assert_eq!(summary(&busy), "3 Deployments · 1 stuck · 2 in progress");
+        assert_eq!(title(&busy, &Query::default()), "1 in trouble, 2 in progress — Rollcast");
+        assert_eq!(summary(&Overall { all: 23, ..busy.clone() }), "3 of 23 Deployments · 1 in trouble · 2 in progress");
+        assert_eq!(summary(&busy), "3 Deployments · 1 in trouble · 2 in progress");
     }
 }

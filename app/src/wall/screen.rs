@@ -121,7 +121,7 @@ impl WallScreen {
     fn direct(&self, state: &mut State, page_millis: f64) {
         let copy = &state.known.copy;
         let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
-        let all: Vec<(Key, Group)> = active(Group::Stuck).chain(active(Group::InProgress)).collect();
+        let all: Vec<(Key, Group)> = active(Group::InTrouble).chain(active(Group::InProgress)).collect();
         let on_stage = state.seats.direct(&all, page_millis);
         let is_stable = on_stage.iter().all(Option::is_none);
         let past: Vec<Key> = of_group(copy, Group::Finished).map(Row::key).take(PAST).collect();

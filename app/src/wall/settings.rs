@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn an_address_says_how_a_wall_is_shown() {
         let settings =
-            Settings::of(&Parameters::of("q=web&cluster=a&columns=3&rotate=30&sound=on&show=stuck&sort=name"));
+            Settings::of(&Parameters::of("q=web&cluster=a&columns=3&rotate=30&sound=on&show=trouble&sort=name"));
         assert_eq!((settings.columns, settings.rotate_seconds, settings.has_sound), (3, 30, true));
         assert_eq!((settings.query.text.as_str(), settings.query.cluster.as_deref()), ("web", Some("a")));
         assert_eq!((settings.query.group, settings.query.sort), (None, Sort::default()));

@@ -49,13 +49,13 @@ pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
             let over = stage.iter().enumerate().filter_map(|(index, seat)| Some((index, since(seat)?)));
             let longest = over.min_by(|a, b| a.1.total_cmp(&b.1));
             longest
-                .filter(|(_, since)| *wanted == Group::Stuck || now - since > SHORTEST_MILLIS)
+                .filter(|(_, since)| *wanted == Group::InTrouble || now - since > SHORTEST_MILLIS)
                 .map(|(index, _)| index)
         };
         let well = || {
             let is_well =
                 |seat: &Option<Seated>| seat.is_some_and(|seated| group(seated.key) == Some(Group::InProgress));
-            stage.iter().rposition(is_well).filter(|_| *wanted == Group::Stuck)
+            stage.iter().rposition(is_well).filter(|_| *wanted == Group::InTrouble)
         };
         let Some(index) = free.or_else(over).or_else(well) else { continue };
         if let Some(seat) = stage.get_mut(index) {
@@ -90,7 +90,7 @@ impl Seats {
 mod tests {
     use super::*;
 
-    const STUCK: Group = Group::Stuck;
+    const STUCK: Group = Group::InTrouble;
     const MOVING: Group = Group::InProgress;
 
     fn key(number: u128) -> Key {

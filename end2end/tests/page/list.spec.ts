@@ -14,13 +14,13 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await page.goto(server.address);
   const rows = page.getByTestId("deployment");
   await expect(rows).toHaveCount(3);
-  await expect(page.getByTestId("head")).toHaveText([/^Stuck 1$/, /^Finished in the last hour 2$/]);
+  await expect(page.getByTestId("head")).toHaveText([/^In trouble 1$/, /^Finished in the last hour 2$/]);
   await page.waitForSelector("html[data-live=true]");
   await page.getByRole("searchbox").fill("nginx live");
   await expect(rows).toHaveCount(2);
   await expect(page.getByTestId("count")).toHaveText("2 of 3");
   await expect(page).toHaveURL(/[?]q=nginx%20live$/);
-  await expect(page.getByRole("link", { name: "Stuck 0" })).toHaveAttribute("href", "/?q=nginx%20live&show=stuck");
+  await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20live&show=trouble");
   await page.getByRole("searchbox").fill("");
   await page.getByLabel("Labels").fill("app=nginx");
   await expect(page.getByTestId("mistake")).toBeHidden();
@@ -28,10 +28,10 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(page.getByTestId("mistake")).toContainText("is no label selector");
   await page.getByLabel("Labels").fill("");
   await expect(rows).toHaveCount(3);
-  await page.getByRole("link", { name: "Stuck 1" }).click();
+  await page.getByRole("link", { name: "In trouble 1" }).click();
   await expect(rows).toHaveCount(1);
   await expect(rows).toContainText("Revision 2 is failing");
-  await expect(page).toHaveURL(/[?]show=stuck$/);
+  await expect(page).toHaveURL(/[?]show=trouble$/);
   await rows.click();
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is failing");
   await page.goBack();
@@ -92,7 +92,7 @@ test("a column sorts the list, by click and by key; the address says so, and so 
   await expect(column("Deployment")).toHaveAttribute("aria-sort", "descending");
   const turned = ["deadline-exceeded / deadline-exceeded", "rollout / rollout", "kill-pod / kill-pod"];
   await expect(rows).toContainText(turned);
-  await expect(page.getByRole("link", { name: "Stuck 1" })).toHaveAttribute("href", "/?show=stuck&sort=name&order=desc");
+  await expect(page.getByRole("link", { name: "In trouble 1" })).toHaveAttribute("href", "/?show=trouble&sort=name&order=desc");
   await rows.first().click();
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 is failing");
   await page.goBack();
@@ -103,7 +103,7 @@ test("a column sorts the list, by click and by key; the address says so, and so 
   await page.getByRole("link", { name: "Group by status" }).click();
   await column("Status").getByRole("link").click();
   await expect(page).toHaveURL(/[/]$/);
-  await expect(page.getByTestId("head").first()).toHaveText("Stuck 1");
+  await expect(page.getByTestId("head").first()).toHaveText("In trouble 1");
 });
 
 test("what stands in a column stands below its head, and none has more or fewer", async ({ page, serve }) => {

@@ -125,7 +125,7 @@ impl Malformed {
             "at" | "since" | "until" => "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970",
             "uid" => "the UID of a Deployment",
             "revision" => "the number of a revision, 1 or more",
-            "show" => "stuck, moving, finished or stable",
+            "show" => "trouble, moving, finished or stable",
             "by" => "namespace or verdict",
             "sort" => "status, name, available or since",
             "order" => "asc or desc",

@@ -103,11 +103,11 @@ impl Collector for Figures {
 
 /// Deployments by what they are up to.
 fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Deployments, by what they are up to: stuck, moving or stable.";
+    let help = "Deployments, by what they are up to: trouble, moving or stable.";
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
     for hub in view.hubs() {
         let list = view.list(hub);
-        for group in [Group::Stuck, Group::InProgress, Group::Stable] {
+        for group in [Group::InTrouble, Group::InProgress, Group::Stable] {
             let is_of = |listed: &ListedDeployment| Group::of(&listed.summary, Millis::MAX) == group;
             let count = list.iter().filter(|listed| is_of(listed)).count();
             let labels = [("cluster", hub.name()), ("state", group.name())];

@@ -45,7 +45,7 @@ impl ListedDeployment {
             return self;
         }
         let was = before.group(now_millis);
-        if self.summary.verdict.tone == Tone::Ok && matches!(was, Group::Stuck | Group::InProgress) {
+        if self.summary.verdict.tone == Tone::Ok && matches!(was, Group::InTrouble | Group::InProgress) {
             self.steady_until_millis = before.steady_until_millis.or(Some(now_millis + STEADY_MILLIS));
         }
         if self.group(now_millis) == was {
@@ -142,7 +142,7 @@ mod tests {
         let all = groups(&[(Tone::Ok, 0), (Tone::Busy, 7_000), (Tone::Bad, 9_000), (Tone::Quiet, 11_000)]);
         assert_eq!(
             all.iter().map(|(group, _)| *group).collect::<Vec<_>>(),
-            [Group::Finished, Group::InProgress, Group::Stuck, Group::Stable]
+            [Group::Finished, Group::InProgress, Group::InTrouble, Group::Stable]
         );
     }
 }

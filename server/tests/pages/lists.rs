@@ -32,7 +32,7 @@ async fn a_question_finds_what_it_names() {
     assert!(text("revision 2") > 1);
     let place = Query { cluster: Some("rollout".into()), namespace: Some("rollout".into()), ..Query::default() };
     assert_eq!(found(place).lines.len(), 1);
-    let stuck = found(Query { group: Some(Group::Stuck), ..Query::default() });
+    let stuck = found(Query { group: Some(Group::InTrouble), ..Query::default() });
     assert_eq!(stuck.overall.counts, all.overall.counts, "chips count all groups");
     assert_eq!(stuck.lines.len() as u32, all.overall.counts[0]);
     let places = found(Query { by: By::Place, ..Query::default() });
@@ -56,7 +56,7 @@ async fn labels_select() {
 async fn what_makes_no_sense_is_said() {
     let (rollcast, _) = site().await;
     let cases = [
-        ("/?show=bad", 400, "it should be stuck, moving, finished or stable"),
+        ("/?show=bad", 400, "it should be trouble, moving, finished or stable"),
         ("/?by=colour", 400, "it should be namespace or verdict"),
         ("/?sort=colour", 400, "it should be status, name, available or since"),
         ("/?sort=name&order=up", 400, "it should be asc or desc"),
@@ -66,7 +66,7 @@ async fn what_makes_no_sense_is_said() {
         ("/clusters/rollout?from=x", 400, "href=\"/clusters/rollout\""),
         ("/?labels=a%3D%3D%3Db", 400, "is no label selector"),
         ("/?q=%FF%00%E2%80%AE", 200, "Nothing here that matches."),
-        ("/?q=nginx&show=stuck", 200, "aria-current=\"true\""),
+        ("/?q=nginx&show=trouble", 200, "aria-current=\"true\""),
         ("/?cluster=nowhere", 404, "does not watch a cluster"),
         ("/?namespace=nowhere", 200, "Nothing here that matches."),
         ("/?from=4000000000", 200, "Lines before"),

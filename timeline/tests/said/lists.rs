@@ -149,13 +149,13 @@ fn a_deployment_is_in_the_group_that_its_verdict_and_its_age_say() {
         (line.verdict.tone, line.finished_millis) = (tone, finished_millis);
         Group::of(&line, now)
     };
-    assert_eq!(group(Tone::Bad, Some(0), 1), Group::Stuck);
+    assert_eq!(group(Tone::Bad, Some(0), 1), Group::InTrouble);
     assert_eq!(group(Tone::Busy, Some(0), 1), Group::InProgress);
     assert_eq!(group(Tone::Ok, Some(1_000), 3_600_999), Group::Finished);
     assert_eq!(group(Tone::Ok, Some(1_000), 3_601_000), Group::Stable);
     assert_eq!(group(Tone::Ok, None, 1), Group::Stable);
     assert_eq!(group(Tone::Quiet, Some(0), 1), Group::Stable);
-    assert_eq!(Group::ALL.map(Group::words), ["Stuck", "In progress", "Finished in the last hour", "Stable"]);
+    assert_eq!(Group::ALL.map(Group::words), ["In trouble", "In progress", "Finished in the last hour", "Stable"]);
 }
 
 #[test]
