@@ -15,7 +15,10 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
         percent => format!("{words} at {percent} %"),
     };
     match &connection.state {
-        ConnectionState::Connecting => "Connecting".to_owned(),
+        ConnectionState::Connecting => match listing(connection) {
+            Some(listing) => format!("Connecting, {listing}"),
+            None => "Connecting".to_owned(),
+        },
         ConnectionState::Live => at_speed("Live"),
         ConnectionState::Stale { since_millis, .. } => format!("Stale since {}", zone.stamp(*since_millis)),
         ConnectionState::Replay { .. } => at_speed("Recording"),
@@ -68,6 +71,12 @@ pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) 
     let unwritten = connection.unwritten.as_ref()?;
     let why = safe(unwritten.why.trim_end_matches('.'));
     Some(format!("History is not written since {}: {why}.", stamp(unwritten.since_millis)))
+}
+
+/// How far the first lists are, where they take long: "listing pods: 42,000 so far".
+#[must_use]
+pub fn listing(connection: &Connection) -> Option<String> {
+    connection.listing.as_ref().map(timeline::wire::Listing::words)
 }
 
 fn may_not(missing: &Forbidden) -> String {

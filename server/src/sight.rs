@@ -85,6 +85,9 @@ impl Seen {
         connection
             .forbidden
             .retain(|forbidden| forbidden.namespace.as_ref().is_none_or(|namespace| self.has_some_of(namespace)));
+        if !matches!(self, Self::All) {
+            connection.listing = None; // it counts what is in all namespaces
+        }
         connection
     }
 }

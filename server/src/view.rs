@@ -130,7 +130,7 @@ impl View {
         let connection = hub.connection().borrow().clone();
         match self.sight.of(hub.name()) {
             Some(seen) => seen.of_connection(connection),
-            None => Connection { forbidden: Vec::new(), ..connection },
+            None => Connection { forbidden: Vec::new(), listing: None, ..connection },
         }
     }
 

@@ -483,6 +483,8 @@ pub enum ContainerState {
 pub struct EventFact {
     /// `metadata.uid`.
     pub uid: Uid,
+    /// `metadata.namespace`, which is also that of what it is about.
+    pub namespace: String,
     /// The UID of what it is about.
     pub about: Uid,
     /// Kind of what it is about, as Kubernetes spells it.

@@ -31,7 +31,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use change::Change;
-pub use connection::{Connection, ConnectionState, Forbidden, Unwritten};
+pub use connection::{Connection, ConnectionState, Forbidden, Listing, Unwritten};
 pub use frame::{Delta, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
 pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
 pub use said::{Moment, Said, SaidDelta};

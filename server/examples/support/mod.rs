@@ -65,6 +65,13 @@ impl Program {
             .unwrap()
     }
 
+    /// Time that it used of processors so far, in hundredths of a second.
+    pub fn cpu(&self) -> Duration {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields = text.rsplit_once(')').unwrap().1.split_whitespace().skip(11).take(2);
+        Duration::from_millis(fields.map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum())
+    }
+
     /// The same when nothing is given back to the system any more.
     pub async fn memory_at_rest(&self) -> u64 {
         let mut least = self.memory();

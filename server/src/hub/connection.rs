@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use timeline::Millis;
 use timeline::fact::Kind;
-use timeline::wire::{Connection, ConnectionState, Forbidden};
+use timeline::wire::{Connection, ConnectionState, Forbidden, Listing};
 
 use crate::source::Health;
 
@@ -48,11 +48,26 @@ impl Watches {
         };
         let state = match worst {
             Some((since_millis, retry_at_millis, why)) => ConnectionState::Stale { since_millis, retry_at_millis, why },
-            None if self.health.values().any(|health| *health == Health::Connecting) => ConnectionState::Connecting,
+            None if self.health.values().any(|health| matches!(health, Health::Connecting { .. })) => {
+                ConnectionState::Connecting
+            }
             None if self.health.is_empty() => ConnectionState::Connecting,
             None => ConnectionState::Live,
         };
-        Connection { state, forbidden: forbidden.collect(), ..Connection::default() }
+        let listing = self.listing().filter(|_| state == ConnectionState::Connecting);
+        Connection { state, forbidden: forbidden.collect(), listing, ..Connection::default() }
+    }
+
+    /// The kind whose first lists hold the most so far, of all namespaces; `None` while none of them took long enough to tell.
+    fn listing(&self) -> Option<Listing> {
+        let mut listed: BTreeMap<Kind, u64> = BTreeMap::new();
+        for ((kind, _), health) in &self.health {
+            if let Health::Connecting { listed: objects } = health {
+                *listed.entry(*kind).or_default() += *objects as u64;
+            }
+        }
+        let (kind, objects) = listed.into_iter().max_by_key(|(_, objects)| *objects)?;
+        (objects > 0).then(|| Listing { resource: kind.plural().to_owned(), objects })
     }
 }
 
@@ -62,6 +77,22 @@ mod tests {
 
     fn stale(since_millis: Millis) -> Health {
         Health::Stale { since_millis, retry_at_millis: since_millis + 5, why: "refused".into() }
+    }
+
+    #[test]
+    fn the_longest_first_list_tells_how_far_it_is() {
+        let mut watches = Watches::default();
+        let listing =
+            |watches: &Watches| watches.connection().listing.map(|listing| (listing.resource, listing.objects));
+        let namespace = |name: &str| Some(name.to_owned());
+        watches.note(Kind::Deployment, None, Health::Connecting { listed: 0 });
+        assert_eq!(listing(&watches), None);
+        watches.note(Kind::Pod, namespace("a"), Health::Connecting { listed: 1_000 });
+        watches.note(Kind::Pod, namespace("b"), Health::Connecting { listed: 500 });
+        watches.note(Kind::Event, None, Health::Connecting { listed: 1_200 });
+        assert_eq!(listing(&watches), Some(("pods".to_owned(), 1_500)));
+        watches.note(Kind::Event, None, stale(20));
+        assert_eq!(listing(&watches), None, "what is stale is said instead");
     }
 
     #[test]

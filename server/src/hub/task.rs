@@ -202,7 +202,7 @@ impl Hub {
                 match &health {
                     Health::Forbidden { verb: "list" } => self.note_unseen(kind, namespace.clone(), true),
                     Health::Live => self.note_unseen(kind, namespace.clone(), false),
-                    Health::Connecting | Health::Stale { .. } | Health::Forbidden { .. } => {}
+                    Health::Connecting { .. } | Health::Stale { .. } | Health::Forbidden { .. } => {}
                 }
                 self.watches.note(kind, namespace, health);
                 self.tell_connection();

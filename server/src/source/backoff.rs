@@ -45,17 +45,6 @@ impl Bucket {
         Self { burst, earn, full_at: Duration::ZERO }
     }
 
-    /// Takes a token at `now` (time since start) if there is one; otherwise nothing is taken.
-    #[must_use]
-    pub fn take_at_once(&mut self, now: Duration) -> bool {
-        let before = self.full_at;
-        let is_there = self.take(now).is_zero();
-        if !is_there {
-            self.full_at = before;
-        }
-        is_there
-    }
-
     /// Takes a token at `now` (time since start) and returns how long to wait for it.
     #[must_use]
     pub fn take(&mut self, now: Duration) -> Duration {

@@ -3,22 +3,42 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use timeline::fact::Kind;
+use tokio::time::Instant;
 
-use super::budget::RequestBudget;
+use super::backoff::Backoff;
 use super::request::{self, RequestError};
 use super::{Cluster, Counters};
 use crate::translate::Object;
 
-/// A complete list.
-pub(super) struct CompleteList {
-    /// Where to watch from.
-    pub resource_version: String,
-    /// The objects.
+/// By how much pages grow when the API server forgot the snapshot of a list before its last page.
+const GROWTH: u32 = 8;
+/// Beyond this many objects a page is not limited any more: what is left to try is everything in one answer.
+const LARGEST_PAGE: u32 = 32_000;
+
+/// A list under way. It is kept while requests fail, and goes on with the page that failed.
+pub(super) struct List {
+    /// When the first page was asked for.
+    pub began: Instant,
+    /// What the pages so far held, in the server's order.
     pub objects: Vec<Object>,
+    /// Waits between failures; from the shortest after each page that held something.
+    pub backoff: Backoff,
+    /// Objects per page; `None` for all in one answer.
+    limit: Option<u32>,
+    /// The server's token of the next page; `None` before the first.
+    next: Option<String>,
+}
+
+/// What came of asking for a page.
+pub(super) enum Page {
+    /// There are more; whether this one held anything.
+    More { is_empty: bool },
+    /// It was the last, and this is where to watch from.
+    Last { resource_version: String },
 }
 
 #[derive(Deserialize)]
-struct Page<'a> {
+struct PageBody<'a> {
     #[serde(default)]
     metadata: PageMeta,
     #[serde(borrow, default)]
@@ -32,40 +52,59 @@ struct PageMeta {
     r#continue: Option<String>,
 }
 
-/// Lists a kind. The budget was asked for the first page already.
-pub(super) async fn list(
-    cluster: &Cluster,
-    budget: &mut RequestBudget,
-    kind: Kind,
-    namespace: Option<&str>,
-) -> Result<CompleteList, RequestError> {
-    Counters::add(&cluster.counters.lists);
-    let collection = request::collection(kind, namespace);
-    let mut listed = CompleteList { resource_version: String::new(), objects: Vec::new() };
-    let mut next: Option<String> = None;
-    loop {
-        let limit = ("limit", cluster.pace.page_size.to_string());
-        let path = request::asked(&collection, std::iter::once(limit).chain(next.map(|token| ("continue", token))));
-        let body = tokio::time::timeout(cluster.pace.page, page(cluster, &path)).await;
+impl List {
+    pub(super) fn new(page_size: u32) -> Self {
+        let began = Instant::now();
+        Self { began, objects: Vec::new(), backoff: Backoff::default(), limit: Some(page_size), next: None }
+    }
+
+    /// The server answered that it no longer knows the next page, as the snapshot is older than what it keeps (five minutes as
+    /// it is shipped). The list begins anew with larger pages, so that it ends before that.
+    pub(super) fn outlived(self) -> Self {
+        let limit = self.limit.map(|limit| limit.saturating_mul(GROWTH)).filter(|limit| *limit <= LARGEST_PAGE);
+        Self { began: self.began, objects: Vec::new(), backoff: self.backoff, limit, next: None }
+    }
+
+    /// Whether a page was read already.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Asks for the next page. Where that fails, the same page can be asked for again.
+    pub(super) async fn page(
+        &mut self,
+        cluster: &Cluster,
+        kind: Kind,
+        namespace: Option<&str>,
+    ) -> Result<Page, RequestError> {
+        let limit = self.limit.map(|limit| ("limit", limit.to_string()));
+        let token = self.next.clone().map(|token| ("continue", token));
+        let path = request::asked(&request::collection(kind, namespace), limit.into_iter().chain(token));
+        let body = tokio::time::timeout(cluster.pace.page, read(cluster, &path)).await;
         let body =
             body.map_err(|_| RequestError::Unreachable("the API server does not finish a list".to_owned()))??;
-        let page: Page<'_> = serde_json::from_slice(&body)?;
-        for item in page.items.unwrap_or_default() {
+        let page: PageBody<'_> = serde_json::from_slice(&body)?;
+        Counters::add(&cluster.counters.pages);
+        let items = page.items.unwrap_or_default();
+        let is_empty = items.is_empty();
+        for item in items {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
-                Ok(object) => listed.objects.push(cluster.texts.of(object)),
+                Ok(object) => self.objects.push(cluster.texts.of(object)),
                 Err(error) => skipped(cluster, &error),
             }
         }
-        listed.resource_version = page.metadata.resource_version.unwrap_or_default();
-        match page.metadata.r#continue.filter(|token| !token.is_empty()) {
-            Some(token) => next = Some(token),
-            None => return Ok(listed),
+        if !is_empty {
+            self.backoff.reset();
         }
-        budget.page().await;
+        self.next = page.metadata.r#continue.filter(|token| !token.is_empty());
+        Ok(match self.next {
+            Some(_) => Page::More { is_empty },
+            None => Page::Last { resource_version: page.metadata.resource_version.unwrap_or_default() },
+        })
     }
 }
 
-async fn page(cluster: &Cluster, path: &str) -> Result<Vec<u8>, RequestError> {
+async fn read(cluster: &Cluster, path: &str) -> Result<Vec<u8>, RequestError> {
     let body = request::get(&cluster.access, &cluster.pace, path).await?;
     request::read(body, &cluster.pace).await
 }

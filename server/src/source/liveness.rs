@@ -1,6 +1,7 @@
 //! Does the cluster answer at all? A cheap request every few seconds, because a watch on a quiet cluster says nothing for
 //! a minute and a half-open connection says nothing for ever.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use timeline::Millis;
@@ -29,9 +30,13 @@ pub(super) struct Life {
 pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
     let mut last_answer = (Instant::now(), cluster.now_millis());
     let mut looked = (Instant::now(), clock::now_millis(), uptime());
+    let mut pages = 0;
     loop {
         let asked = Instant::now();
+        // A page of a list is a sign of life as well: a server that is busy with a long list may be late with everything else.
         let why = probe(&cluster).await;
+        let before = std::mem::replace(&mut pages, cluster.counters.pages.load(Ordering::Relaxed));
+        let why = why.filter(|_| pages == before);
         let is_silent = last_answer.0.elapsed() >= cluster.pace.silence;
         let event = match why {
             Some(why) if is_silent => {

@@ -11,7 +11,6 @@
 
 pub mod access;
 pub mod backoff;
-mod budget;
 pub mod check;
 pub mod credentials;
 pub mod kubeconfig;
@@ -92,7 +91,10 @@ pub enum SourceEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// The first list is under way.
-    Connecting,
+    Connecting {
+        /// Objects that its pages held so far, told once it takes a while.
+        listed: usize,
+    },
     /// Listed and watching.
     Live,
     /// The API server is silent, refuses, or cannot be reached.
@@ -116,6 +118,8 @@ pub enum Health {
 pub struct Counters {
     /// Lists started.
     pub lists: AtomicU64,
+    /// Pages of lists that were read.
+    pub pages: AtomicU64,
     /// Watches started.
     pub watches: AtomicU64,
     /// Requests that failed.
@@ -145,9 +149,9 @@ pub struct Pace {
     pub first_backoff: Duration,
     /// Failures in a row after which the position is given up and everything is listed again.
     pub failures_before_relist: u32,
-    /// Requests that may come at once, and the time in which one more is earned.
+    /// Requests of one watch that may bring nothing and come at once. A page of a list that brings objects is none of them.
     pub burst: u32,
-    /// Time in which one more request is earned.
+    /// Time in which one more of those is earned.
     pub earn: Duration,
     /// Time between two liveness probes, also the time that one may take.
     pub probe: Duration,
@@ -167,10 +171,6 @@ pub struct Pace {
     pub answer: Duration,
     /// Longest that one page of a list may take from the request to its last byte.
     pub page: Duration,
-    /// Pages of lists that may come at once besides the requests.
-    pub page_burst: u32,
-    /// Time in which one more of those is earned.
-    pub page_earn: Duration,
     /// Longest that a command which fetches credentials may take, and what else of that may hang.
     pub credentials: Duration,
     /// The same where it asks people.
@@ -191,7 +191,7 @@ impl Default for Pace {
             max_backoff: [Duration::from_secs(5), Duration::from_secs(30)],
             first_backoff: Duration::from_millis(400),
             failures_before_relist: 3,
-            // At most 8 + 60/1.2 = 58 requests in any minute: under one a second whatever the server does.
+            // At most 8 + 60/1.2 = 58 requests that bring nothing in any minute: under one a second whatever the server does.
             burst: 8,
             earn: Duration::from_millis(1200),
             probe: Duration::from_secs(3),
@@ -203,9 +203,6 @@ impl Default for Pace {
             // An API server gives up a list of its own after 60 s; one that has not begun after half of that is not well.
             answer: Duration::from_secs(30),
             page: Duration::from_secs(120),
-            // 20,000 objects in pages of 500. Then one in 12 s, which with the requests is still under one a second.
-            page_burst: 40,
-            page_earn: Duration::from_secs(12),
             credentials: Duration::from_secs(30),
             credentials_interactive: Duration::from_secs(180),
             renewal: [Duration::from_secs(2), Duration::from_secs(60)],

@@ -1,5 +1,7 @@
 //! Requests to the API server: paths, status codes, errors as sentences. Only GET: Rollcast changes nothing.
 
+use std::time::Duration;
+
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use k8s_openapi::Resource;
@@ -11,8 +13,9 @@ use super::Pace;
 use super::access::Access;
 use super::reason;
 
-/// Largest list page or error body that is read, in bytes.
-const MAX_BODY: usize = 64 << 20;
+/// Largest answer that is read, in bytes. Pages of 500 pods are of a few megabytes; this is for everything in one answer, where the API
+/// server forgets a list before its last page.
+const MAX_BODY: usize = 1 << 30;
 
 /// Why a request came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -30,14 +33,40 @@ pub enum RequestError {
     #[error("the server no longer knows this position ({0})")]
     Gone(StatusCode),
     /// Any other status that is not success.
-    #[error("the server answered {0}: {1}")]
-    Status(StatusCode, String),
+    #[error("the server answered {status}: {message}")]
+    Status {
+        /// The status.
+        status: StatusCode,
+        /// What the server says of it.
+        message: String,
+        /// How long it asks to be left alone.
+        retry_after: Duration,
+    },
     /// The server was not reached, or the connection broke.
     #[error("{0}")]
     Unreachable(String),
     /// The answer is not what was asked for.
     #[error("the answer cannot be read: {0}")]
     Malformed(#[from] serde_json::Error),
+}
+
+impl RequestError {
+    /// How long the server asks to be left alone.
+    #[must_use]
+    pub const fn retry_after(&self) -> Duration {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// What `Retry-After` says in seconds, as API servers do; longer than this nobody is left without a word.
+fn retry_after(headers: &http::HeaderMap) -> Duration {
+    const LONGEST: u64 = 60;
+    let value = headers.get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let seconds = value.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_secs(seconds.min(LONGEST))
 }
 
 /// A path with what is asked of it.
@@ -94,7 +123,7 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
             RequestError::Unreachable(why)
         }
     })?;
-    let status = response.status();
+    let (status, retry_after) = (response.status(), retry_after(response.headers()));
     if status.is_success() {
         return Ok(response.into_body());
     }
@@ -111,7 +140,7 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
         StatusCode::FORBIDDEN => RequestError::Forbidden(message),
         StatusCode::UNAUTHORIZED => RequestError::Unauthorized(message),
         StatusCode::GONE | StatusCode::BAD_REQUEST => RequestError::Gone(status),
-        status => RequestError::Status(status, message),
+        status => RequestError::Status { status, message, retry_after },
     })
 }
 

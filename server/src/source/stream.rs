@@ -147,7 +147,11 @@ fn read_line(kind: Kind, text: &str) -> Result<WatchEvent, Ended> {
             let code = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
             return Err(match status.code {
                 410 | 400 => Ended::Expired(RequestError::Gone(code)),
-                _ => Ended::Failed(RequestError::Status(code, timeline::words::safe(&status.message))),
+                _ => Ended::Failed(RequestError::Status {
+                    status: code,
+                    message: timeline::words::safe(&status.message),
+                    retry_after: std::time::Duration::ZERO,
+                }),
             });
         }
     };

@@ -7,8 +7,11 @@
 //!  ────► │  list  │ ────────► │  watch  │ ─────────────────────────────────────────────► │ position  │
 //!        └────────┘           └─────────┘ ◄───────────────────────────────────────────── └───────────┘
 //!            │ failed, forbidden   │ failed, ended at once, or did not end when it should
-//!            └──────────► wait: full jitter, and never more requests than the budget gives.
+//!            └──────────► wait: full jitter, and never more requests that bring nothing than the budget gives.
 //!                         Waits grow until a watch lives; that lists work does not count.
+//!
+//! A list goes on with the page that failed. Pages that bring objects cost nothing of the budget: a list that advances is
+//! as fast as the server answers.
 //! ```
 
 use std::time::Duration;
@@ -18,12 +21,12 @@ use timeline::fact::Kind;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use super::backoff::Backoff;
-use super::budget::RequestBudget;
+use super::backoff::{Backoff, Bucket};
+use super::list::{self, List, Page};
 use super::liveness::{self, Life};
 use super::request::RequestError;
 use super::stream::{Ended, Stream, WatchEvent};
-use super::{Cluster, Counters, Health, SourceEvent, list};
+use super::{Cluster, Counters, Health, SourceEvent};
 
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
@@ -43,8 +46,12 @@ pub(super) struct Watch {
     kind: Kind,
     namespace: Option<String>,
     life: signal::Receiver<Life>,
-    budget: RequestBudget,
+    /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
+    budget: Bucket,
+    started: Instant,
     backoff: Backoff,
+    /// The list that has not ended.
+    list: Option<List>,
     /// Watches that failed in a row since the last list.
     failed_watches: u32,
     /// How long watches lived without a word since the last one.
@@ -59,18 +66,26 @@ pub(super) struct Watch {
     generation: u64,
     /// How often everything had been asked for once more when the last list began.
     asked: u64,
+    /// When it last told how far the first list is.
+    told_progress: Option<Instant>,
 }
+
+/// A first list that takes longer than this tells how far it is, and how often.
+const PROGRESS_AFTER: Duration = Duration::from_secs(2);
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 impl Watch {
     pub(super) fn new(cluster: Cluster, kind: Kind, namespace: Option<String>, life: signal::Receiver<Life>) -> Self {
-        let budget = RequestBudget::new(&cluster.pace);
+        let budget = Bucket::new(cluster.pace.burst, cluster.pace.earn);
         Self {
             cluster,
             kind,
             namespace,
             life,
             budget,
+            started: Instant::now(),
             backoff: Backoff::default(),
+            list: None,
             failed_watches: 0,
             mute: Duration::ZERO,
             last_word: None,
@@ -79,12 +94,13 @@ impl Watch {
             has_watched: false,
             generation: 0,
             asked: 0,
+            told_progress: None,
         }
     }
 
     /// Says that it is there.
     pub(super) async fn connecting(&mut self) -> Result<(), HubGone> {
-        self.tell(Health::Connecting).await
+        self.tell(Health::Connecting { listed: 0 }).await
     }
 
     /// Runs until the hub is gone.
@@ -94,14 +110,14 @@ impl Watch {
         loop {
             // While nothing answers, only the probe asks. It ends with the hub.
             let _ = self.life.wait_for(|life| !life.is_silent).await;
-            self.budget.request().await;
+            self.take().await;
             self.generation = self.cluster.access.generation();
             let here = self.cluster.access.place();
             if std::mem::replace(&mut place, here) != here {
-                position = None; // the same numbers mean something else there
+                (position, self.list) = (None, None); // the same numbers mean something else there
             }
             if *self.cluster.anew.borrow() != self.asked {
-                position = None;
+                (position, self.list) = (None, None);
             }
             let step = match position.take() {
                 None => self.list().await,
@@ -114,37 +130,73 @@ impl Watch {
         }
     }
 
+    /// Waits until one more request may be made that may bring nothing.
+    async fn take(&mut self) {
+        tokio::time::sleep(self.budget.take(self.started.elapsed())).await;
+    }
+
+    /// Reads the pages of a list that are still to come, until one fails or the last was read.
     async fn list(&mut self) -> Result<Option<String>, HubGone> {
-        let losses = self.life.borrow_and_update().losses;
         self.asked = *self.cluster.anew.borrow();
-        let listed = tokio::select! {
-            listed = list::list(&self.cluster, &mut self.budget, self.kind, self.namespace.as_deref()) => listed,
-            () = liveness::lost(&mut self.life, losses) => {
-                tracing::warn!("no life sign in the middle of a list; beginning anew");
-                self.behind("the connection was lost; another one is being made").await?;
-                return Ok(None);
-            }
-        };
-        match listed {
-            Ok(listed) => {
-                tracing::debug!(objects = listed.objects.len(), "listed");
-                (self.failed_watches, self.mute) = (0, Duration::ZERO);
-                let gap_since_millis = self.seen_until;
-                let at_millis = self.word();
-                self.seen_until = Some(at_millis);
-                let (kind, namespace, objects) = (self.kind, self.namespace.clone(), listed.objects);
-                self.send(SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis }).await?;
-                // Where lists are allowed and watches are not, only a watch that works says that all is well.
-                if self.health != Some(Health::Forbidden { verb: "watch" }) {
-                    self.tell(Health::Live).await?;
+        let mut list = self.list.take().unwrap_or_else(|| {
+            Counters::add(&self.cluster.counters.lists);
+            List::new(self.cluster.pace.page_size)
+        });
+        loop {
+            let losses = self.life.borrow_and_update().losses;
+            let page = tokio::select! {
+                page = list.page(&self.cluster, self.kind, self.namespace.as_deref()) => page,
+                () = liveness::lost(&mut self.life, losses) => {
+                    tracing::warn!("no life sign in the middle of a list; going on there");
+                    self.list = Some(list);
+                    self.behind("the connection was lost; another one is being made").await?;
+                    return Ok(None);
                 }
-                Ok(Some(listed.resource_version))
-            }
-            Err(error) => {
-                self.failed("list", &error).await?;
-                Ok(None)
+            };
+            match page {
+                Ok(Page::More { is_empty }) => {
+                    self.advanced(&list).await?;
+                    if is_empty {
+                        self.take().await;
+                    }
+                }
+                Ok(Page::Last { resource_version }) => return self.listed(list, resource_version).await,
+                Err(error) => {
+                    let wait = Self::wait(&self.cluster, &mut list.backoff);
+                    let is_outlived = matches!(error, RequestError::Gone(_)) && list.is_under_way();
+                    self.list = Some(if is_outlived { list.outlived() } else { list });
+                    self.failed("list", &error, wait).await?;
+                    return Ok(None);
+                }
             }
         }
+    }
+
+    /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word.
+    async fn advanced(&mut self, list: &List) -> Result<(), HubGone> {
+        let is_first = self.seen_until.is_none();
+        let is_news = self.told_progress.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
+        if is_first && is_news && list.began.elapsed() >= PROGRESS_AFTER {
+            self.told_progress = Some(Instant::now());
+            self.tell(Health::Connecting { listed: list.objects.len() }).await?;
+        }
+        Ok(())
+    }
+
+    /// A list is complete.
+    async fn listed(&mut self, list: List, resource_version: String) -> Result<Option<String>, HubGone> {
+        tracing::debug!(objects = list.objects.len(), "listed");
+        (self.failed_watches, self.mute) = (0, Duration::ZERO);
+        let gap_since_millis = self.seen_until;
+        let at_millis = self.word();
+        self.seen_until = Some(at_millis);
+        let (kind, namespace, objects) = (self.kind, self.namespace.clone(), list.objects);
+        self.send(SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis }).await?;
+        // Where lists are allowed and watches are not, only a watch that works says that all is well.
+        if self.health != Some(Health::Forbidden { verb: "watch" }) {
+            self.tell(Health::Live).await?;
+        }
+        Ok(Some(resource_version))
     }
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
@@ -172,10 +224,11 @@ impl Watch {
             Ended::Expired(error) => {
                 tracing::info!("position expired; listing again");
                 // At once, but not again and again.
-                if self.backoff.failures() > 0 {
-                    self.failed("watch", &error).await?;
+                let is_first = self.backoff.failures() == 0;
+                let wait = Self::wait(&self.cluster, &mut self.backoff);
+                if !is_first {
+                    self.failed("watch", &error, wait).await?;
                 } else {
-                    let _ = self.wait();
                     self.behind("the server no longer knows where the watch stood; listing again").await?;
                 }
                 Ok(None)
@@ -195,7 +248,8 @@ impl Watch {
 
     async fn failed_watch(&mut self, position: String, error: RequestError) -> Result<Option<String>, HubGone> {
         self.failed_watches += 1;
-        self.failed("watch", &error).await?;
+        let wait = Self::wait(&self.cluster, &mut self.backoff);
+        self.failed("watch", &error, wait).await?;
         let give_up = matches!(error, RequestError::Forbidden(_))
             || self.failed_watches >= self.cluster.pace.failures_before_relist;
         Ok((!give_up).then_some(position))
@@ -280,15 +334,15 @@ impl Watch {
     }
 
     /// How long to wait after one more failure.
-    fn wait(&mut self) -> Duration {
-        Counters::add(&self.cluster.counters.failures);
-        let [watched, alone] = self.cluster.pace.max_backoff;
-        let longest = if self.cluster.viewers.count() > 0 { watched } else { alone };
-        self.backoff.fail(self.cluster.pace.first_backoff, longest, fastrand::f64())
+    fn wait(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
+        Counters::add(&cluster.counters.failures);
+        let [watched, alone] = cluster.pace.max_backoff;
+        let longest = if cluster.viewers.count() > 0 { watched } else { alone };
+        backoff.fail(cluster.pace.first_backoff, longest, fastrand::f64())
     }
 
-    async fn failed(&mut self, verb: &'static str, error: &RequestError) -> Result<(), HubGone> {
-        let wait = self.wait();
+    async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
+        let wait = wait.max(error.retry_after());
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
             self.tell(Health::Forbidden { verb }).await?;

@@ -151,7 +151,10 @@ impl Follower {
             return "Connecting".to_owned();
         };
         let mut words = match &connection.state {
-            ConnectionState::Connecting => "Connecting".to_owned(),
+            ConnectionState::Connecting => match &connection.listing {
+                Some(listing) => format!("Connecting, {}", listing.words()),
+                None => "Connecting".to_owned(),
+            },
             ConnectionState::Live => "Live".to_owned(),
             ConnectionState::Stale { since_millis, why, .. } => {
                 let since = super::moment(*since_millis, self.now_millis(Instant::now()));

@@ -284,7 +284,7 @@ async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = 
 async fn a_viewer_who_hears_that_a_starting_server_is_live_knows_what_there_is() {
     for _ in 0..20 {
         let mut source = Source::new();
-        source.health(Health::Connecting).await;
+        source.health(Health::Connecting { listed: 0 }).await;
         let mut frames = session(&source, "fake").await;
         let mut copy = Viewer::default();
         let mut is_listed = false;

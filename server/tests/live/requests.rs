@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, quick, replica_set};
+use crate::support::{FakeApi, Fault, Verb, Watched, deployment, pod, quick, replica_set, until_connection};
 use crate::until::until;
 use server::source::Pace;
 use server::source::access::Access;
+use timeline::wire::{Connection, ConnectionState};
 
 async fn shop() -> FakeApi {
     let api = FakeApi::start().await;
@@ -44,38 +45,124 @@ async fn waits_grow_while_watches_fail_though_lists_work() {
     }
 }
 
-/// How long a list of so many pages takes.
-async fn listed(pages: u64, pace: Pace) -> Duration {
+/// An API server with a Deployment of so many pods.
+async fn with_pods(pods: u64) -> FakeApi {
     let api = FakeApi::start().await;
     api.put(deployment(1, 1));
     api.put(replica_set(2, 1, 1));
-    for number in 0..pages * 2 {
+    for number in 0..pods {
         api.put(pod(100 + number, 2, &format!("web-{number:03}")));
     }
-    let begun = Instant::now();
+    api
+}
+
+/// The pace as it is shipped, except for waits and the size of pages.
+fn shipped() -> Pace {
+    let Pace { first_backoff, max_backoff, page_size, .. } = quick();
+    Pace { first_backoff, max_backoff, page_size, ..Pace::default() }
+}
+
+/// Waits until every pod is known. Returns how many requests for lists of pods that took.
+async fn listed(api: &FakeApi, pods: usize, pace: Pace) -> usize {
     let watched = Watched::with(Access::fixed(api.client()), &[], pace);
-    until("every pod", async || watched.pods().await.len() as u64 == pages * 2).await;
-    assert_eq!(api.requests(Verb::List, "pods") as u64, pages);
-    begun.elapsed()
+    until("every pod", async || watched.pods().await.len() == pods).await;
+    api.requests(Verb::List, "pods")
 }
 
 #[tokio::test]
-async fn a_large_cluster_is_listed_at_once_as_shipped() {
-    let shipped = Pace { page_size: 2, ..Pace::default() };
-    let taken = listed(20, shipped).await;
-    assert!(taken < Duration::from_secs(5), "20 pages took {taken:?}");
+async fn pages_that_bring_objects_cost_nothing_of_the_budget() {
+    let begun = Instant::now();
+    // More pages than any budget has, of which each holds one object.
+    let api = with_pods(300).await;
+    api.pages(1, Duration::ZERO);
+    assert_eq!(listed(&api, 300, shipped()).await, 300);
+    assert!(begun.elapsed() < Duration::from_secs(10), "300 pages took {:?}", begun.elapsed());
 }
 
 #[tokio::test]
-async fn every_page_of_a_list_takes_from_the_budget() {
-    let small = Pace {
-        page_burst: 2,
-        page_earn: Duration::from_secs(60),
-        burst: 2,
-        earn: Duration::from_millis(200),
-        ..quick()
-    };
-    // One page with the request's own, two from the second bucket, one more of the burst, six that are earned.
-    let taken = listed(10, small).await;
-    assert!(taken >= Duration::from_millis(1_100), "10 pages took {taken:?}");
+async fn a_list_goes_on_with_the_page_that_failed() {
+    let api = with_pods(10).await;
+    for fault in [Fault::Status(500), Fault::EndAtOnce, Fault::Busy(0), Fault::Status(429), Fault::Say("{".to_owned())]
+    {
+        api.fault(Verb::Next, "pods", fault);
+    }
+    assert_eq!(listed(&api, 10, shipped()).await, 5 + 5, "five pages and five failures");
+}
+
+#[tokio::test]
+async fn a_list_that_the_server_forgets_ends_with_larger_pages() {
+    for (pods, requests) in [(20, 5), (2, 1)] {
+        let api = with_pods(pods).await;
+        api.pages(usize::MAX, Duration::ZERO);
+        api.stand(Verb::Next, "pods", Some(Fault::Status(410)));
+        // Pages of 2, 16 and 128 objects, of which the first two are followed by a token that is too old.
+        assert_eq!(listed(&api, pods as usize, shipped()).await, requests);
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_advances_is_not_cut_while_the_probe_has_no_answer_and_says_how_far_it_is() {
+    let api = with_pods(50).await;
+    api.pages(1, Duration::from_millis(60));
+    api.stand(Verb::Version, "version", Some(Fault::Hang));
+    let silence = Duration::from_millis(200);
+    let pace = Pace { probe: silence / 2, silence, ..shipped() };
+    let watched = Watched::with(Access::fixed(api.client()), &[], pace);
+    let far = |connection: &Connection| connection.listing.as_ref().is_some_and(|listing| listing.objects >= 30);
+    let connection = until_connection(&watched.hub, "progress", far).await;
+    let listing = connection.listing.map(|listing| listing.words()).unwrap_or_default();
+    assert!(listing.starts_with("listing pods: ") && listing.ends_with(" so far"), "{listing}");
+    assert_eq!(connection.state, ConnectionState::Connecting);
+    until("every pod", async || watched.pods().await.len() == 50).await;
+    assert_eq!(api.requests(Verb::List, "pods"), 50, "no page was asked for twice");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_to_be_left_alone_is() {
+    let api = with_pods(4).await;
+    api.fault(Verb::Next, "pods", Fault::Busy(1));
+    assert_eq!(listed(&api, 4, shipped()).await, 3);
+    let times = api.times(Verb::List, "pods");
+    assert!(times[2] - times[1] >= Duration::from_secs(1), "{times:?}");
+}
+
+#[tokio::test]
+async fn at_most_one_request_a_second_brings_nothing_under_each_fault() {
+    let empty = Fault::Say(r#"{"metadata":{"resourceVersion":"1","continue":"more"},"items":[]}"#.to_owned());
+    let faults = [
+        (Verb::List, Fault::Status(500)),
+        (Verb::List, Fault::Status(429)),
+        (Verb::List, Fault::Busy(0)),
+        (Verb::List, Fault::Status(410)),
+        (Verb::List, Fault::EndAtOnce),
+        (Verb::List, Fault::Say("{".to_owned())),
+        (Verb::List, empty.clone()),
+        (Verb::Next, Fault::Status(410)),
+        (Verb::Next, Fault::Status(500)),
+        (Verb::Next, empty),
+        (Verb::Watch, Fault::Status(500)),
+        (Verb::Watch, Fault::Status(410)),
+        (Verb::Watch, Fault::EndAtOnce),
+    ];
+    // So many come at once and in what is earned of three seconds.
+    let most = 8 + 3;
+    let spent = faults.into_iter().map(|(verb, fault)| async move {
+        let api = with_pods(10).await;
+        api.stand(verb, "pods", Some(fault.clone()));
+        let _watched = Watched::with(Access::fixed(api.client()), &[], shipped());
+        let begun = Instant::now();
+        until("three seconds", async || begun.elapsed() >= Duration::from_secs(3)).await;
+        let asked = api.requests(Verb::List, "pods") + api.requests(Verb::Watch, "pods");
+        // Pages that brought something are not counted.
+        let brought = match (verb, fault.clone()) {
+            (Verb::Watch, _) => api.requests(Verb::List, "pods"),
+            (Verb::Next, Fault::Status(410)) => asked / 2, // each list begins with one
+            _ => 1,
+        };
+        (format!("{verb:?} {fault:?}"), asked.saturating_sub(brought))
+    });
+    for (fault, nothing) in futures::future::join_all(spent).await {
+        assert!(nothing <= most, "{fault}: {nothing} requests that brought nothing");
+        assert!(nothing >= 2, "{fault}: it is tried again");
+    }
 }

@@ -31,6 +31,8 @@ use crate::until::until;
 pub enum Fault {
     /// Answer this status.
     Status(u16),
+    /// Answer 429 and ask to be left alone for so many seconds.
+    Busy(u16),
     /// Answer 200 and end at once.
     EndAtOnce,
     /// Watch: send this text, then end.
@@ -47,14 +49,17 @@ pub enum Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
     List,
+    /// A page of a list after its first. It is counted as `List`.
+    Next,
     Watch,
     /// The liveness probe.
     Version,
 }
 
-#[derive(Default)]
 struct World {
     version: u64,
+    /// Most objects of a page, and how long the server takes for one.
+    page: (usize, Duration),
     objects: BTreeMap<(String, String), Value>,
     faults: BTreeMap<(u8, String), VecDeque<Fault>>,
     /// Faults that hit every request until they are lifted.
@@ -65,6 +70,22 @@ struct World {
     refusals: usize,
     /// Watch lines with their version, so that a watch goes on where its list ended.
     history: Vec<(u64, String, String)>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            version: 0,
+            page: (2, Duration::ZERO), // so that every longer list is paged
+            objects: BTreeMap::new(),
+            faults: BTreeMap::new(),
+            standing: BTreeMap::new(),
+            requests: Vec::new(),
+            token: None,
+            refusals: 0,
+            history: Vec::new(),
+        }
+    }
 }
 
 /// The fake API server.
@@ -143,6 +164,11 @@ impl FakeApi {
         };
     }
 
+    /// From now on pages hold so many objects at most, and take that long.
+    pub fn pages(&self, most: usize, take: Duration) {
+        self.world.lock().unwrap().page = (most, take);
+    }
+
     /// From now on only this token is taken.
     pub fn take_only(&self, token: &str) {
         self.world.lock().unwrap().token = Some(token.to_owned());
@@ -212,7 +238,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     let asked =
         |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
     let shown = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (fault, items, version, past, events) = {
+    let (fault, items, version, past, events, (most, takes)) = {
         let mut world = api.world.lock().unwrap();
         world.requests.push((Instant::now(), verb, path.clone()));
         if world.token.as_ref().is_some_and(|token| shown != format!("Bearer {token}")) {
@@ -231,12 +257,18 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
             .filter(|(at, kind, _)| *at > since && *kind == resource)
             .map(|(.., line)| line.clone())
             .collect();
-        (world.take_fault(verb, &resource), items, world.version, past, api.events.subscribe())
+        let is_next = verb == Verb::List && asked("continue").is_some();
+        let next = is_next.then(|| world.take_fault(Verb::Next, &resource)).flatten();
+        let fault = next.or_else(|| world.take_fault(verb, &resource));
+        (fault, items, world.version, past, api.events.subscribe(), world.page)
     };
     match fault {
         Some(Fault::Status(code)) => {
             let body = json!({ "kind": "Status", "message": format!("fault {code}"), "code": code }).to_string();
             return (StatusCode::from_u16(code).unwrap(), body).into_response();
+        }
+        Some(Fault::Busy(seconds)) => {
+            return (StatusCode::TOO_MANY_REQUESTS, [("Retry-After", seconds.to_string())], "{}").into_response();
         }
         Some(Fault::EndAtOnce) => return StatusCode::OK.into_response(),
         Some(Fault::Say(text)) => return text.into_response(),
@@ -256,7 +288,11 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     }
     match verb {
         Verb::Version => "{}".into_response(),
-        Verb::List => page(&items, version, asked("continue")).to_string().into_response(),
+        Verb::List | Verb::Next => {
+            tokio::time::sleep(takes).await; // so slow is this server
+            let limit = asked("limit").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
+            page(&items, version, asked("continue"), most.min(limit)).to_string().into_response()
+        }
         Verb::Watch => {
             let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
             watch(resource, past, events, api.hang_up.subscribe(), Duration::from_secs(seconds))
@@ -264,11 +300,11 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     }
 }
 
-/// Pages of two, so that every longer list is paged.
-fn page(items: &[Value], version: u64, after: Option<String>) -> Value {
+fn page(items: &[Value], version: u64, after: Option<String>, most: usize) -> Value {
     let from: usize = after.and_then(|token| token.parse().ok()).unwrap_or(0);
-    let next = if from + 2 < items.len() { (from + 2).to_string() } else { String::new() };
-    let items: Vec<&Value> = items.iter().skip(from).take(2).collect();
+    let to = from.saturating_add(most);
+    let next = if to < items.len() { to.to_string() } else { String::new() };
+    let items: Vec<&Value> = items.iter().skip(from).take(most).collect();
     json!({ "metadata": { "resourceVersion": version.to_string(), "continue": next }, "items": items })
 }
 

@@ -13,8 +13,27 @@ pub struct Connection {
     pub speed_percent: u32,
     /// Resources that the server may not list or watch; the others go on.
     pub forbidden: Vec<Forbidden>,
+    /// How far the first lists are, where they take long.
+    pub listing: Option<Listing>,
     /// What is observed is not written down at present; `None` while it is, or nothing is kept.
     pub unwritten: Option<Unwritten>,
+}
+
+/// How far a first list is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// What is listed, in the plural: "pods".
+    pub resource: String,
+    /// How many were read so far.
+    pub objects: u64,
+}
+
+impl Listing {
+    /// "listing pods: 42,000 so far".
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("listing {}: {} so far", self.resource, crate::words::grouped(self.objects))
+    }
 }
 
 /// Since when history cannot be written, and why.
@@ -28,7 +47,13 @@ pub struct Unwritten {
 
 impl Default for Connection {
     fn default() -> Self {
-        Self { state: ConnectionState::default(), speed_percent: 100, forbidden: Vec::new(), unwritten: None }
+        Self {
+            state: ConnectionState::default(),
+            speed_percent: 100,
+            forbidden: Vec::new(),
+            listing: None,
+            unwritten: None,
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use leptos::prelude::*;
 use timeline::wire::ConnectionState;
+use timeline::words::safe;
 
 use crate::components::banner::Banner;
-use crate::connection::{forbidden, lost, next_try, state_words, unreachable, unwritten};
+use crate::connection::{forbidden, listing, lost, next_try, state_words, unreachable, unwritten};
 use crate::live::client::Live;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
@@ -60,10 +61,15 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
         return Some(lost(Some(&shown())));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());
-    match &board.connection.read().state {
+    let connection = board.connection.read();
+    match &connection.state {
         ConnectionState::Stale { since_millis, why, retry_at_millis } => {
-            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, |at_millis| board.dated(zone, at_millis)))
+            let stamp = |at_millis| board.dated(zone, at_millis);
+            let listing = listing(&connection).map(|listing| format!(" ({listing})")).unwrap_or_default();
+            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, stamp) + &listing)
         }
+        ConnectionState::Connecting => listing(&connection)
+            .map(|listing| format!("Not everything of cluster “{}” is known yet: {listing}.", safe(&cluster))),
         ConnectionState::Unknown => {
             Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), shown()))
         }
@@ -71,6 +77,6 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
             let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
             Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", shown()))
         }
-        ConnectionState::Connecting | ConnectionState::Live | ConnectionState::Replay { .. } => None,
+        ConnectionState::Live | ConnectionState::Replay { .. } => None,
     }
 }
