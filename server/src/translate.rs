@@ -345,6 +345,7 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
     let last = series.last_observed_time.or(object.last_timestamp).or(object.event_time);
     Ok(Some(EventFact {
         uid,
+        namespace: object.metadata.namespace,
         about,
         about_kind: object.involved_object.kind,
         about_name: object.involved_object.name,

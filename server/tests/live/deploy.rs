@@ -57,7 +57,7 @@ async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
         until("it is watched", async || api.requests(Verb::Watch, resource) > 0).await;
     }
     let asked = api.paths().into_iter().filter_map(|(verb, path)| match verb {
-        Verb::List => Some(needed(&path, "list")),
+        Verb::List | Verb::Next => Some(needed(&path, "list")),
         Verb::Watch => Some(needed(&path, "watch")),
         Verb::Version => None, // everybody may ask that
     });
