@@ -1,4 +1,4 @@
-//! Figures: what events and pods cost, how smooth a page is, and how long it takes from the API server to the page.
+//! Figures: what events and pods cost, how long a large cluster takes to appear, how smooth a page is, and how long it takes from the API server to the page.
 
 use anyhow::Result;
 
@@ -13,8 +13,10 @@ pub fn print() -> Result<()> {
         let run = ["run", "--quiet", "--release", "--package", "server", "--example", example];
         sh::run(&mut sh::command("cargo", &run))?;
     }
-    let latency = ["run", "--quiet", "--release", "--package", "server", "--example", "latency", "--"];
-    sh::run(sh::command("cargo", &latency).arg(&rollcast))?;
+    for example in ["lists", "latency"] {
+        let run = ["run", "--quiet", "--release", "--package", "server", "--example", example, "--"];
+        sh::run(sh::command("cargo", &run).arg(&rollcast))?;
+    }
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;
     for pods in ["500", "5000"] {
