@@ -337,6 +337,17 @@ async fn a_pod_that_no_probe_asks_may_end_before_it_counts_where_failures_are_wa
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_long_first_list_says_how_far_it_is() {
+    let api = shop().await;
+    (0..50).for_each(|number| api.put(pod(100 + number, 2, &format!("web-{number}"))));
+    api.pages(1, Duration::from_millis(60));
+    let arguments = ["--kubeconfig", &kubeconfig(&api, "long"), "--timeout", "60s"].map(str::to_owned);
+    let running = Running::wait(&arguments);
+    running.until("Connecting, listing pods: ").await;
+    assert_eq!(running.ended.await.unwrap().code, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_last_line_names_pods_that_drain_and_what_may_not_be_read() {
     let api = shop().await;
     let mut old = pod(13, 2, "web-old");
