@@ -19,6 +19,7 @@
 //! [auth]                                  # who is let in; without it, whoever reaches the address
 //! mode = "proxy"                          # or "token": with session_keys = "/etc/rollcast/keys"; or "oidc", see below
 //! proxy_from = ["10.0.0.7/32"]            # whose headers are believed: user_header, groups_header, user_prefix, groups_prefix
+//! # insecure_proxy_from_anywhere = true   # take 0.0.0.0/0 or ::/0 for proxy_from
 //! # oidc_issuer = "https://id.example.com"  # and oidc_client_id, oidc_client_secret_file, oidc_scopes, oidc_user_claim, oidc_groups_claim
 //!
 //! [[cluster]]
@@ -45,7 +46,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::addressed::PublicUrl;
 use crate::auth::AuthMode;
-use crate::history::postgres::Server;
+use crate::history::postgres::DatabaseUrl;
 
 /// Looked for where no file is named.
 const NAME: &str = "rollcast.toml";
@@ -86,8 +87,7 @@ pub struct Config {
     /// Folder for the history that lasts.
     pub data_dir: Option<PathBuf>,
     /// PostgreSQL database for the history that lasts.
-    #[serde(default, deserialize_with = "read_parsed")]
-    pub history: Option<Server>,
+    pub history: Option<DatabaseUrl>,
     /// Keep no history beyond the life of the program.
     #[serde(default)]
     pub no_history: bool,
@@ -125,6 +125,9 @@ pub struct Auth {
     /// Addresses and networks of the proxy that signs them in.
     #[serde(default)]
     pub proxy_from: Vec<IpNet>,
+    /// A network of all addresses is taken for that of the proxy.
+    #[serde(default)]
+    pub insecure_proxy_from_anywhere: bool,
     /// Header of the proxy that holds the user.
     pub user_header: Option<String>,
     /// Header of the proxy that holds the groups.
@@ -242,7 +245,7 @@ impl std::str::FromStr for Config {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let config: Self = toml::from_str(text).map_err(|error| said(text, &error))?;
         let mut names = BTreeSet::new();
         for name in config.clusters.iter().filter_map(|cluster| cluster.name.as_ref().or(cluster.context.as_ref())) {
             if name.is_empty() {
@@ -254,6 +257,20 @@ impl std::str::FromStr for Config {
         }
         Ok(config)
     }
+}
+
+/// What is wrong, and in which line. Neither the line nor a value is repeated: it may hold a password.
+fn said(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
+    let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    let why = match error.message().split_once("string \"") {
+        Some((before, quoted)) => {
+            let after = quoted.rsplit_once('"').map_or("", |(_, after)| after);
+            format!("{before}string{after}")
+        }
+        None => error.message().to_owned(),
+    };
+    format!("{place}{}", why.trim_end())
 }
 
 fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
@@ -316,9 +333,13 @@ mod tests {
             ("[[cluster]]\ncolour = \"mauve\"", "unknown variant `mauve`"),
             ("[[cluster]]\nname = \"a\"\n[[cluster]]\ncontext = \"a\"", "two clusters are named \"a\""),
             ("[[cluster]]\nname = \"\"", "is empty"),
+            // Lines and values are not repeated: they may hold a password.
+            ("no_history = true\nhistory = \"postgres://me:SECRET\\z@db/x\"", "line 2: "),
+            ("history = postgres://me:SECRET@db/x", "line 1: "),
+            ("no_history = \"postgres://me:SECRET@db/x\"", "line 1: invalid type: string, expected a boolean"),
         ] {
             let error = text.parse::<Config>().unwrap_err();
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(says) && !error.contains("SECRET"), "{text}: {error}");
         }
     }
 

@@ -10,7 +10,7 @@ use timeline::Retention;
 use super::Named;
 use crate::config::{Config, duration};
 use crate::history::options::{self, Limits, Location, Options};
-use crate::history::postgres::Server;
+use crate::history::postgres::{BadAddress, DatabaseUrl};
 
 /// How much history pages hold, and what is kept beyond the life of the program.
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub struct History {
     pub data_dir: Option<PathBuf>,
     /// Keep the history that lasts in this PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE: for several Rollcasts
     #[arg(long, env = "ROLLCAST_HISTORY", hide_env_values = true, conflicts_with = "data_dir", value_name = "URL")]
-    pub history: Option<Server>,
+    pub history: Option<DatabaseUrl>,
     /// Keep no history beyond the life of the program
     #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
@@ -58,35 +58,40 @@ impl History {
     /// Where history is kept, and how much of it; `None` when none is to be kept. The file says what the command line does not.
     ///
     /// # Errors
-    /// When nothing says where, and this platform has no folder for that.
-    pub fn kept(&self, file: &Config) -> Result<Option<Options>, NoFolder> {
+    /// When nothing says where, and this platform has no folder for that, or what is said names no database.
+    pub fn kept(&self, file: &Config) -> Result<Option<Options>, NoLocation> {
         let is_said =
             self.data_dir.is_some() || self.history.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
         if self.no_history || (file.no_history && !is_said) {
             return Ok(None);
         }
         let said = location(self.history.as_ref(), self.data_dir.as_ref());
-        let location = match said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref())) {
-            Some(location) => location,
-            None => usual()?,
-        };
+        let location =
+            said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref())).unwrap_or_else(usual)?;
         let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
         Ok(Some(Options { location, limits }))
     }
 }
 
-fn location(server: Option<&Server>, folder: Option<&PathBuf>) -> Option<Location> {
-    server.cloned().map(Location::Postgres).or_else(|| folder.cloned().map(Location::Folder))
+fn location(url: Option<&DatabaseUrl>, folder: Option<&PathBuf>) -> Option<Result<Location, NoLocation>> {
+    let database = url.map(|url| Ok(Location::Postgres(url.server()?)));
+    database.or_else(|| folder.cloned().map(|folder| Ok(Location::Folder(folder))))
 }
 
-fn usual() -> Result<Location, NoFolder> {
-    options::usual_folder().map(Location::Folder).ok_or(NoFolder)
+fn usual() -> Result<Location, NoLocation> {
+    options::usual_folder().map(Location::Folder).ok_or(NoLocation::Folder)
 }
 
-/// Nothing says where history is to be kept.
+/// Where history is to be kept is not known.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no folder for history here: name one with --data-dir, or keep none with --no-history")]
-pub struct NoFolder;
+pub enum NoLocation {
+    /// Nothing says it.
+    #[error("there is no folder for history here: name one with --data-dir, or keep none with --no-history")]
+    Folder,
+    /// The address of the database is none. It is not repeated: it holds a password.
+    #[error("the address of --history, ROLLCAST_HISTORY or `history` in the file cannot be used: {0}")]
+    Database(#[from] BadAddress),
+}
 
 /// What `rollcast history` is told.
 #[derive(Debug, Args)]
@@ -103,7 +108,7 @@ pub struct HistoryOf {
         conflicts_with = "data_dir",
         value_name = "URL"
     )]
-    pub history: Option<Server>,
+    pub history: Option<DatabaseUrl>,
     /// What is done with what is kept.
     #[command(subcommand)]
     pub what: HistoryCommand,
@@ -147,17 +152,14 @@ impl HistoryOf {
     /// Where it is, and how much is kept of it.
     ///
     /// # Errors
-    /// When nothing says where, and this platform has no folder for that.
-    pub fn options(&self) -> Result<Options, NoFolder> {
+    /// When nothing says where, and this platform has no folder for that, or what is said names no database.
+    pub fn options(&self) -> Result<Options, NoLocation> {
         let (keep_for, keep_bytes) = match &self.what {
             HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
             HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
         };
         let limits = Limits::of(keep_for, keep_bytes);
-        let location = match location(self.history.as_ref(), self.data_dir.as_ref()) {
-            Some(location) => location,
-            None => usual()?,
-        };
+        let location = location(self.history.as_ref(), self.data_dir.as_ref()).unwrap_or_else(usual)?;
         Ok(Options { location, limits })
     }
 }

@@ -11,10 +11,11 @@ mod sign_in;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use self::follow::{Follow, Named, OfServer, Output, Trace, Wait};
-pub use self::history::{History, HistoryCommand, HistoryOf, NoFolder};
+pub use self::history::{History, HistoryCommand, HistoryOf, NoLocation};
 pub use self::listen::{HalfTls, Listen, Served};
 pub use self::share::{ShareCommand, ShareOf};
 pub use self::sign_in::{SignIn, SignInError};
@@ -36,7 +37,7 @@ impl Cli {
     /// When it makes no sense; the error is also how help is shown.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::command();
-        let matches = command.try_get_matches_from_mut(arguments)?;
+        let matches = command.try_get_matches_from_mut(arguments).map_err(without_secrets)?;
         let mut read = Self::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
         if let Some((name, given)) = matches.subcommand() {
             let sort_out = match &mut read.command {
@@ -54,6 +55,17 @@ impl Cli {
         }
         Ok(read)
     }
+}
+
+/// The same error without the text that it is about, where that is an address which may hold a password.
+fn without_secrets(mut error: clap::Error) -> clap::Error {
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
+        let may_be_secret = |value: &ContextValue| matches!(value, ContextValue::String(text) if text.contains('@'));
+        if error.get(kind).is_some_and(may_be_secret) {
+            error.insert(kind, ContextValue::String("…".to_owned()));
+        }
+    }
+    error
 }
 
 /// The commands that there are.

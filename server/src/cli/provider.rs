@@ -47,7 +47,10 @@ impl Provider {
     ) -> Result<Options, ProviderError> {
         let issuer = match (self.oidc_issuer, file.oidc_issuer) {
             (Some(issuer), _) => issuer,
-            (None, Some(text)) => text.parse().map_err(|why| ProviderError::Issuer(text, why))?,
+            (None, Some(text)) => text.parse().map_err(|why| {
+                // One with a user may hold a password as well.
+                ProviderError::Issuer(if text.contains('@') { "…".to_owned() } else { text }, why)
+            })?,
             (None, None) => return Err(ProviderError::NoProvider),
         };
         let client = self.oidc_client_id.or(file.oidc_client_id).filter(|client| !client.is_empty());

@@ -24,6 +24,11 @@ pub(super) struct Server {
 impl Server {
     /// At that address, with the token of that file. One that others may read on its way is warned of.
     pub(super) fn new(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
+        // The address is part of what is said of it.
+        anyhow::ensure!(
+            !address.contains('@'),
+            "the address of a Rollcast has no user and no password: who asks is shown with --token-file"
+        );
         let bearer = match token_file {
             None => None,
             Some(path) => {

@@ -22,6 +22,7 @@ mod kept;
 mod left;
 mod ordering;
 mod outages;
+mod planted;
 #[path = "../common/postgres.rs"]
 mod postgres;
 mod program;

@@ -20,12 +20,12 @@ use crate::support::{FakeApi, deployment, shop};
 use crate::until::until;
 
 /// Each secret has this in it.
-const PLANTED: &str = "PLANTED0SECRET";
+pub const PLANTED: &str = "PLANTED0SECRET";
 /// The one that the cluster takes.
 const GOOD: &str = "good-PLANTED0SECRET";
 
 /// Where it stands in a text, plain, as base64 at any offset, or percent-encoded or not: it has letters and digits only.
-fn found(text: &str) -> Option<String> {
+pub fn found(text: &str) -> Option<String> {
     let encoded = (0..3).map(|shift| {
         let text = BASE64_STANDARD.encode(format!("{}{PLANTED}", "x".repeat(shift)));
         text.get(4 * usize::from(shift > 0)..16).unwrap_or_default().to_owned()
@@ -273,7 +273,7 @@ fn a_secret_is_found_in_every_form() {
 }
 
 /// A file whose one context does not check who the server is.
-fn careless(api: &FakeApi, token: &str, is_careless: bool) -> String {
+pub fn careless(api: &FakeApi, token: &str, is_careless: bool) -> String {
     json!({ "apiVersion": "v1", "kind": "Config", "current-context": "shop",
         "contexts": [{ "name": "shop", "context": { "cluster": "c", "user": "u" } }],
         "clusters": [{ "name": "c", "cluster": {

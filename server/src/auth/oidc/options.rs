@@ -17,7 +17,9 @@ pub struct Issuer {
 
 /// An address at which no provider can be trusted.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("must be an address that begins with https://, or with http:// for this machine, and has neither ? nor #")]
+#[error(
+    "must be an address that begins with https://, or with http:// for this machine, and has neither ? nor #, and no user"
+)]
 pub struct IssuerError;
 
 impl Issuer {
@@ -42,7 +44,8 @@ impl std::str::FromStr for Issuer {
         let parsed = url.url();
         let host = parsed.host_str().unwrap_or_default();
         let is_plain = parsed.scheme() == "http" && is_this_machine(host);
-        let is_whole = parsed.query().is_none() && parsed.fragment().is_none() && !host.is_empty();
+        let has_user = !parsed.username().is_empty() || parsed.password().is_some();
+        let is_whole = parsed.query().is_none() && parsed.fragment().is_none() && !host.is_empty() && !has_user;
         if is_whole && (is_plain || parsed.scheme() == "https") { Ok(Self { url, is_plain }) } else { Err(IssuerError) }
     }
 }

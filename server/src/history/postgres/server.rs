@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
@@ -14,6 +15,33 @@ use crate::addressed::is_this_machine;
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 /// A connection over which nothing comes is looked after this often.
 const ALIVE: Duration = Duration::from_secs(10);
+
+/// The address of a database as somebody wrote it, with the password: it prints nothing of itself, and nobody who reads options and files
+/// can quote it. What is wrong with it is said when it is taken apart.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+pub struct DatabaseUrl(String);
+
+impl From<String> for DatabaseUrl {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DatabaseUrl")
+    }
+}
+
+impl DatabaseUrl {
+    /// The database that it names.
+    ///
+    /// # Errors
+    /// When it names none.
+    pub fn server(&self) -> Result<Server, BadAddress> {
+        self.0.parse()
+    }
+}
 
 /// A database of a PostgreSQL server, and who we are there.
 #[derive(Clone)]
@@ -27,6 +55,9 @@ pub enum BadAddress {
     /// The text is no address of a PostgreSQL database.
     #[error("must be the address of a PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE")]
     Scheme,
+    /// Where the password ends cannot be told.
+    #[error("it has more than one @: write one that is part of the password as %40")]
+    At,
     /// Something in it is wrong.
     #[error("{0}")]
     Wrong(String),
@@ -38,6 +69,10 @@ impl FromStr for Server {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(BadAddress::Scheme);
+        }
+        // The password would end at the first one, and the rest of it be taken for the host.
+        if text.matches('@').count() > 1 {
+            return Err(BadAddress::At);
         }
         let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| BadAddress::Wrong(why(&error)))?;
         if config.get_hosts().is_empty() {
@@ -147,6 +182,16 @@ mod tests {
         let wrong = server("postgres://me:secret@host:port/db").unwrap_err();
         assert!(!wrong.contains("secret") && !wrong.is_empty(), "{wrong}");
         assert!(server("postgres://host/db?colour=blue").unwrap_err().contains("colour"));
+        for (password, rest) in [("pa@secret", "host/db"), ("pa@a/secret", "host/db"), ("pa@a?secret", "host/db")] {
+            let wrong = server(&format!("postgres://me:{password}@{rest}")).unwrap_err();
+            assert_eq!(wrong, "it has more than one @: write one that is part of the password as %40");
+        }
+        let encoded = server("postgres://me:pa%40secret@host/db").unwrap();
+        assert_eq!(
+            (encoded.to_string().as_str(), encoded.config().get_password()),
+            ("PostgreSQL at host:5432/db", Some(&b"pa@secret"[..]))
+        );
+        assert_eq!(format!("{:?}", DatabaseUrl::from("postgres://me:secret@host/db".to_owned())), "DatabaseUrl");
     }
 
     #[test]
