@@ -33,6 +33,7 @@ pub mod log;
 pub mod odd;
 pub mod playground;
 pub mod previews;
+pub mod private;
 pub mod recording;
 pub mod replay;
 pub mod run;

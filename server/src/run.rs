@@ -28,7 +28,7 @@ use crate::source::{self, Counters, Health, Pace, SourceEvent, Texts};
 use crate::state::{Rollcast, Site};
 use crate::tls::Files;
 use crate::viewers::Viewers;
-use crate::{assets, clusters, commands, connections, http, replay, signals, terminal};
+use crate::{assets, clusters, commands, connections, http, private, replay, signals, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -63,6 +63,9 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
     if (do_people_sign_in || served.is_for_others()) && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
         wanted = wanted.into_iter().map(clusters::ClusterConfig::without_commands).collect();
+    }
+    for secret in sign_in.secrets(&file) {
+        private::check(&secret, served.is_for_others())?;
     }
     let listener = listen(&served, do_people_sign_in).await?;
     if let [only] = wanted.as_slice() {
@@ -318,6 +321,9 @@ async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpL
         do_people_sign_in || served.is_insecure || !served.is_for_others(),
         "{address} {is_reached}, and nobody has to sign in. Let people sign in with --auth, or say with --insecure-no-auth that whoever reaches it may see everything."
     );
+    if let Some(tls) = &served.tls {
+        private::check(&tls.key, served.is_for_others())?;
+    }
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
             "{address} is already in use. Choose another port with --listen, for example --listen 127.0.0.1:0."

@@ -174,6 +174,66 @@ fn beyond_loopback_people_sign_in_or_somebody_says_that_they_need_not() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn secrets_that_everybody_can_read_are_refused_where_others_reach_the_server() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let kubeconfig = file("secrets.yaml", KUBECONFIG);
+    let secret = file("open", "too short\n");
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let serve = ["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen"];
+    let says = format!("everybody on this machine can read or write {secret}, which holds a secret");
+    let oidc = ["--auth", "oidc", "--oidc-issuer", "https://id.example.com", "--oidc-client-id", "rollcast"];
+    for (given, of_loopback) in [
+        (vec!["--auth", "token", "--session-keys", &secret], "too short"),
+        ([&oidc[..], &["--session-keys", &secret]].concat(), "too short"),
+        (
+            [&oidc[..], &["--oidc-client-secret-file", &secret, "--session-keys", "/nowhere"]].concat(),
+            "keys of sessions",
+        ),
+        (vec!["--insecure-no-auth", "--tls-cert", &secret, "--tls-key", &secret], "holds no certificate"),
+    ] {
+        for others in [&["0.0.0.0:0"][..], &["127.0.0.1:0", "--public-url", "https://rollouts.example.com"]] {
+            let text = refusal(&[&serve[..], others, &given].concat());
+            assert!(text.contains(&says) && !text.contains(of_loopback), "{given:?}: {text}");
+        }
+        // Nobody but who sits there reaches it: it is a warning, and what is wrong besides is said.
+        let text = refusal(&[&serve[..], &["127.0.0.1:0"], &given].concat());
+        assert!(text.contains(&says) && text.contains("WARN") && text.contains(of_loopback), "{given:?}: {text}");
+    }
+}
+
+#[test]
+fn a_network_that_is_everybody_is_no_proxy() {
+    let kubeconfig = file("proxies.yaml", KUBECONFIG);
+    // Every start ends at the file of links, which is none.
+    let links = file("links", "no links");
+    let serve = ["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "127.0.0.1:0", "--shares", &links];
+    let given = |network: &str, more: &[&str]| {
+        refusal(&[&serve[..], &["--auth", "proxy", "--auth-proxy-from", network], more].concat())
+    };
+    for network in ["0.0.0.0/0", "::/0", "10.0.0.7,0.0.0.0/0"] {
+        let text = given(network, &[]);
+        assert!(text.contains("is everybody") && text.contains("--insecure-auth-proxy-from-anywhere"), "{text}");
+        let text = given(network, &["--insecure-auth-proxy-from-anywhere"]);
+        assert!(text.contains("cannot read the links") && text.contains("is a large network"), "{text}");
+    }
+    for (network, is_wide) in [
+        ("10.0.0.0/8", true),
+        ("10.0.0.0/23", true),
+        ("10.0.0.0/24", false),
+        ("10.0.0.7", false),
+        ("fd00::/63", true),
+        ("fd00::/64", false),
+        ("fd00::7", false),
+    ] {
+        let text = given(network, &[]);
+        assert!(text.contains("cannot read the links"), "{text}");
+        assert_eq!(text.contains(&format!("--auth-proxy-from {network} is a large network")), is_wide, "{text}");
+    }
+}
+
 #[test]
 fn a_recorded_rollout_is_one_file() {
     let recording = format!("{}/tests/traces/rollover.jsonl", env!("CARGO_MANIFEST_DIR"));

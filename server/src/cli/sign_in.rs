@@ -31,6 +31,9 @@ pub struct SignIn {
     /// With --auth proxy: address or network of the proxy, repeatable; its headers are believed, and those of nobody else
     #[arg(long, env = "ROLLCAST_AUTH_PROXY_FROM", value_delimiter = ',', value_parser = network, value_name = "ADDRESS")]
     pub auth_proxy_from: Vec<IpNet>,
+    /// With --auth proxy: take a network of all addresses for --auth-proxy-from, so that whoever connects says who they are
+    #[arg(long, env = "ROLLCAST_INSECURE_AUTH_PROXY_FROM_ANYWHERE")]
+    pub insecure_auth_proxy_from_anywhere: bool,
     /// With --auth proxy: the header with the user [default: X-Forwarded-User]
     #[arg(long, env = "ROLLCAST_AUTH_USER_HEADER", value_name = "HEADER")]
     pub auth_user_header: Option<HeaderName>,
@@ -66,6 +69,18 @@ impl SignIn {
     #[must_use]
     pub fn mode(&self, file: &Config) -> AuthMode {
         self.auth.or(file.auth.as_ref().and_then(|auth| auth.mode)).unwrap_or_default()
+    }
+
+    /// Files with secrets that are used.
+    #[must_use]
+    pub fn secrets(&self, file: &Config) -> Vec<PathBuf> {
+        let mode = self.mode(file);
+        let file = file.auth.as_ref();
+        let keys = self.session_keys.as_ref().or(file.and_then(|auth| auth.session_keys.as_ref()));
+        let client = self.provider.oidc_client_secret_file.as_ref();
+        let client = client.or(file.and_then(|auth| auth.oidc_client_secret_file.as_ref()));
+        let keys = keys.filter(|_| mode != AuthMode::None);
+        keys.into_iter().chain(client.filter(|_| mode == AuthMode::Oidc)).cloned().collect()
     }
 
     /// How viewers are known, and the links that they made for others, beside the history or in a file of their own; the file says what
@@ -117,6 +132,15 @@ impl SignIn {
         if from.is_empty() {
             return Err(SignInError::NoProxy);
         }
+        let is_said = self.insecure_auth_proxy_from_anywhere || file.insecure_proxy_from_anywhere;
+        if let Some(all) = from.iter().find(|network| network.prefix_len() == 0).filter(|_| !is_said) {
+            return Err(SignInError::FromAnywhere(*all));
+        }
+        for network in from.iter().filter(|network| is_wide(network)) {
+            tracing::warn!(
+                "--auth-proxy-from {network} is a large network: everybody in it says who they are, and becomes anybody. Name the addresses of the proxy alone"
+            );
+        }
         let header = |said: Option<HeaderName>, file: Option<String>, usual: &'static str| match (said, file) {
             (Some(header), _) => Ok(header),
             (None, Some(text)) => text.parse().map_err(|_| SignInError::Header(text)),
@@ -134,6 +158,11 @@ impl SignIn {
     }
 }
 
+/// Others than a proxy are likely to be in it.
+fn is_wide(network: &IpNet) -> bool {
+    network.prefix_len() < if network.addr().is_ipv4() { 24 } else { 64 }
+}
+
 /// Nobody could be let in that way.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
@@ -142,6 +171,11 @@ pub enum SignInError {
         "--auth proxy needs the address of the proxy: name it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
     )]
     NoProxy,
+    /// The headers of everybody would be believed.
+    #[error(
+        "--auth-proxy-from {0} is everybody: whoever connects would say who they are. Name the addresses of the proxy, or say with --insecure-auth-proxy-from-anywhere that nobody else can connect."
+    )]
+    FromAnywhere(IpNet),
     /// A header has no such name.
     #[error("{0:?} is no name of a header")]
     Header(String),

@@ -16,10 +16,12 @@ use super::database::{Cell, Database, Row, Value, together};
 use super::options::Limits;
 use super::sql::{self, Head};
 use super::store::{Commit, Store, StoreError, Stored, Written};
-use crate::clock;
+use crate::{clock, private};
 
 /// The file.
 pub const FILE: &str = "history.db";
+/// What SQLite keeps beside it while it is open: its log, and the index of that.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Held by the one who writes.
 const LOCK: &str = "history.lock";
 /// "Roll": files of other programs are not touched.
@@ -237,7 +239,7 @@ const BETWEEN: Duration = Duration::from_millis(20);
 fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
     let failed = |error: std::io::Error| StoreError::Failed(format!("cannot lock {}: {error}", path.display()));
-    let file = fs::File::create(&path).map_err(failed)?;
+    let file = private::lockable(&path).map_err(failed)?;
     let mut locked = file.try_lock();
     for _ in 0..TRIES {
         if !matches!(locked, Err(TryLockError::WouldBlock)) {
@@ -255,6 +257,10 @@ fn lock(folder: &Path) -> Result<fs::File, StoreError> {
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     let wrong = |error: rusqlite::Error| wrong(path, &error);
+    // SQLite gives the log and its index the rights of the file. Earlier versions left theirs to be read by all.
+    let made = private::make(path);
+    made.map_err(|error| StoreError::Failed(format!("cannot make {}: {error}", path.display())))?;
+    BESIDE.iter().for_each(|ending| private::close(&beside(path, ending)));
     let mut connection = Connection::open(path).map_err(wrong)?;
     connection.busy_timeout(BUSY).map_err(wrong)?;
     let number = |connection: &Connection, name: &str| {
@@ -299,10 +305,15 @@ fn look_through(path: PathBuf, is_damaged: Arc<AtomicBool>) {
     });
 }
 
+/// A file beside the file.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    PathBuf::from(format!("{}{ending}", path.display()))
+}
+
 fn put_aside(path: &Path, why: &str) -> Result<(), StoreError> {
     let now_millis = clock::now_millis();
-    for ending in ["", "-wal", "-shm"] {
-        let from = PathBuf::from(format!("{}{ending}", path.display()));
+    for ending in [""].into_iter().chain(BESIDE) {
+        let from = beside(path, ending);
         let to = path.with_file_name(format!("damaged-{now_millis}.db{ending}"));
         match fs::rename(&from, &to) {
             Ok(()) => tracing::warn!("{} is damaged ({why}); it is put aside as {}", from.display(), to.display()),

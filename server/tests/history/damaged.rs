@@ -43,3 +43,46 @@ fn a_damaged_page_is_found_when_it_is_read_and_writing_goes_on_in_another_file()
     drop(store);
     Sqlite::open(folder.path(), SMALL).unwrap().commit(&[one()]).unwrap();
 }
+
+/// The folder may be an administrator's, and files of an earlier version.
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_its_owners_alone_whatever_the_folder_and_the_files_were_before() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let modes = || {
+        let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
+        let mode = |file: fs::DirEntry| {
+            (file.file_name().into_string().unwrap(), file.metadata().unwrap().permissions().mode() & 0o777)
+        };
+        let mut modes: Vec<(String, u32)> = files.map(mode).collect();
+        modes.sort();
+        modes
+    };
+    let owners =
+        ["history.db", "history.db-shm", "history.db-wal", "history.lock"].map(|name| (name.to_owned(), 0o600));
+    let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+    store.commit(&[one()]).unwrap();
+    assert_eq!(modes(), owners);
+    // As after a kill: the log is there, and all of it can be read by everybody.
+    let copy = |name: &str| fs::copy(folder.path().join(name), folder.path().join(format!("{name}.copy"))).unwrap();
+    let all = ["history.db", "history.db-wal"];
+    for name in all {
+        copy(name);
+    }
+    drop(store);
+    for name in all {
+        fs::rename(folder.path().join(format!("{name}.copy")), folder.path().join(name)).unwrap();
+    }
+    for (name, _) in modes() {
+        fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
+    store.commit(&[one()]).unwrap();
+    assert_eq!(modes(), owners);
+    let made = folder.path().join("made/below");
+    drop(Sqlite::open(&made, SMALL).unwrap());
+    assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o700);
+}

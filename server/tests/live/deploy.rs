@@ -47,6 +47,21 @@ fn needed(path: &str, verb: &str) -> (String, String, String) {
     (group.to_owned(), (*parts.last().unwrap()).to_owned(), verb.to_owned())
 }
 
+#[test]
+fn the_program_runs_as_nobody_and_everybody_cannot_read_its_keys() {
+    let manifests = manifests();
+    let pod = manifests.iter().find(|it| it["kind"] == "Deployment").unwrap();
+    let pod = &pod["spec"]["template"]["spec"];
+    let context = &pod["securityContext"];
+    for name in ["runAsUser", "runAsGroup", "fsGroup"] {
+        assert_eq!(context[name], 65_532, "{name}");
+    }
+    assert_eq!(context["runAsNonRoot"], true);
+    let mode = &pod["volumes"][0]["secret"]["defaultMode"];
+    let mode = mode.as_f64().unwrap();
+    assert!(mode == 288.0 || mode == 440.0, "0440, as Kubernetes reads it or as YAML 1.2 does: {mode}");
+}
+
 #[tokio::test]
 async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
     let manifests = manifests();

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::identity::Identity;
 use crate::auth::Viewer;
 use crate::auth::ended::Ended;
+use crate::auth::subject::Prefixes;
 use crate::source::review::Subject;
 
 /// Sessions that went on since their browser was told; the one that nobody has asked about for longest goes first.
@@ -58,9 +59,13 @@ impl Session {
         Some(format!("{MARK}{}", serde_json::to_string(self).ok()?))
     }
 
-    /// What a cookie holds.
+    /// What a cookie holds; `None` where that is no session, or one with a name that nobody gets here: whoever has the key may have
+    /// sealed it, and is not to become the cluster's administrator by that.
     pub(super) fn from_text(text: &str) -> Option<Self> {
-        serde_json::from_str(text.strip_prefix(MARK)?).ok()
+        let session: Self = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
+        // The prefixes stand before the names already.
+        let subject = Prefixes::default().subject(&session.user, session.groups.iter().map(String::as_str))?;
+        session.groups.iter().all(|group| subject.groups.contains(group)).then_some(session)
     }
 
     /// Whose it is.
@@ -205,6 +210,24 @@ mod tests {
         assert_eq!(Session::from_text(&text), Some(session));
         for wrong in ["", "session ", "session {}", "{}", &text.replace("session ", "")] {
             assert_eq!(Session::from_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_session_with_a_name_that_nobody_gets_is_none_whoever_sealed_it() {
+        let of = |user: &str, groups: &[&str]| {
+            let groups = groups.iter().map(|group| (*group).to_owned()).collect();
+            let session = Session { user: user.to_owned(), groups, ..session("a", 1_000) };
+            Session::from_text(&session.to_text().unwrap()).is_some()
+        };
+        assert!(of("oidc:ann", &["dev", "system:authenticated"]));
+        for (user, groups) in [
+            ("system:admin", &["system:authenticated"][..]),
+            ("oidc:ann", &["dev", "system:masters"]),
+            ("oidc:ann", &["system:nodes"]),
+            ("", &["dev"]),
+        ] {
+            assert!(!of(user, groups), "{user} {groups:?}");
         }
     }
 
