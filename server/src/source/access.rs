@@ -39,6 +39,7 @@ struct Shared {
 struct Current {
     generation: u64,
     client: kube::Client,
+    is_confidential: bool,
     made: Made,
     expires_at_millis: Option<Millis>,
     /// Why there is nothing newer.
@@ -59,22 +60,25 @@ struct Renewals {
 pub(super) struct Given {
     pub generation: u64,
     pub client: kube::Client,
+    /// What it sends can be read by that cluster alone.
+    pub is_confidential: bool,
 }
 
 impl Access {
     /// One client for ever.
     #[must_use]
     pub fn fixed(client: kube::Client) -> Self {
-        Self::share(
-            None,
-            Current { generation: 0, client, made: Made::default(), expires_at_millis: None, problem: None },
-        )
+        let made = Made::default();
+        let current =
+            Current { generation: 0, client, is_confidential: true, made, expires_at_millis: None, problem: None };
+        Self::share(None, current)
     }
 
     /// A client that can be made anew.
     pub(super) fn new(credentials: Credentials, first: Fetched) -> Self {
-        let Fetched { client, made, expires_at_millis, .. } = first;
-        Self::share(Some(credentials), Current { generation: 0, client, made, expires_at_millis, problem: None })
+        let Fetched { client, is_confidential, made, expires_at_millis, .. } = first;
+        let current = Current { generation: 0, client, is_confidential, made, expires_at_millis, problem: None };
+        Self::share(Some(credentials), current)
     }
 
     fn share(credentials: Option<Credentials>, current: Current) -> Self {
@@ -85,7 +89,8 @@ impl Access {
     pub(super) fn client(&self, pace: &Pace) -> Given {
         let (given, ends) = {
             let current = self.0.current.borrow();
-            let given = Given { generation: current.generation, client: current.client.clone() };
+            let Current { generation, is_confidential, .. } = *current;
+            let given = Given { generation, client: current.client.clone(), is_confidential };
             (given, current.expires_at_millis)
         };
         if ends.is_some_and(|ends| ends - SOON_MILLIS <= clock::now_millis()) {
@@ -173,6 +178,7 @@ impl Access {
                 *current = Current {
                     generation: current.generation + 1,
                     client: fetched.client,
+                    is_confidential: fetched.is_confidential,
                     made: fetched.made,
                     expires_at_millis: fetched.expires_at_millis,
                     problem: None,

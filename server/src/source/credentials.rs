@@ -47,6 +47,8 @@ pub(super) struct Fetched {
     pub address: String,
     pub namespace: String,
     pub warnings: Vec<String>,
+    /// What is sent can be read by that cluster alone.
+    pub is_confidential: bool,
     pub made: Made,
     /// When its credentials end, where that is known.
     pub expires_at_millis: Option<Millis>,
@@ -129,7 +131,7 @@ impl Credentials {
         }
         let expires_at_millis = self.ask_command(&mut config, want == Want::First, pace).await?;
         let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
-        let warnings = self.warnings(&config);
+        let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
         let limit = pace.credentials;
         let known = match want {
             Want::Credentials(before) => Some(before.credentials),
@@ -142,7 +144,9 @@ impl Credentials {
         };
         let built: kube::Result<_> = self.aside(limit, build).await?;
         let (made, client) = built.map_err(|why| self.unusable(&reason::of(&why)))?;
-        Ok(client.map(|client| Fetched { client, address, namespace, warnings, made, expires_at_millis }))
+        let fetched =
+            |client| Fetched { client, address, namespace, warnings, is_confidential, made, expires_at_millis };
+        Ok(client.map(fetched))
     }
 
     async fn config(&self) -> Result<kube::Config, TargetError> {
@@ -198,13 +202,15 @@ impl Credentials {
     /// What makes the way to the cluster less safe than it should be.
     fn warnings(&self, config: &kube::Config) -> Vec<String> {
         let (name, address) = (&self.name, &config.cluster_url);
-        let is_here = is_this_machine(address.host().unwrap_or_default());
         let mut all = Vec::new();
         if config.accept_invalid_certs {
             all.push(format!("{name}: whether {address} is that cluster is not checked (insecure-skip-tls-verify): whoever stands between can read its credentials and make up what is shown"));
         }
-        if address.scheme_str() == Some("http") && !is_here && has_secret(&config.auth_info) {
+        if is_read_on_the_way(config) && has_secret(&config.auth_info) {
             all.push(format!("{name}: its credentials go to {address} without TLS, and can be read on the way"));
+        }
+        if !is_confidential(config) {
+            all.push(format!("{name}: tokens of viewers (--auth token) are not sent there, so that none of them is anybody in that cluster"));
         }
         all
     }
@@ -212,6 +218,18 @@ impl Credentials {
     fn unusable(&self, why: &str) -> TargetError {
         TargetError::Unusable { name: self.name.clone(), why: timeline::words::safe(why) }
     }
+}
+
+/// What is sent goes without TLS, and not to this machine.
+fn is_read_on_the_way(config: &kube::Config) -> bool {
+    let address = &config.cluster_url;
+    let is_here = is_this_machine(address.host().unwrap_or_default()) && config.proxy_url.is_none();
+    address.scheme_str() != Some("https") && !is_here
+}
+
+/// What is sent can be read by that cluster alone: it shows who it is, by TLS, or is on this machine.
+fn is_confidential(config: &kube::Config) -> bool {
+    !config.accept_invalid_certs && !is_read_on_the_way(config)
 }
 
 /// Something is shown with each request that lets whoever reads it ask as well.
@@ -287,6 +305,24 @@ mod tests {
             (serde_json::json!({ "token": "a" }), false),
         ] {
             assert_eq!(runs_command(&serde_json::from_value(user.clone()).unwrap()), is_command, "{user}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_to_a_cluster_is_its_own_only_where_it_shows_who_it_is() {
+        for (address, is_unchecked, proxy, is_its_own) in [
+            ("https://prod.example.com:6443", false, None, true),
+            ("https://prod.example.com:6443", false, Some("http://proxy:3128"), true),
+            ("https://prod.example.com:6443", true, None, false),
+            ("https://127.0.0.1:6443", true, None, false), // it may be the end of a tunnel
+            ("http://prod.example.com", false, None, false),
+            ("http://127.0.0.1:8001", false, None, true),
+            ("http://127.0.0.1:8001", false, Some("http://proxy:3128"), false),
+        ] {
+            let mut config = kube::Config::new(address.parse().unwrap());
+            config.accept_invalid_certs = is_unchecked;
+            config.proxy_url = proxy.map(|proxy| proxy.parse().unwrap());
+            assert_eq!(is_confidential(&config), is_its_own, "{address} {is_unchecked} {proxy:?}");
         }
     }
 

@@ -42,6 +42,9 @@ pub enum RequestError {
         /// How long it asks to be left alone.
         retry_after: Duration,
     },
+    /// It holds what nobody else is to read, and somebody could.
+    #[error("what is secret is not sent to it: others could read it on the way")]
+    NotConfidential,
     /// The server was not reached, or the connection broke.
     #[error("{0}")]
     Unreachable(String),

@@ -51,6 +51,15 @@ pub enum Asker {
     Stranger,
 }
 
+/// What a question holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// Names of people, groups and namespaces.
+    Names,
+    /// Something that makes who reads it the one who showed it.
+    Secret,
+}
+
 /// The way to a cluster, once there is one.
 #[derive(Clone)]
 pub struct Way {
@@ -96,12 +105,14 @@ impl Reviewer {
             },
             ..SubjectAccessReview::default()
         };
-        let answer = self.ask(&self.turns, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).await?;
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        let answer = self.ask(&self.turns, path, &review, Content::Names).await?;
         let status = answer.status.ok_or_else(|| silent("the answer has no status"))?;
         Ok(status.allowed && !status.denied.unwrap_or_default())
     }
 
-    /// Whose token it is; `None` when the cluster takes it for nobody's.
+    /// Whose token it is; `None` when the cluster takes it for nobody's, and when others could read it on the way there: then it is not
+    /// sent.
     ///
     /// # Errors
     /// When the cluster does not say.
@@ -114,7 +125,11 @@ impl Reviewer {
             Asker::Known => &self.turns,
             Asker::Stranger => &self.strangers_turns,
         };
-        let answer = self.ask(turns, "/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
+        let answer =
+            match self.ask(turns, "/apis/authentication.k8s.io/v1/tokenreviews", &review, Content::Secret).await {
+                Err(RequestError::NotConfidential) => return Ok(None),
+                answer => answer?,
+            };
         let status = answer.status.filter(|status| status.authenticated == Some(true));
         Ok(status.and_then(|status| status.user).and_then(subject))
     }
@@ -124,6 +139,7 @@ impl Reviewer {
         turns: &Semaphore,
         path: &str,
         review: &T,
+        content: Content,
     ) -> Result<T, RequestError> {
         let _turn = turns.acquire().await.map_err(|_| silent("the program ends"))?;
         let Some(Way { access, pace }) = self.way.borrow().clone() else {
@@ -136,6 +152,9 @@ impl Reviewer {
             .body(serde_json::to_vec(review)?)
             .map_err(|error| silent(&error.to_string()))?;
         let given = access.client(&pace);
+        if content == Content::Secret && !given.is_confidential {
+            return Err(RequestError::NotConfidential);
+        }
         let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
         // What it says of itself may hold what was sent: a sentence of our own is enough.
         let answer = answer.map_err(|_| silent("the API server does not answer"))?.map_err(|error| match error {

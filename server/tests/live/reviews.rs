@@ -8,12 +8,15 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use server::hub::Handle;
 use server::source::access::Access;
+use server::source::credentials::Credentials;
+use server::source::kubeconfig::Contexts;
 use server::source::request::RequestError;
-use server::source::review::{Reviewer, Subject, Way};
+use server::source::review::{Asker, Reviewer, Subject, Way};
 use timeline::Retention;
 use tokio::sync::watch;
 
-use crate::support::quick;
+use crate::secrets::careless;
+use crate::support::{quick, shop};
 
 /// A cluster that answers that, and what it was asked.
 fn reviewer(status: u16, answer: &Value) -> (Reviewer, Arc<Mutex<Vec<Value>>>) {
@@ -87,4 +90,36 @@ async fn who_may_see_nothing_is_answered_by_the_same_cluster() {
     let empty = hub.with_accent(3).with_reviewer(reviewer).empty();
     assert!(empty.reviewer().may_list_pods(&ann(), None).await.unwrap());
     assert_eq!((asked.lock().unwrap().len(), empty.name(), empty.accent()), (1, "prod", 3));
+}
+
+#[tokio::test]
+async fn a_token_is_not_sent_where_others_could_read_it() {
+    let api = shop().await;
+    api.take_only("good");
+    for (is_careless, is_asked) in [(false, true), (true, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, careless(&api, "good", is_careless)).unwrap();
+        let contexts = Contexts::read(Some(&path)).unwrap();
+        let credentials = Credentials::new(contexts, Some("shop".to_owned()), "shop".to_owned());
+        let target = credentials.target(&quick()).await.unwrap();
+        let says = "shop: tokens of viewers (--auth token) are not sent there";
+        assert_eq!(
+            target.warnings.iter().any(|warning| warning.starts_with(says)),
+            is_careless,
+            "{:?}",
+            target.warnings
+        );
+        let way = Way { access: target.access, pace: Arc::new(quick()) };
+        let reviewer = Reviewer::new(watch::channel(Some(way)).1);
+        let before = api.all_requests();
+        for asker in [Asker::Stranger, Asker::Known] {
+            let whose = reviewer.whose("somebody's", asker).await;
+            assert!(is_asked || matches!(whose, Ok(None)), "{whose:?}");
+        }
+        assert_eq!(api.all_requests() - before, if is_asked { 2 } else { 0 });
+        // What holds no secret is asked all the same.
+        let _ = reviewer.may_list_pods(&ann(), None).await;
+        assert_eq!(api.all_requests() - before, if is_asked { 3 } else { 1 });
+    }
 }
