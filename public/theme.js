@@ -5,5 +5,5 @@ const set = () => { document.documentElement.dataset.theme = asked === "dark" ||
 set();
 dark.addEventListener("change", set);
 // Markup that scripts make is data: what would run or load something is refused. Browsers ask this of all markup (Trusted Types).
-const runs = /<(script|iframe|object|embed|base|link|meta)|\son\w+\s*=|javascript:/i;
+const runs = /<(script|iframe|object|embed|base|link|meta)|[\s/"']on\w+\s*=|javascript:/i;
 globalThis.trustedTypes?.createPolicy("default", { createHTML: (html) => (runs.test(html) ? null : html) });

@@ -5,6 +5,8 @@ use crate::fact::Image;
 
 /// Longest cluster message repeated in a sentence, in characters.
 const LONGEST_MESSAGE: usize = 200;
+/// Longest name of an object of Kubernetes, in characters.
+const LONGEST_NAME: usize = 253;
 
 /// "1 pod", "2 pods".
 #[must_use]
@@ -142,10 +144,14 @@ pub fn sentence_end(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', '…']) { text } else { format!("{text}.") }
 }
 
-/// A word for a shell: names of Kubernetes are plain, anything else is quoted.
+/// A word for a shell: names of Kubernetes are plain, anything else is quoted. Whole, as long as a name may be: a shorter one would be that
+/// of something else. What begins with "-" is no name, and would be an option: with a space before it, it is none.
 #[must_use]
 pub fn shell_word(text: &str) -> String {
-    let text = safe(text);
+    let mut text: String = visible(text).take(LONGEST_NAME).collect();
+    if text.starts_with('-') {
+        text.insert(0, ' ');
+    }
     let is_plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:@".contains(&b));
     if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
@@ -179,6 +185,10 @@ mod tests {
     #[test]
     fn hostile_names_stay_one_word() {
         assert_eq!(shell_word("web-1"), "web-1");
+        let longest = "x".repeat(253);
+        assert_eq!(shell_word(&longest), longest);
+        assert_eq!(shell_word(&"x".repeat(1_000_000)).len(), 253);
+        assert_eq!(shell_word("--kubeconfig=/tmp/x"), "' --kubeconfig=/tmp/x'");
         assert_eq!(shell_word("a; rm -rf '$HOME'"), r"'a; rm -rf '\''$HOME'\'''");
     }
 

@@ -184,7 +184,7 @@ test("markup that would run something is refused, whatever put it there", async 
     }, markup);
   expect(await put("<p class='quiet'>harmless</p>")).toBe("taken");
   expect(complaints).toEqual([]);
-  const strange = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "<iframe srcdoc=x></iframe>", "<a href='javascript:alert(1)'>x</a>"];
+  const strange = ["<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<img src='x'onerror=alert(1)>", "<script>alert(1)</script>", "<iframe srcdoc=x></iframe>", "<a href='javascript:alert(1)'>x</a>"];
   for (const markup of strange) expect(await put(markup), markup).toBe("TypeError");
   const code = await page.evaluate(() => {
     try {
