@@ -27,11 +27,13 @@ pub enum Limit {
     Previews,
     /// Files of rollouts that are made.
     Exports,
+    /// Tokens of one client that no cluster takes.
+    SignIns,
 }
 
 impl Limit {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Headers,
         Self::Connections,
         Self::Clients,
@@ -42,6 +44,7 @@ impl Limit {
         Self::ClientLists,
         Self::Previews,
         Self::Exports,
+        Self::SignIns,
     ];
 
     /// Its name among the metrics.
@@ -58,6 +61,7 @@ impl Limit {
             Self::ClientLists => "client_lists",
             Self::Previews => "previews",
             Self::Exports => "exports",
+            Self::SignIns => "sign_ins",
         }
     }
 }
@@ -91,6 +95,6 @@ mod tests {
         for (times, limit) in (1..).zip(Limit::ALL) {
             (0..times).for_each(|_| limits.met(limit));
         }
-        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     }
 }

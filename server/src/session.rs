@@ -150,7 +150,7 @@ async fn talk(
                 view = view.with(sight.borrow_and_update().clone());
                 following = Box::pin(look_again(out, &before, &view, following, shown.from)).await?;
             }
-            _ = known.tick() => match Box::pin(rollcast.viewer(&shown.headers, shown.peer)).await {
+            _ = known.tick() => match Box::pin(rollcast.viewer(&shown.headers, shown.peer, shown.from)).await {
                 Ok(viewer) if viewer.is_still(view.viewer()) => {
                     if !Box::pin(is_still_seen(&view, &sight, &following, &mut said)).await {
                         let before = view.clone();
@@ -162,7 +162,7 @@ async fn talk(
                     }
                 }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
-                Ok(_) | Err(Stranger::Unknown | Stranger::Unchecked) => return Err(End::Broken),
+                Ok(_) | Err(Stranger::Unknown | Stranger::Unchecked | Stranger::TooMany) => return Err(End::Broken),
                 Err(Stranger::SignIn | Stranger::NoProxy) => return Err(End::Stranger),
             },
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(End::Left),

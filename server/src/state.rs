@@ -152,11 +152,17 @@ impl Rollcast {
         self.clusters.values()
     }
 
-    /// Who sends a request: by a link where one was handed in, else whoever is known.
+    /// Who sends a request: by a link where one was handed in, else whoever is known. It came over a connection with `peer`, and is from
+    /// `from` as far as proxies say it.
     ///
     /// # Errors
     /// When that is nobody.
-    pub async fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Viewer, Stranger> {
+    pub async fn viewer(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+        from: Option<IpAddr>,
+    ) -> Result<Viewer, Stranger> {
         // Who shows a token of their own is its owner.
         let shares = self.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
         let by_link = match shares {
@@ -165,8 +171,14 @@ impl Rollcast {
         };
         match by_link {
             Some(viewer) => Ok(viewer),
-            None => self.auth.viewer(headers, peer).await,
+            None => self.auth.viewer(headers, peer, self.client(from)).await,
         }
+    }
+
+    /// One client, by its address; `None` for addresses from which many come.
+    #[must_use]
+    pub fn client(&self, from: Option<IpAddr>) -> Option<IpAddr> {
+        from.filter(|from| !from.is_loopback() && !self.is_proxy(*from))
     }
 
     /// A proxy that is believed is at that address; many viewers may come from there.

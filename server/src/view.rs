@@ -195,10 +195,10 @@ impl View {
     #[must_use]
     pub fn follower(&self, from: Option<IpAddr>) -> Follower {
         let link = self.viewer.link.as_ref().map(|link| link.id.clone());
-        match (&self.viewer.subjects, from) {
+        match (&self.viewer.subjects, self.rollcast.client(from)) {
             (Some(subjects), _) => Follower::Known(subjects.clone(), link),
-            (None, Some(from)) if !from.is_loopback() && !self.rollcast.is_proxy(from) => Follower::at(from),
-            (None, _) => Follower::Many,
+            (None, Some(client)) => Follower::at(client),
+            (None, None) => Follower::Many,
         }
     }
 

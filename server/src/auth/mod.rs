@@ -13,6 +13,7 @@
 //! What may not be seen does not exist: it is answered by the code that answers for what was never there.
 
 mod answers;
+mod attempts;
 pub mod cookie;
 mod ended;
 pub mod oidc;
@@ -163,6 +164,8 @@ pub enum Stranger {
     NoProxy,
     /// Who they are cannot be asked now.
     Unknown,
+    /// Too many tokens of theirs were refused lately: no cluster is asked about another one now.
+    TooMany,
     /// They came by a link, of which nobody can tell now whether it still opens anything.
     Unchecked,
 }
@@ -194,15 +197,20 @@ impl Auth {
         }
     }
 
-    /// Who sends a request.
+    /// Who sends a request over a connection with `peer`; `client` is whom it is from, where one client is to be told from another.
     ///
     /// # Errors
     /// When that is nobody who is known.
-    pub async fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Viewer, Stranger> {
+    pub async fn viewer(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+        client: Option<IpAddr>,
+    ) -> Result<Viewer, Stranger> {
         match self {
             Self::None | Self::Open => Ok(Viewer::anybody()),
             Self::Proxy(proxy) => proxy.viewer(headers, peer).ok_or(Stranger::NoProxy),
-            Self::Token(tokens) => tokens.viewer(headers).await,
+            Self::Token(tokens) => tokens.viewer(headers, client).await,
             Self::Oidc(oidc) => oidc.viewer(headers).await,
         }
     }

@@ -2,6 +2,7 @@
 //! session's cookie, encrypted, with which session it is; a program sends it with every request.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use futures::future::join_all;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
+use super::attempts::Attempts;
 use super::cookie::{Keys, Name};
 use super::ended::Ended;
 use super::once::Once;
@@ -45,6 +47,8 @@ pub struct Tokens {
     /// When tokens were said to be nobody's: apart, so that whoever invents tokens pushes nobody's out.
     refused: Mutex<HashMap<Print, Instant>>,
     asking: Once<Print>,
+    /// Clients whose tokens were refused lately.
+    attempts: Attempts,
     /// By the tokens that they rest on.
     ended: Ended<Print>,
 }
@@ -115,25 +119,26 @@ impl Tokens {
             known: Mutex::default(),
             refused: Mutex::default(),
             asking: Once::default(),
+            attempts: Attempts::default(),
             ended: Ended::default(),
         }
     }
 
-    /// Who sends a request.
+    /// Who sends a request; `client` is whom it is from, where one client is to be told from another.
     ///
     /// # Errors
     /// When it carries no token that a cluster takes.
-    pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, Stranger> {
+    pub async fn viewer(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, Stranger> {
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
         if let Some(token) = bearer {
-            return self.whose(&token).await;
+            return self.whose(&token, client).await;
         }
         let session =
             self.session(headers).filter(|session| !self.ended.has(&print(&session.token), session.began, &session.id));
         match session {
             // A cluster took it when the session began: nobody made it up.
-            Some(session) => self.ask(&session.token, Asker::Known).await,
+            Some(session) => self.ask(&session.token, Asker::Known, client).await,
             None => Err(Stranger::SignIn),
         }
     }
@@ -164,12 +169,12 @@ impl Tokens {
     /// Whose token it is.
     ///
     /// # Errors
-    /// When no cluster takes it, or none says.
-    pub async fn whose(&self, token: &str) -> Result<Viewer, Stranger> {
-        self.ask(token, Asker::Stranger).await
+    /// When no cluster takes it, or none says, or too many of the same client were refused lately.
+    pub async fn whose(&self, token: &str, client: Option<IpAddr>) -> Result<Viewer, Stranger> {
+        self.ask(token, Asker::Stranger, client).await
     }
 
-    async fn ask(&self, token: &str, asker: Asker) -> Result<Viewer, Stranger> {
+    async fn ask(&self, token: &str, asker: Asker, client: Option<IpAddr>) -> Result<Viewer, Stranger> {
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Stranger::SignIn);
         }
@@ -187,6 +192,9 @@ impl Tokens {
         // Strangers may make up tokens without end: who was known does not wait for them.
         let was_known = said.values().any(|said| matches!(said.whose, Some((_, Some(_)))));
         let asker = if was_known { Asker::Known } else { asker };
+        if asker == Asker::Stranger && !self.attempts.has_left(client) {
+            return Err(Stranger::TooMany);
+        }
         // What is answered was so at some time since then.
         let asked_at = Instant::now();
         let answers = join_all(asked.map(|(name, reviewer)| async move {
@@ -200,6 +208,9 @@ impl Tokens {
             }
         }
         let viewer = viewer(&said);
+        if asker == Asker::Stranger && matches!(viewer, Err(Stranger::SignIn)) {
+            self.attempts.note_refused(client);
+        }
         self.learn(print, said, &viewer);
         viewer
     }

@@ -128,7 +128,7 @@ fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
 async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (who, response) = answer(rollcast, came.peer, request, next).await;
+    let (who, response) = answer(rollcast, came, request, next).await;
     if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<Done>() {
@@ -144,19 +144,14 @@ async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Nex
 }
 
 /// Who asked, and the answer.
-async fn answer(
-    rollcast: &Arc<Rollcast>,
-    peer: Option<IpAddr>,
-    mut request: Request,
-    next: Next,
-) -> (Arc<str>, Response) {
+async fn answer(rollcast: &Arc<Rollcast>, came: Came, mut request: Request, next: Next) -> (Arc<str>, Response) {
     if is_open(&request) {
         return (Arc::default(), next.run(request).await);
     }
     let is_public = is_public_picture(rollcast, &request);
     let viewer = match is_public {
         true => Ok(Viewer::anybody()), // whoever asks, with a session or without one, gets the same
-        false => rollcast.viewer(request.headers(), peer).await,
+        false => rollcast.viewer(request.headers(), came.peer, came.from).await,
     };
     match viewer {
         Ok(viewer) => {
@@ -186,7 +181,12 @@ async fn answer(
             (name, response)
         }
         Err(Stranger::SignIn) if is_of_page(&request) => (Arc::default(), next.run(request).await),
-        Err(stranger) => (Arc::default(), sign_in::refuse(&rollcast.auth, stranger, &request)),
+        Err(stranger) => {
+            if stranger == Stranger::TooMany {
+                rollcast.limits.met(Limit::SignIns);
+            }
+            (Arc::default(), sign_in::refuse(&rollcast.auth, stranger, &request))
+        }
     }
 }
 

@@ -10,15 +10,19 @@ use axum::{Extension, Form};
 use serde::Deserialize;
 
 use super::extract::Parameters;
+use super::guard::Client;
 use super::{pages, provider, shared};
 use crate::auth::cookie::{Keys, Name};
 use crate::auth::{Auth, Stranger, Viewer};
+use crate::limits::Limit;
 use crate::state::Rollcast;
 
 /// The page on which viewers sign in.
 pub(super) const ADDRESS: &str = "/sign-in";
 /// Where they sign out.
 pub(super) const END: &str = "/sign-out";
+/// What those are told of whom too many tokens were refused.
+const TOO_MANY: &str = "Too many tokens from your address were not good. Try again in a moment.";
 /// Longest address that a viewer is led back to, in bytes.
 const LONGEST: usize = 2_000;
 
@@ -59,11 +63,15 @@ pub(super) async fn page(State(rollcast): State<Arc<Rollcast>>, parameters: Para
 }
 
 /// Takes a token, and leads to where its owner wanted to go.
-pub(super) async fn sign_in(State(rollcast): State<Arc<Rollcast>>, Form(shown): Form<Shown>) -> Response {
+pub(super) async fn sign_in(
+    State(rollcast): State<Arc<Rollcast>>,
+    Extension(client): Extension<Client>,
+    Form(shown): Form<Shown>,
+) -> Response {
     let Auth::Token(tokens) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
     let token = shown.token.trim();
     let to = local(&shown.to);
-    let (status, trouble) = match tokens.whose(token).await {
+    let (status, trouble) = match tokens.whose(token, rollcast.client(client.address)).await {
         Ok(viewer) => match tokens.begin(token) {
             Some(cookie) => return signed_in(viewer, cookie, &to),
             None => (StatusCode::BAD_REQUEST, "That token is too long to be kept by a browser."),
@@ -72,6 +80,10 @@ pub(super) async fn sign_in(State(rollcast): State<Arc<Rollcast>>, Form(shown): 
             StatusCode::SERVICE_UNAVAILABLE,
             "No cluster says at present whether that token is good. Try again in a moment.",
         ),
+        Err(Stranger::TooMany) => {
+            rollcast.limits.met(Limit::SignIns);
+            (StatusCode::TOO_MANY_REQUESTS, TOO_MANY)
+        }
         Err(_) => (StatusCode::FORBIDDEN, "No cluster takes that token: it has expired, or is none of theirs."),
     };
     let payload = SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() };
@@ -140,6 +152,7 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
                 "This Rollcast is reached through a proxy that signs people in; this request did not come that way.\n";
             (StatusCode::UNAUTHORIZED, why).into_response()
         }
+        Stranger::TooMany => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
         Stranger::Unchecked => turn_away(&format!("{}\n", shared::UNCHECKED)),
         Stranger::Unknown => turn_away(match auth {
             Auth::Oidc(_) => "The provider does not say at present who you are. This is tried again.\n",

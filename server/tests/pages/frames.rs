@@ -102,7 +102,7 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         let header = HeaderName::from_static("x-forwarded-user");
         let headers: HeaderMap = user.iter().map(|user| (header.clone(), HeaderValue::from_static(user))).collect();
         let peer = Some("10.0.0.7".parse().unwrap());
-        let viewer = rollcast.viewer(&headers, peer).await;
+        let viewer = rollcast.viewer(&headers, peer, peer).await;
         let Some(user) = user else {
             assert!(viewer.is_err(), "nobody has no stream");
             continue;

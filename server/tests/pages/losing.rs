@@ -110,7 +110,7 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
         snapshot(&mut heard).await;
         let headers =
             HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static("partly"))]);
-        let viewer = rollcast.viewer(&headers, Some("10.0.0.7".parse().unwrap())).await.unwrap();
+        let viewer = rollcast.viewer(&headers, Some("10.0.0.7".parse().unwrap()), None).await.unwrap();
         if before > 0 {
             // All places are taken before that one is named again.
             let (_gone, mut first) = stream(&rollcast, "partly", &others[0]).await;

@@ -94,7 +94,7 @@ pub(crate) type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
 pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, mpsc::UnboundedReceiver<Message>) {
     let cookie = HeaderValue::from_str(visitor.cookie.as_ref().unwrap()).unwrap();
     let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
-    let viewer = rollcast.viewer(&headers, None).await.unwrap();
+    let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
     let view = View::of(rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
     tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer: None, from: None }));

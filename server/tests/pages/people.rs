@@ -198,7 +198,7 @@ pub(crate) async fn stream(
 ) -> (mpsc::UnboundedSender<Result<Message, axum::Error>>, mpsc::UnboundedReceiver<Message>) {
     let headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static(user))]);
     let peer = Some("10.0.0.7".parse().unwrap());
-    let viewer = rollcast.viewer(&headers, peer).await.unwrap();
+    let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
     let view = View::of(rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
     tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer, from: peer }));

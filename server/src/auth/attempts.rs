@@ -1,0 +1,98 @@
+//! How often somebody may show a token that no cluster takes: clusters are asked about each, so that one client must not have them asked
+//! without end. Who shows good ones, or the same one again, is not counted.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+
+use crate::connections::whose;
+
+/// So many tokens of one client may be refused at once, and so many in a second; then none of it is asked about.
+const AT_ONCE: f64 = 20.0;
+const PER_SECOND: f64 = 0.5;
+/// Clients of whom that is known.
+const MOST: usize = 4_096;
+
+/// How often tokens of clients were refused lately; all IPv6 addresses of a network are one client.
+#[derive(Debug, Default)]
+pub(super) struct Attempts(Mutex<HashMap<IpAddr, Left>>);
+
+/// How many a client has left.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    count: f64,
+    at: Instant,
+}
+
+impl Left {
+    fn now(self) -> f64 {
+        (self.count + self.at.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE)
+    }
+}
+
+impl Attempts {
+    /// Clusters may be asked about a token of that client. One that is not known by an address is not limited.
+    pub(super) fn has_left(&self, client: Option<IpAddr>) -> bool {
+        let left = client.and_then(|client| self.all().get(&whose(client)).copied());
+        left.is_none_or(|left| left.now() >= 1.0)
+    }
+
+    /// A token of that client was refused.
+    pub(super) fn note_refused(&self, client: Option<IpAddr>) {
+        let Some(client) = client.map(whose) else { return };
+        let mut all = self.all();
+        if all.len() >= MOST {
+            all.retain(|_, left| left.now() < AT_ONCE);
+        }
+        let left = all.get(&client).map_or(AT_ONCE, |left| left.now());
+        if all.len() < MOST || all.contains_key(&client) {
+            all.insert(client, Left { count: (left - 1.0).max(0.0), at: Instant::now() });
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, Left>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_whose_tokens_are_refused_waits_and_no_other_does() {
+        let (attempts, one, other) = (Attempts::default(), "2001:db8::1".parse().ok(), "10.0.0.1".parse().ok());
+        for count in 0..AT_ONCE as usize {
+            assert!(attempts.has_left(one), "{count}");
+            attempts.note_refused(one);
+        }
+        assert!(!attempts.has_left(one) && !attempts.has_left("2001:db8::2".parse().ok()), "its network is the client");
+        assert!(attempts.has_left(other) && attempts.has_left(None));
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert!(attempts.has_left(one));
+        attempts.note_refused(one);
+        assert!(!attempts.has_left(one));
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        for _ in 0..AT_ONCE as usize {
+            assert!(attempts.has_left(one));
+            attempts.note_refused(one);
+        }
+        assert!(!attempts.has_left(one), "no more than at the start, however long it waited");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_known_of_clients_is_bounded() {
+        let attempts = Attempts::default();
+        for number in 0..MOST as u32 + 100 {
+            attempts.note_refused(Some(IpAddr::V4((0x0a00_0000 + number).into())));
+        }
+        assert_eq!(attempts.all().len(), MOST);
+        tokio::time::advance(Duration::from_secs(60)).await;
+        attempts.note_refused("10.9.9.9".parse().ok());
+        assert_eq!(attempts.all().len(), 1, "who waited is forgotten");
+    }
+}
