@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use app::history::PastRollout;
-use timeline::Millis;
+use timeline::{Millis, Uid};
 
 use super::batch::{self, Batch, BatchError};
 
@@ -188,13 +188,18 @@ pub struct Found {
     pub after: Option<Place>,
 }
 
-/// A place among rollouts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A place among rollouts: that of the last one that was told. It holds nothing that was not told of it, such as its number in the store,
+/// which counts the rollouts of all clusters and namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// When the last one that was told began.
+    /// When it began.
     pub started_millis: Millis,
-    /// Its number in the store.
-    pub id: i64,
+    /// UID of its workload.
+    pub uid: Uid,
+    /// Its number among those of its workload.
+    pub number: u32,
+    /// Name of its cluster.
+    pub cluster: String,
 }
 
 /// A rollout with its lines.

@@ -35,6 +35,8 @@ const BARS: u32 = 24;
 const DAYS: i64 = 30;
 /// Most words that are looked for.
 const WORDS: usize = 8;
+/// Length of a UID in addresses.
+const UID: usize = 36;
 
 /// In which zone times are told and asked for.
 pub(super) struct Zone {
@@ -119,14 +121,21 @@ fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed
     })
 }
 
-/// A place as addresses carry it: "1795236839971-12".
+/// A place as addresses carry it: "1795236839971-12-2f1c…-prod", with a UID whole.
 fn place(text: &str) -> Option<Place> {
-    let (started, id) = text.split_once('-')?;
-    Some(Place { started_millis: started.parse().ok()?, id: id.parse().ok()? })
+    let mut parts = text.splitn(3, '-');
+    let (started, number, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let (uid, cluster) = rest.split_at_checked(UID)?;
+    Some(Place {
+        started_millis: started.parse().ok()?,
+        number: number.parse().ok()?,
+        uid: uid.parse().ok()?,
+        cluster: cluster.strip_prefix('-')?.to_owned(),
+    })
 }
 
-fn in_address(place: Place) -> String {
-    format!("{}-{}", place.started_millis, place.id)
+fn in_address(Place { started_millis, uid, number, cluster }: Place) -> String {
+    format!("{started_millis}-{number}-{uid}-{cluster}")
 }
 
 /// What a word for a time means.
@@ -298,9 +307,17 @@ mod tests {
 
     #[test]
     fn places_survive_addresses() {
-        let here = Place { started_millis: 17, id: 4 };
-        assert_eq!(place(&in_address(here)), Some(here));
-        for wrong in ["", "17", "a-b", "1-2-3", "-"] {
+        let here = Place { started_millis: 17, uid: Uid::from_bits(5), number: 4, cluster: "prod-eu/1".to_owned() };
+        assert_eq!(place(&in_address(here.clone())), Some(here));
+        for wrong in [
+            "",
+            "17",
+            "a-b",
+            "1-2-3",
+            "-",
+            "17-4-00000000-0000-0000-0000-000000000005",
+            "17-4-äöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü-c",
+        ] {
             assert_eq!(place(wrong), None, "{wrong}");
         }
     }

@@ -89,6 +89,13 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     loop {
         let (_, answer) = json(rollcast, &format!("{}?limit=7&after={after}", api::ROLLOUTS)).await;
         paged.extend(serde_json::from_value::<Vec<PastRollout>>(answer["rollouts"].clone()).unwrap());
+        // The place tells what was told of the last one, and nothing of the rollouts of others.
+        let last = answer["rollouts"].as_array().unwrap().last();
+        let told = last.map(|last| {
+            let uid = last["uid"].as_str().unwrap();
+            format!("{}-{}-{uid}-{}", last["startedMillis"], last["number"], last["cluster"].as_str().unwrap())
+        });
+        assert!(answer["after"].is_null() || answer["after"].as_str() == told.as_deref(), "{}", answer["after"]);
         match answer["after"].as_str() {
             Some(next) => next.clone_into(&mut after),
             None => break,

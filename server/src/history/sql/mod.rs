@@ -20,13 +20,13 @@ use super::store::{Place, StoreError};
 const CLOCKS_MILLIS: Millis = 1_000;
 
 /// What of a rollout [`read_rollout`] takes; the table is called `r`. Its pods are kept while its begin is among the lines, or it was put aside.
-const ROLLOUT: &str = "rollout, cause, started_millis, r.id, number, first_available_millis, restarts,
+const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_available_millis, restarts,
      CASE WHEN EXISTS (SELECT 1 FROM pins p WHERE p.cluster = r.cluster AND p.uid = r.uid AND p.number = r.number AND length(p.body) > 0)
      OR r.started_millis + 1000 >= (SELECT k.from_millis FROM batches k WHERE k.cluster = r.cluster
          AND k.seq >= (SELECT kept_from FROM clusters z WHERE z.id = r.cluster)
          AND (k.is_keyframe = 1 OR k.seq > (SELECT kept_from FROM clusters z WHERE z.id = r.cluster))
          ORDER BY k.seq, k.is_keyframe LIMIT 1)
-     THEN 1 ELSE 0 END";
+     THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
 
 /// The columns of a batch, as [`read_batch`] takes them.
 const BATCH: &str = "seq, is_keyframe, from_millis, to_millis, format, body";
@@ -82,8 +82,10 @@ fn beginning(database: &mut dyn Database, cluster: i64, since: Millis) -> Result
 /// A rollout, `None` when a later version wrote it in a way that is not known; and where it stands.
 fn read_rollout(mut row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
     let (text, cause) = (row.text(0)?, row.text(1)?);
-    let place = Place { started_millis: row.number(2)?, id: row.number(3)? };
-    let (number, started_millis) = (small(row.number(4)?), place.started_millis);
+    let uid = row.text(3)?;
+    let uid = uid.parse().map_err(|_| StoreError::Failed(format!("{uid:?} is no UID of a workload")))?;
+    let (started_millis, number) = (row.number(2)?, small(row.number(4)?));
+    let place = Place { started_millis, uid, number, cluster: row.text(8)? };
     let first_available_millis = Some(row.number(5)?).filter(|millis| *millis >= 0);
     let restarts = u32::try_from(row.number(6)?).ok();
     let is_kept = row.is(7)?;

@@ -18,6 +18,8 @@ use crate::history::store::{Cut, Found, Place, Sought, StoreError};
 use crate::sight::{Seen, Sight};
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
+/// The name of a rollout's cluster.
+const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
 /// Batches that are looked through at a time.
 const AT_A_TIME: i64 = 200;
 
@@ -90,24 +92,33 @@ impl Reader {
             if let Some(to) = search.to_millis {
                 asked.and("started_millis < $", to.into());
             }
-            if let Some(Place { started_millis, id }) = after {
+            if let Some(Place { started_millis, uid, number, cluster }) = after {
                 asked.and("started_millis <= $", started_millis.into());
                 let began = asked.values.len();
-                asked.and(&format!("(started_millis < ${began} OR id < $"), id.into());
-                asked.conditions.push(')');
+                asked.values.extend([uid.to_string().into(), number.into(), cluster.into()]);
+                asked.conditions.push_str(&format!(
+                    " AND (started_millis < ${began} OR (r.uid, number, {CLUSTER}) < (${}, ${}, ${}))",
+                    began + 1,
+                    began + 2,
+                    began + 3
+                ));
             }
             asked.values.push((i64::from(most) + 1).into());
             let rows = format!(
                 "SELECT {ROLLOUT} FROM rollouts r WHERE {}
-                 ORDER BY started_millis DESC, id DESC LIMIT ${}",
+                 ORDER BY started_millis DESC, r.uid DESC, number DESC, {CLUSTER} DESC LIMIT ${}",
                 asked.conditions,
                 asked.values.len()
             );
             let found = database.rows(&rows, &asked.values)?;
             let is_more = found.len() > most as usize;
             let told = found.into_iter().take(most as usize).map(read_rollout).collect::<Result<Vec<_>, _>>()?;
-            let after = told.last().map(|(_, place)| *place).filter(|_| is_more);
-            Ok(Found { rollouts: told.into_iter().filter_map(|(rollout, _)| rollout).collect(), after })
+            let mut after = None;
+            let rollouts = told.into_iter().filter_map(|(rollout, place)| {
+                after = is_more.then_some(place);
+                rollout
+            });
+            Ok(Found { rollouts: rollouts.collect(), after })
         })
     }
 
