@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use timeline::wire::ConnectionState;
 
-use crate::auth::Auth;
 use crate::state::Rollcast;
 
 /// Where the program says that it runs.
@@ -27,14 +26,12 @@ pub(super) async fn readyz(State(rollcast): State<Arc<Rollcast>>) -> (StatusCode
     let waiting: Vec<String> = rollcast
         .all_hubs()
         .filter(|hub| hub.connection().borrow().state == ConnectionState::Connecting)
-        .map(|hub| match rollcast.auth {
-            Auth::None | Auth::Open => format!("still connecting to {}\n", hub.name()),
-            _ => "still connecting to a cluster\n".to_owned(), // whoever asks is not asked who it is
-        })
+        .map(|hub| format!("still connecting to {}\n", hub.name()))
         .collect();
-    if waiting.is_empty() {
-        (StatusCode::OK, "ok\n".to_owned())
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, waiting.concat())
+    match (waiting.is_empty(), rollcast.auth.asks()) {
+        (true, _) => (StatusCode::OK, "ok\n".to_owned()),
+        // Whoever asks is not asked who it is: not even how many clusters there are.
+        (false, true) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n".to_owned()),
+        (false, false) => (StatusCode::SERVICE_UNAVAILABLE, waiting.concat()),
     }
 }
