@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timeline::WorkloadKind;
 use timeline::view::Summary;
-use timeline::wire::Connection;
+use timeline::wire::{Connection, ConnectionState};
 
 use crate::scope::{Named, Scope};
+
+/// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
+const NO_WORD: &str = "there is no word from the cluster";
+pub(crate) const UNWRITTEN: &str = "it cannot be written at present";
 
 /// What a viewer may see.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,6 +31,8 @@ pub enum Sight {
 pub enum Seen {
     /// All of it.
     All,
+    /// All of its workloads, by a link: neither figures of all of it nor texts that are written for operators.
+    AllByLink,
     /// These namespaces.
     Namespaces(BTreeSet<String>),
     /// One workload.
@@ -45,7 +51,7 @@ impl Seen {
     #[must_use]
     pub fn has(&self, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
         match self {
-            Self::All => true,
+            Self::All | Self::AllByLink => true,
             Self::Namespaces(all) => all.contains(namespace),
             Self::Workload { kind: only_kind, namespace: of, name: only } => {
                 *only_kind == kind && of == namespace && only == name
@@ -63,7 +69,7 @@ impl Seen {
     #[must_use]
     pub fn has_all_of(&self, namespace: &str) -> bool {
         match self {
-            Self::All => true,
+            Self::All | Self::AllByLink => true,
             Self::Namespaces(all) => all.contains(namespace),
             Self::Workload { .. } => false,
         }
@@ -73,22 +79,33 @@ impl Seen {
     #[must_use]
     pub fn has_some_of(&self, namespace: &str) -> bool {
         match self {
-            Self::All => true,
+            Self::All | Self::AllByLink => true,
             Self::Namespaces(all) => all.contains(namespace),
             Self::Workload { namespace: of, .. } => of == namespace,
         }
     }
 
-    /// How the server gets on with the cluster, without what tells of other namespaces.
+    /// How the server gets on with the cluster, without what tells of other namespaces. Why something is wrong is told to those who see
+    /// all of it: errors name databases, folders, kubeconfigs, and what certificates hold.
     #[must_use]
     pub fn of_connection(&self, mut connection: Connection) -> Connection {
         connection
             .forbidden
             .retain(|forbidden| forbidden.namespace.as_ref().is_none_or(|namespace| self.has_some_of(namespace)));
-        if !matches!(self, Self::All) {
+        if *self != Self::All {
             connection.listing = None; // it counts what is in all namespaces
+            if let ConnectionState::Stale { why, .. } = &mut connection.state {
+                NO_WORD.clone_into(why);
+            }
+            if let Some(unwritten) = &mut connection.unwritten {
+                UNWRITTEN.clone_into(&mut unwritten.why);
+            }
         }
         connection
+    }
+
+    fn by_link(self) -> Self {
+        if self == Self::All { Self::AllByLink } else { self }
     }
 }
 
@@ -128,13 +145,12 @@ impl Sight {
                 // Other clusters are no business of who has this link.
                 Self::Part { clusters, is_silent: is_silent && !is_there }
             }
-            Scope::Wall { cluster: None, namespace: None } => self.clone(),
             Scope::Wall { cluster, namespace } => {
                 let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // where nobody signs in there are no links
                 let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
                 let narrow = |(name, seen): (&String, &Seen)| {
                     let seen = match namespace {
-                        None => seen.clone(),
+                        None => seen.clone().by_link(),
                         Some(only) if seen.has_some_of(only) => Seen::Namespaces(BTreeSet::from([only.clone()])),
                         Some(_) => return None,
                     };
@@ -178,6 +194,7 @@ impl Sight {
 #[cfg(test)]
 mod tests {
     use timeline::Workload;
+    use timeline::wire::Unwritten;
 
     use super::*;
 
@@ -210,10 +227,25 @@ mod tests {
         let wall = |cluster: Option<&str>, namespace: Option<&str>| {
             maker.within(&Scope::Wall { cluster: cluster.map(str::to_owned), namespace: namespace.map(str::to_owned) })
         };
-        assert_eq!(wall(None, None), maker);
+        assert_eq!(wall(None, None), part(&[("prod", names(&["shop", "pay"])), ("dev", Seen::AllByLink)]));
         assert_eq!(wall(Some("prod"), None), part(&[("prod", names(&["shop", "pay"]))]));
         assert_eq!(wall(None, Some("pay")), part(&[("dev", names(&["pay"])), ("prod", names(&["pay"]))]));
         assert_eq!(wall(Some("prod"), Some("secret")), part(&[]));
         assert_eq!(wall(Some("gone"), None), part(&[]));
+    }
+
+    #[test]
+    fn why_something_is_wrong_is_told_to_those_who_see_all_of_a_cluster() {
+        let why = "cannot read /etc/operators/kubeconfig".to_owned();
+        let state = ConnectionState::Stale { since_millis: 1, retry_at_millis: Some(2), why: why.clone() };
+        let unwritten = Some(Unwritten { since_millis: 3, why });
+        let whole = Connection { state, unwritten, ..Connection::default() };
+        assert_eq!(Seen::All.of_connection(whole.clone()), whole);
+        for seen in [Seen::AllByLink, names(&["shop"])] {
+            let told = seen.of_connection(whole.clone());
+            let state = ConnectionState::Stale { since_millis: 1, retry_at_millis: Some(2), why: NO_WORD.to_owned() };
+            let unwritten = Some(Unwritten { since_millis: 3, why: UNWRITTEN.to_owned() });
+            assert_eq!(told, Connection { state, unwritten, ..Connection::default() }, "{seen:?}");
+        }
     }
 }

@@ -95,10 +95,11 @@ impl View {
         self.rollcast.all_hubs().filter(|hub| self.sight.of(hub.name()).is_some())
     }
 
-    /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens.
+    /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens, nor are texts that
+    /// are written for operators.
     #[must_use]
     pub fn sees_all_of(&self, cluster: &str) -> bool {
-        self.viewer.link.is_none() && self.sight.of(cluster) == Some(&Seen::All)
+        self.sight.of(cluster) == Some(&Seen::All)
     }
 
     /// All of every cluster is seen, and with it what tells of all of them together.
@@ -118,7 +119,7 @@ impl View {
     pub fn list(&self, hub: &Handle) -> Vec<Arc<ListedDeployment>> {
         let list = hub.list().borrow().clone();
         match self.sight_of_lists().of(hub.name()) {
-            Some(Seen::All) => list.to_vec(),
+            Some(Seen::All | Seen::AllByLink) => list.to_vec(),
             Some(seen) => list.iter().filter(|listed| seen.has_listed(&listed.summary)).cloned().collect(),
             None => Vec::new(),
         }
@@ -130,7 +131,7 @@ impl View {
         let connection = hub.connection().borrow().clone();
         match self.sight.of(hub.name()) {
             Some(seen) => seen.of_connection(connection),
-            None => Connection { forbidden: Vec::new(), listing: None, ..connection },
+            None => Connection { forbidden: Vec::new(), ..Seen::AllByLink.of_connection(connection) },
         }
     }
 

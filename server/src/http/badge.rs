@@ -25,7 +25,10 @@ pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) ->
     // What was said last is not how it is while nobody hears of the cluster.
     let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
     let said = match (hub, state) {
-        (_, Some(ConnectionState::Stale { why, .. })) => Some(("No data".to_owned(), Tone::Quiet, why)),
+        // Why is for operators: badges may be for everybody.
+        (_, Some(ConnectionState::Stale { .. })) => {
+            Some(("No data".to_owned(), Tone::Quiet, "There is no word from the cluster.".to_owned()))
+        }
         (_, Some(ConnectionState::Connecting)) => {
             Some(("Connecting".to_owned(), Tone::Quiet, "The cluster is being listed.".to_owned()))
         }

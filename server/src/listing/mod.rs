@@ -55,7 +55,11 @@ impl Clusters {
                     connection: seen.of_connection(hub.connection().borrow().clone()),
                     now_millis: hub.now_millis(),
                 },
-                list: if *seen == Seen::All { list } else { Arc::new(list.iter().filter(is_seen).cloned().collect()) },
+                list: if matches!(seen, Seen::All | Seen::AllByLink) {
+                    list
+                } else {
+                    Arc::new(list.iter().filter(is_seen).cloned().collect())
+                },
             })
         };
         self.0.iter().filter_map(source).collect()

@@ -22,9 +22,9 @@ use server::http::router;
 use server::hub::Handle;
 use server::session::{Shown, serve_over};
 use server::sight::{Seen, Sight};
-use server::source::Pace;
 use server::source::access::Access;
 use server::source::review::{Reviewer, Subject, Way};
+use server::source::{Pace, SourceEvent};
 use server::state::{Rollcast, Site};
 use server::view::View;
 use server::viewers::Viewers;
@@ -91,6 +91,11 @@ pub(crate) fn reviewer(rules: &Shared) -> Reviewer {
 
 /// A cluster with two namespaces, "rollover" and "kill-pod": what was recorded of two, put together.
 pub(crate) async fn cluster(name: &str, rules: &Shared) -> Handle {
+    watched_cluster(name, rules).await.0
+}
+
+/// The same, and the way by which its sources tell how they get on.
+pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, tokio::sync::mpsc::Sender<SourceEvent>) {
     let all = common::recordings().into_iter().filter(|(name, _)| ["rollover", "kill-pod"].contains(&name.as_str()));
     let mut lines: Vec<(i64, String)> = all
         .flat_map(|(_, text)| text.lines().map(str::to_owned).collect::<Vec<_>>())
@@ -100,13 +105,13 @@ pub(crate) async fn cluster(name: &str, rules: &Shared) -> Handle {
     lines.sort();
     let text = lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
-    let (hub, _) = Handle::start(name, Arc::default(), retention);
+    let (hub, events) = Handle::start(name, Arc::default(), retention);
     for observed in server::recording::Recording::read(&text).observed {
         hub.observe(observed.at_millis, observed.fact).await.unwrap();
     }
     let mut list = hub.list();
     list.wait_for(|list| list.len() == 2).await.unwrap();
-    hub.with_reviewer(reviewer(rules))
+    (hub.with_reviewer(reviewer(rules)), events)
 }
 
 pub(crate) fn proxy() -> Auth {
@@ -181,7 +186,7 @@ pub(crate) fn viewer(user: &str) -> Viewer {
 pub(crate) fn namespaces(sight: &Sight, cluster: &str) -> Option<BTreeSet<String>> {
     match sight.of(cluster)? {
         Seen::Namespaces(all) => Some(all.clone()),
-        Seen::All => Some(BTreeSet::from(["*".to_owned()])),
+        Seen::All | Seen::AllByLink => Some(BTreeSet::from(["*".to_owned()])),
         Seen::Workload { .. } => None,
     }
 }

@@ -365,7 +365,7 @@ impl<'s> Asked<'s> {
             let mut place = format!("cluster IN (SELECT id FROM clusters WHERE name = ${})", self.values.len());
             let first = self.values.len() + 1;
             match seen {
-                Seen::All => {}
+                Seen::All | Seen::AllByLink => {}
                 Seen::Namespaces(namespaces) => {
                     self.values.extend(namespaces.iter().map(|namespace| namespace.as_str().into()));
                     let names: Vec<String> = (first..=self.values.len()).map(|number| format!("${number}")).collect();
