@@ -21,7 +21,7 @@ use crate::excerpt::Excerpts;
 use crate::exports::Exports;
 use crate::forwarded::is_among;
 use crate::history::Archive;
-use crate::history::past::Past;
+use crate::history::past::{Lost, Past};
 use crate::hub::Handle;
 use crate::limits::Limits;
 use crate::listing::{Clusters, Listings};
@@ -218,12 +218,15 @@ impl Rollcast {
 
     /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself.
     /// Such a rollout is told until a later moment where one is named.
-    pub(crate) async fn hub(&self, workload: &Workload, until_millis: Option<Millis>) -> Option<Handle> {
+    ///
+    /// # Errors
+    /// When there is no such cluster, or the rollout is not kept or cannot be read.
+    pub(crate) async fn hub(&self, workload: &Workload, until_millis: Option<Millis>) -> Result<Handle, Arc<Lost>> {
         let Some(archive) = self.archive.as_ref().filter(|_| workload.rollout.is_some()) else {
-            return self.clusters.get(&workload.cluster).cloned();
+            return self.clusters.get(&workload.cluster).cloned().ok_or_else(|| Arc::new(Lost::Unknown));
         };
         let opened = self.past.open(archive, workload, until_millis).await;
-        opened.inspect_err(|why| tracing::debug!("{}: {why}", workload.name)).ok()
+        opened.inspect_err(|why| tracing::debug!("{}: {why}", workload.name))
     }
 
     /// What a link to one rollout or one moment opens; `None` where that is not known any more.

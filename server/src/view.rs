@@ -15,6 +15,7 @@ use tokio::sync::watch as signal;
 use crate::auth::Viewer;
 use crate::auth::rights::TooMany;
 use crate::history::Archive;
+use crate::history::past::Lost;
 use crate::history::sql::Reader;
 use crate::history::store::StoreError;
 use crate::hub::{Handle, ListedDeployment};
@@ -155,22 +156,27 @@ impl View {
     /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself. Of what is not
     /// seen: a hub that knows nothing.
     pub async fn hub(&self, workload: &Workload) -> Option<Handle> {
-        self.hub_at(workload, None).await
+        self.hub_at(workload, None).await.ok()
     }
 
     /// The same, which knows of a moment, as far as that can be told.
-    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Option<Handle> {
+    ///
+    /// # Errors
+    /// When there is nothing, or nothing to see, or what is kept cannot be read.
+    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<Lost>> {
+        let unknown = || Arc::new(Lost::Unknown);
         if !self.shows(workload) {
-            self.sight.of(&workload.cluster)?;
-            return self.rollcast.empty_hub(workload);
+            let is_cluster_seen = self.sight.of(&workload.cluster).is_some();
+            return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
         }
         if let Some(part) = self.part() {
             let excerpt = if part.is_part_of(workload) { self.rollcast.excerpt(part).await } else { None };
-            return excerpt.or_else(|| self.rollcast.empty_hub(workload));
+            return excerpt.or_else(|| self.rollcast.empty_hub(workload)).ok_or_else(unknown);
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
             // A UID of another workload leads to nothing, as one that is nobody's.
-            self.kept(workload, uid, |_| Ok(())).await.ok()??;
+            let known = self.kept(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(Lost::from(why)))?;
+            known.ok_or_else(unknown)?;
         }
         self.rollcast.hub(workload, at_millis).await
     }

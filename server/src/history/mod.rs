@@ -36,7 +36,7 @@ use timeline::Millis;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use self::journal::{Answer, Journal, Message};
-use self::options::{Options, WHATEVER_ITS_AGE};
+use self::options::{Limits, Options, WHATEVER_ITS_AGE};
 use self::resume::Resumed;
 use self::sql::Reader;
 use self::store::{Store, StoreError};
@@ -83,11 +83,15 @@ pub fn check(options: &Options) -> Result<String, StoreError> {
 }
 
 fn said(Options { location, limits }: &Options) -> String {
+    format!("in {location} {}", limits_said(limits))
+}
+
+fn limits_said(limits: &Limits) -> String {
     let age = match limits.age_millis {
         WHATEVER_ITS_AGE.. => "whatever its age".to_owned(),
         age => format!("for {}", timeline::words::duration(age)),
     };
-    format!("in {location} {age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
+    format!("{age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
 /// What the writer counts; shown under `/metrics`.
@@ -142,7 +146,7 @@ impl Archive {
     /// The same with any store; `open` is called again until it works.
     #[must_use]
     pub fn with(options: Options, open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static) -> Self {
-        let reader = Arc::new(Reader::new(&options.location));
+        let reader = Arc::new(Reader::new(&options.location).limited_to(options.limits.shown_bytes));
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
         let (tell_anew, anew) = watch::channel(0);
@@ -170,6 +174,12 @@ impl Archive {
     #[must_use]
     pub fn said(&self) -> String {
         said(&self.options)
+    }
+
+    /// How much is kept, without the place: "for 30 d, at most 2 GB".
+    #[must_use]
+    pub fn limits_said(&self) -> String {
+        limits_said(&self.options.limits)
     }
 
     /// Reads, beside everything else, once the store was opened.

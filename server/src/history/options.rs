@@ -32,6 +32,8 @@ pub struct Limits {
     pub keyframe_bytes: u64,
     /// What is to be let go of is cut out of about so many bytes at a time, compressed, before it is.
     pub aside_bytes: u64,
+    /// One rollout is shown to viewers when it can be cut out of so many bytes, compressed, and its own lines take no more.
+    pub shown_bytes: u64,
 }
 
 impl Default for Limits {
@@ -42,6 +44,7 @@ impl Default for Limits {
             joined_bytes: 64 << 10,
             keyframe_bytes: 512 << 10,
             aside_bytes: 4 << 20,
+            shown_bytes: 32 << 20,
         }
     }
 }

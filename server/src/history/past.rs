@@ -94,7 +94,8 @@ impl shelf::Held for Held {
 }
 
 fn find(held: &Shelf<Held>, (workload, until_millis): &Asked) -> Option<Handle> {
-    let reaches = |held: &&Held| until_millis.is_none_or(|until| until.min(held.most_millis) <= held.to_millis);
+    // What is after its last moment is not shown, so that it need not be read.
+    let reaches = |held: &&Held| until_millis.is_none_or(|until| until <= held.to_millis || until > held.most_millis);
     held.things().iter().filter(|held| held.workload == *workload).find(reaches).map(|held| held.hub.clone())
 }
 

@@ -1,6 +1,6 @@
 //! One rollout cut out of everything that was observed: what existed when it began, and what happened to it until it was over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -72,24 +72,42 @@ struct About {
 
 /// Cuts the lines of a Deployment out of texts that begin with a keyframe, or with everything. Of what came after `whole_until` only what
 /// existed at the end is in it, with a gap before.
+///
+/// The texts are what a whole cluster did: `texts` unpacks them one after the other, each time that it is called, and no two of them are
+/// held at once. Returns `None` when the lines of the Deployment alone take more than `most_bytes`.
 #[must_use]
-pub fn cut(texts: &[String], deployment: Uid, stretch: Stretch, whole_until: Option<Millis>) -> String {
+pub fn cut<T: AsRef<str>, I: Iterator<Item = T>>(
+    texts: impl Fn() -> I,
+    deployment: Uid,
+    stretch: Stretch,
+    whole_until: Option<Millis>,
+    most_bytes: usize,
+) -> Option<String> {
     let (from_millis, to_millis) = stretch;
-    let lines: Vec<KeptLine<'_>> = texts.iter().flat_map(|text| text.lines()).filter_map(KeptLine::read).collect();
-    let mine = belonging(&lines, deployment);
+    let mine = belonging(texts(), deployment);
     let (mut before, mut after, mut end) = (Fold::default(), String::new(), Fold::default());
     let mut gap_since_millis = None;
-    for line in lines.iter().take_while(|line| line.at_millis <= to_millis).filter(|line| line.is_of(&mine)) {
-        if whole_until.is_some() {
-            end.take(line.text);
-        }
-        if line.at_millis < from_millis {
-            before.take(line.text);
-        } else if let Some(until) = whole_until.filter(|until| line.at_millis > *until) {
-            gap_since_millis = Some(until);
-        } else {
-            after.push_str(line.text);
-            after.push('\n');
+    'texts: for text in texts() {
+        for line in text.as_ref().lines().filter_map(KeptLine::read) {
+            if line.at_millis > to_millis {
+                break 'texts;
+            }
+            if !line.is_of(&mine) {
+                continue;
+            }
+            if whole_until.is_some() {
+                end.take(line.text);
+            }
+            if line.at_millis < from_millis {
+                before.take(line.text);
+            } else if let Some(until) = whole_until.filter(|until| line.at_millis > *until) {
+                gap_since_millis = Some(until);
+            } else if after.len() + line.text.len() < most_bytes {
+                after.push_str(line.text);
+                after.push('\n');
+            } else {
+                return None;
+            }
         }
     }
     // A first part may end before it.
@@ -100,7 +118,7 @@ pub fn cut(texts: &[String], deployment: Uid, stretch: Stretch, whole_until: Opt
         let (_, end) = end.keyframe(gap_since_millis);
         text.push_str(&end);
     }
-    text
+    (text.len() <= most_bytes).then_some(text)
 }
 
 /// A line as far as it is looked at here.
@@ -129,20 +147,27 @@ impl<'t> KeptLine<'t> {
 }
 
 /// UIDs of the Deployment and of what it ever owned, in its namespace.
-fn belonging(lines: &[KeptLine<'_>], deployment: Uid) -> BTreeSet<Uid> {
-    let mut mine = BTreeSet::from([deployment]);
-    let mut all = lines.iter().filter_map(|line| line.object.as_ref().map(|object| &object.metadata));
-    let here = all.find(|metadata| metadata.uid == deployment).map(|metadata| metadata.namespace.as_str());
-    // Streams of kinds overtake each other: a pod may come before the ReplicaSet that ties it to the Deployment.
-    for _ in 0..2 {
-        for Related { metadata, .. } in lines.iter().filter_map(|line| line.object.as_ref()) {
-            let is_here = here.is_none_or(|namespace| metadata.namespace == namespace);
-            if is_here
-                && metadata.owner_references.iter().filter_map(|owner| owner.uid).any(|owner| mine.contains(&owner))
-            {
-                mine.insert(metadata.uid);
+fn belonging<T: AsRef<str>>(texts: impl Iterator<Item = T>, deployment: Uid) -> BTreeSet<Uid> {
+    // Who owns whom is remembered once for each object, however many lines tell of it.
+    let (mut owned, mut here) = (BTreeMap::new(), None);
+    for text in texts {
+        for Related { metadata, .. } in text.as_ref().lines().filter_map(KeptLine::read).filter_map(|line| line.object)
+        {
+            let Relation { uid, namespace, owner_references } = metadata;
+            if uid == deployment {
+                here = Some(namespace);
+            } else {
+                let owners = owner_references.into_iter().filter_map(|owner| owner.uid);
+                owned.extend(owners.map(|owner| ((owner, uid), namespace.clone())));
             }
         }
+    }
+    owned.retain(|_, namespace| here.as_ref().is_none_or(|here| here == namespace));
+    let mut mine = BTreeSet::from([deployment]);
+    // A Deployment owns ReplicaSets, and those own pods.
+    for _ in 0..2 {
+        let more: Vec<Uid> = owned.keys().filter(|(owner, _)| mine.contains(owner)).map(|(_, uid)| *uid).collect();
+        mine.extend(more);
     }
     mine
 }
@@ -156,6 +181,8 @@ impl Related {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -166,9 +193,59 @@ mod tests {
             r#"{{"observedAtMillis":1200000,"kind":"Deployment","type":"ADDED","object":{{"metadata":{{"uid":"{uid}"}}}}}}"#
         );
         let texts = [format!("{list}\n{added}\n")];
-        let recording = cut(&texts, uid.parse().unwrap(), (1_195_000, 1_300_000), None);
+        let recording = cut(|| texts.iter(), uid.parse().unwrap(), (1_195_000, 1_300_000), None, usize::MAX).unwrap();
         let first = recording.lines().next().unwrap_or_default();
         assert!(first.contains("LIST_DONE") && first.contains(r#""observedAtMillis":1195000"#), "{recording}");
         assert!(recording.ends_with(&format!("{added}\n")), "{recording}");
+    }
+
+    /// A text that counts how many of its kind are held.
+    struct Counted<'c>(String, &'c Cell<(usize, usize)>);
+
+    impl<'c> Counted<'c> {
+        fn new(text: &str, counts: &'c Cell<(usize, usize)>) -> Self {
+            let (now, most) = counts.get();
+            counts.set((now + 1, most.max(now + 1)));
+            Self(text.to_owned(), counts)
+        }
+    }
+
+    impl AsRef<str> for Counted<'_> {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            let (now, most) = self.1.get();
+            self.1.set((now - 1, most));
+        }
+    }
+
+    #[test]
+    fn what_a_whole_cluster_did_is_held_one_batch_at_a_time_and_a_result_that_is_too_large_is_refused() {
+        let uid = |number: u32| format!("00000000-0000-4000-8000-{number:012}");
+        let line = |at: u32, number: u32, owner: u32| {
+            let (uid, owner) = (uid(number), uid(owner));
+            format!(
+                r#"{{"observedAtMillis":{at},"kind":"Pod","type":"ADDED","object":{{"metadata":{{"uid":"{uid}","ownerReferences":[{{"uid":"{owner}"}}]}}}}}}"#
+            )
+        };
+        // A pod may come before the ReplicaSet that ties it to the Deployment.
+        let mine = [line(10, 3, 2), line(11, 2, 1)];
+        let others = (20..1_020).map(|number| line(12, number, 9)).collect::<Vec<_>>().join("\n");
+        let texts = [mine[0].clone(), others, mine[1].clone()];
+        let counts = Cell::new((0, 0));
+        let deployment = uid(1).parse().unwrap();
+        let cut_within = |most_bytes| {
+            let texts = || texts.iter().map(|text| Counted::new(text, &counts));
+            cut(texts, deployment, (5, 100), None, most_bytes)
+        };
+        let whole = cut_within(10_000).unwrap();
+        assert!(whole.ends_with(&format!("{}\n{}\n", mine[0], mine[1])), "{whole}");
+        assert_eq!(counts.get(), (0, 1), "no two texts are held at once");
+        assert_eq!(cut_within(whole.len()), Some(whole.clone()));
+        assert_eq!(cut_within(whole.len() - 1), None);
     }
 }

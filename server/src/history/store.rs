@@ -132,6 +132,9 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// A rollout that is to be shown would be cut out of more than is read at once.
+    #[error("more was observed in its cluster meanwhile than is read for one rollout")]
+    TooMuch,
     /// It cannot be read or written now.
     #[error("{0}")]
     Failed(String),
@@ -207,7 +210,7 @@ pub struct Place {
 pub struct Cut {
     /// Its revision.
     pub revision: u64,
-    /// The moment until which it is told: it is over, and what it left behind is gone, or a later one that was asked for.
+    /// The moment until which it is told: it is over, and what it left behind is gone, or a later one that was asked for and can be shown.
     pub to_millis: Millis,
     /// The last moment until which it could be told, once that has come.
     pub most_millis: Millis,

@@ -10,6 +10,8 @@ use serde_json::json;
 use timeline::Workload;
 
 use super::extract::{NamedWorkload, file_name};
+use super::history::unreadable;
+use crate::history::past::Lost;
 use crate::view::View;
 
 /// The list of all Deployments.
@@ -58,8 +60,15 @@ pub(super) async fn deployments(view: View) -> Response {
 
 pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
-    let Some(hub) = view.hub(&workload).await else {
-        return error(StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here."));
+    let hub = match view.hub_at(&workload, None).await {
+        Ok(hub) => hub,
+        Err(lost) => {
+            let (status, why) = match lost.as_ref() {
+                Lost::Unknown => (StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here.")),
+                Lost::Unreadable(why) => unreadable(&view, why),
+            };
+            return error(status, why);
+        }
     };
     let kind = kind.name();
     let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
@@ -85,7 +94,10 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
             (headers, cut.text).into_response()
         }
         Ok(None) => error(StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned()),
-        Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")),
+        Err(why) => {
+            let (status, why) = unreadable(&view, &why);
+            error(status, why)
+        }
     }
 }
 

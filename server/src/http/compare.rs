@@ -64,7 +64,10 @@ pub(super) async fn page(
         None => before.iter().find(whole).or_else(|| before.first()),
     };
     let Some(course) = earlier::course(view, &workload, this).await else {
-        let why = format!("The pods of revision {} of {name} are not kept any more.", this.revision);
+        let why = format!(
+            "The pods of revision {} of {name} are not kept any more, or too much was observed meanwhile to show them.",
+            this.revision
+        );
         return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
     };
     let other = match other {

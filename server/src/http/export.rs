@@ -10,10 +10,12 @@ use timeline::words::safe;
 
 use super::extract::{Malformed, NamedWorkload, Parameters, file_name};
 use super::guard::Client;
+use super::history::unreadable;
 use super::pages;
 use crate::earlier;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
+use crate::history::past::Lost;
 use crate::history::store::{Cut, Sought};
 use crate::limits::Limit;
 use crate::view::View;
@@ -91,7 +93,10 @@ async fn html(view: &View, request: ExportRequest) -> Result<Response, Refused> 
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
             let kept = kept(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
-            let hub = view.hub(&kept).await.ok_or_else(unknown)?;
+            let hub = view.hub_at(&kept, None).await.map_err(|lost| match lost.as_ref() {
+                Lost::Unknown => unknown(),
+                Lost::Unreadable(why) => unreadable(view, why),
+            })?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
         made => made,
@@ -127,7 +132,7 @@ async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redact
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
     let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
-    let cut = cut.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")))?;
+    let cut = cut.map_err(|why| unreadable(view, &why))?;
     let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),

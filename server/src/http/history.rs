@@ -12,6 +12,7 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan, Zoned};
 use serde_json::json;
 use timeline::wire::{Connection, Unwritten};
+use timeline::words::safe;
 use timeline::{Millis, Uid};
 
 use super::api;
@@ -21,6 +22,7 @@ use crate::clock;
 use crate::history::Keeping;
 use crate::history::sql::Reader;
 use crate::history::store::{Found, Place, StoreError};
+use crate::sight::UNWRITTEN;
 use crate::view::View;
 
 /// Rollouts on a page.
@@ -33,10 +35,10 @@ const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 /// Days of the strip.
 const DAYS: i64 = 30;
-/// Most words that are looked for.
-const WORDS: usize = 8;
 /// Length of a UID in addresses.
 const UID: usize = 36;
+/// Most words that are looked for.
+const WORDS: usize = 8;
 
 /// In which zone times are told and asked for.
 pub(super) struct Zone {
@@ -155,10 +157,29 @@ fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)>
     Some((from, to))
 }
 
+/// That what is kept cannot be read: with the reason for those who may see everything, because it may name a database or a folder.
+pub(super) fn unreadable(view: &View, why: &StoreError) -> (StatusCode, String) {
+    match why {
+        StoreError::TooMuch => {
+            let why = "Too much was observed in the cluster during this rollout to show it here. \
+                 Whoever runs this Rollcast can write its recording with `rollcast history export`.";
+            (StatusCode::UNPROCESSABLE_ENTITY, why.to_owned())
+        }
+        why if view.sees_all() => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {}.", safe(&why.to_string())))
+        }
+        why => {
+            tracing::debug!("history cannot be read: {why}");
+            (StatusCode::SERVICE_UNAVAILABLE, "History cannot be read now.".to_owned())
+        }
+    }
+}
+
 /// Since when what is observed is not written, and why, as the other pages say it.
-fn unwritten(keeping: &Keeping, zone: &Zone) -> String {
+fn unwritten(view: &View, keeping: &Keeping, zone: &Zone) -> String {
     let Keeping::Failing { since_millis, why } = keeping else { return String::new() };
-    let unwritten = Some(Unwritten { since_millis: *since_millis, why: why.clone() });
+    let why = if view.sees_all() { why.clone() } else { UNWRITTEN.to_owned() };
+    let unwritten = Some(Unwritten { since_millis: *since_millis, why });
     let stamp = |at: Millis| format!("{} {}", zone.stamp(at), zone.said());
     app::connection::unwritten(&Connection { unwritten, ..Connection::default() }, stamp).unwrap_or_default()
 }
@@ -190,7 +211,7 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
         return pages::missing(view, why.to_owned(), request).await;
     };
     let (asked, sight, days) = (search.clone(), view.sight().clone(), days(now_millis, &zone));
-    let unwritten = unwritten(&archive.keeping().borrow(), &zone);
+    let unwritten = unwritten(view, &archive.keeping().borrow(), &zone);
     let read = archive.read(move |reader| {
         // The strip tells of all days, whichever was asked for.
         let days = reader.days(&asked, &sight, days)?;
@@ -202,7 +223,8 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
         Ok((days, found, workloads)) => {
             let rollouts = found.rollouts.into_iter();
             let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
-            let (after, kept) = (found.after.map(in_address), archive.said());
+            let after = found.after.map(in_address);
+            let kept = if view.sees_all() { archive.said() } else { archive.limits_said() };
             let written =
                 |at: Option<Millis>| at.filter(|_| search.when.is_empty()).map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (written(search.from_millis), written(search.to_millis));
@@ -212,11 +234,8 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
             (payload, StatusCode::OK)
         }
         Err(why) => {
-            let trouble = format!("History cannot be read: {}.", timeline::words::safe(&why.to_string()));
-            (
-                HistoryPayload { search, trouble, unwritten, ..HistoryPayload::default() },
-                StatusCode::SERVICE_UNAVAILABLE,
-            )
+            let (status, trouble) = unreadable(view, &why);
+            (HistoryPayload { search, trouble, unwritten, ..HistoryPayload::default() }, status)
         }
     };
     pages::still(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
@@ -255,7 +274,10 @@ pub(super) async fn json(view: View, parameters: Parameters) -> Response {
             let after = found.after.map(in_address);
             Json(json!({ "rollouts": found.rollouts, "after": after })).into_response()
         }
-        Err(why) => api::error(StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {why}.")),
+        Err(why) => {
+            let (status, why) = unreadable(&view, &why);
+            api::error(status, why)
+        }
     }
 }
 

@@ -21,7 +21,9 @@ use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{Malformed, Parameters};
+use super::history::unreadable;
 use super::pages;
+use crate::history::past::Lost;
 use crate::history::store::Sought;
 use crate::hub::Handle;
 use crate::view::View;
@@ -86,9 +88,17 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
             return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
         }
     };
-    let Some(hub) = view.hub_at(&workload, named.at_millis).await else {
-        let why = format!("That rollout of {name} is not kept, or not any more.");
-        return pages::refuse(view, StatusCode::NOT_FOUND, why, now(&page), request).await;
+    let hub = match view.hub_at(&workload, named.at_millis).await {
+        Ok(hub) => hub,
+        Err(lost) => {
+            let (status, why) = match lost.as_ref() {
+                Lost::Unknown => {
+                    (StatusCode::NOT_FOUND, format!("That rollout of {name} is not kept, or not any more."))
+                }
+                Lost::Unreadable(why) => unreadable(view, why),
+            };
+            return pages::refuse(view, status, why, now(&page), request).await;
+        }
     };
     let connection = view.connection(&hub);
     let Ok(snapshot) = hub.page(&workload).await else {

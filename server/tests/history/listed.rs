@@ -4,7 +4,7 @@ use app::history::{PastRollout, Search};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
-use server::history::store::{Commit, Store};
+use server::history::store::{Commit, Store, StoreError};
 use server::recording::Recording;
 use server::scope::{Named, Scope};
 use server::sight::Sight;
@@ -118,6 +118,46 @@ fn what_has_not_come_yet_is_not_told() {
         store.commit(&[Commit { heard_millis, ..commit(None, None) }]).unwrap();
         let then = cut(Some(heard_millis));
         assert_eq!((then.to_millis, then.is_settled), (heard_millis, true));
-        assert!(cut(None).is_settled);
+        let usual = cut(None);
+        assert!(usual.is_settled);
+        // Whatever is asked for after its last moment, no more is read than without it.
+        let last_moment = usual.most_millis;
+        store.commit(&[Commit { heard_millis: last_moment + 3_600_000, ..commit(None, None) }]).unwrap();
+        assert_eq!(cut(Some(last_moment)).to_millis, last_moment);
+        assert_eq!((cut(Some(last_moment + 1)).to_millis, usual.to_millis < last_moment), (usual.to_millis, true));
+    }
+}
+
+#[test]
+fn a_rollout_that_would_be_cut_out_of_too_much_is_refused() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let batches = batches(&text);
+    let (whole, _) = play(&batches);
+    let uid = *whole.model().deployments.keys().next().unwrap();
+    let heard_millis = batches.last().unwrap().1;
+    let rollouts = index::rollouts("c", whole.model(), uid, Now { millis: heard_millis, skew_millis: 0 }, index::LAST);
+    let first = rollouts.iter().map(|rollout| rollout.started_millis).max().unwrap();
+    // Others do much meanwhile, in a text that cannot be packed.
+    let noise: String = std::iter::repeat_with(fastrand::alphanumeric).take(400_000).collect();
+    let other = format!(
+        "{{\"observedAtMillis\":{first},\"kind\":\"Pod\",\"type\":\"ADDED\",\"object\":{{\"metadata\":{{\"uid\":\"00000000-0000-4000-8000-00000000000f\",\"name\":\"{noise}\"}}}}}}\n"
+    );
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        store.commit(&[Commit { rollouts: rollouts.clone(), heard_millis, ..commit(None, None) }]).unwrap();
+        let cut = |most_bytes: usize| {
+            let reader = Reader::new(&place.location).limited_to(most_bytes as u64);
+            reader.cut("c", uid, (rollouts.len() - 1) as u32, None)
+        };
+        let whole = cut(usize::MAX).unwrap().unwrap().text;
+        let is_too_much = |most_bytes| matches!(cut(most_bytes), Err(StoreError::TooMuch));
+        assert_eq!(cut(whole.len()).unwrap().unwrap().text, whole);
+        assert!(is_too_much(whole.len() - 1), "its own lines are too much");
+        store.commit(&[Commit { heard_millis, ..commit(Some((first, first, &other)), None) }]).unwrap();
+        assert!(whole.len() < 200_000 && is_too_much(200_000), "what it is cut out of is too much");
+        assert_eq!(cut(usize::MAX).unwrap().unwrap().text, whole);
     }
 }

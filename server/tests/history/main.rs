@@ -43,8 +43,14 @@ use timeline::{History, Millis, Model, Timeline};
 const LINES: usize = 5;
 
 /// So small that every recording is joined, and has keyframes.
-const SMALL: Limits =
-    Limits { age_millis: i64::MAX / 4, bytes: u64::MAX, joined_bytes: 4_000, keyframe_bytes: 6_000, aside_bytes: 500 };
+const SMALL: Limits = Limits {
+    age_millis: i64::MAX / 4,
+    bytes: u64::MAX,
+    joined_bytes: 4_000,
+    keyframe_bytes: 6_000,
+    aside_bytes: 500,
+    shown_bytes: u64::MAX,
+};
 
 /// A place for a history.
 struct Place {

@@ -33,6 +33,11 @@ pub struct Kept {
 
 /// Every recording in a store, and no cluster that is watched.
 pub fn kept() -> Kept {
+    kept_and_shown(Limits::default().shown_bytes)
+}
+
+/// The same, of which a rollout is shown when it is cut out of no more bytes than that.
+pub fn kept_and_shown(shown_bytes: u64) -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let (mut whole, mut count) = (Vec::new(), 0);
@@ -49,7 +54,7 @@ pub fn kept() -> Kept {
         whole.push((name, timeline));
     }
     drop(store);
-    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
+    let limits = Limits { age_millis: i64::MAX / 4, shown_bytes, ..Limits::default() };
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let rollcast =
         Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });

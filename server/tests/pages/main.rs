@@ -32,6 +32,7 @@ mod links;
 mod lists;
 mod losing;
 mod metrics;
+mod operators;
 mod parsers;
 mod parts;
 mod people;

@@ -35,8 +35,9 @@ pub struct Texts {
 /// What the lines of a rollout are read for.
 #[derive(Clone, Copy)]
 pub enum Purpose {
-    /// It is shown until a little after its end, or until a later time that is asked for.
-    Shown { until_millis: Option<Millis> },
+    /// It is shown until a little after its end, or until a later time that is asked for and is before its last moment. Where it would
+    /// be cut out of more bytes than that (compressed), nothing is read.
+    Shown { until_millis: Option<Millis>, most_bytes: i64 },
     /// It is put aside, as everything before a time is let go of: out of no more bytes than that (compressed, and one batch more). Of one that
     /// goes on until then and for longer than is shown, what exists then is taken as well: it may end later, and is shown until its end.
     Aside { before_millis: Millis, most_bytes: i64 },
@@ -79,15 +80,14 @@ pub fn texts(database: &mut dyn Database, named: &Named<'_>, purpose: Purpose) -
         if pin.is_some() { stretch.1 } else { slice::reach(rollout.started_millis, rollout.ended_millis, last) };
     let from_millis = stretch.0;
     let is_open = rollout.ended_millis.is_none() && next.is_none();
-    let (asked_millis, most_bytes, whole_until) = match purpose {
-        Purpose::Shown { until_millis: None } => (stretch.1, None, None),
-        Purpose::Shown { until_millis: Some(until) } => {
-            (until.clamp(stretch.1, most_millis.max(stretch.1)), None, None)
+    let (asked_millis, whole_until) = match purpose {
+        Purpose::Shown { until_millis, .. } => {
+            // A time after its last moment cannot be shown, whatever is read.
+            let until_millis = until_millis.filter(|until| *until <= most_millis);
+            (until_millis.map_or(stretch.1, |until| until.max(stretch.1)), None)
         }
-        Purpose::Aside { before_millis, most_bytes } if is_open => {
-            (stretch.1.max(before_millis), Some(most_bytes), Some(stretch.1))
-        }
-        Purpose::Aside { most_bytes, .. } => (stretch.1, Some(most_bytes), None),
+        Purpose::Aside { before_millis, .. } if is_open => (stretch.1.max(before_millis), Some(stretch.1)),
+        Purpose::Aside { .. } => (stretch.1, None),
     };
     // What comes after the last word from the cluster is not known yet.
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
@@ -101,14 +101,14 @@ pub fn texts(database: &mut dyn Database, named: &Named<'_>, purpose: Purpose) -
         Some(pin) if pin.to_millis >= to_millis => (Vec::new(), None),
         Some(pin) => {
             let condition = "cluster = $1 AND is_keyframe = 0 AND to_millis > $2 AND from_millis <= $3";
-            some(database, condition, &[cluster.into(), pin.to_millis.into(), to_millis.into()], most_bytes)?
+            read(database, condition, &[cluster.into(), pin.to_millis.into(), to_millis.into()], purpose)?
         }
         None => {
             // From the last keyframe before it, or the beginning.
             let after = beginning(database, cluster, from_millis)?;
             let condition =
                 "cluster = $1 AND (seq > $2 AND is_keyframe = 0 OR seq = $2 AND is_keyframe = 1) AND from_millis <= $3";
-            some(database, condition, &[cluster.into(), after.into(), to_millis.into()], most_bytes)?
+            read(database, condition, &[cluster.into(), after.into(), to_millis.into()], purpose)?
         }
     };
     let (found, read_millis) = found;
@@ -124,14 +124,32 @@ pub fn texts(database: &mut dyn Database, named: &Named<'_>, purpose: Purpose) -
     }))
 }
 
-/// The first batches of a cluster ($1) that a condition names, up to so many bytes; and until when they tell, where there are more.
+/// The batches of a cluster ($1) that a condition names, as many as the purpose allows; and until when they tell, where there are more.
+fn read(
+    database: &mut dyn Database,
+    condition: &str,
+    values: &[Value<'_>],
+    purpose: Purpose,
+) -> Result<(Vec<Batch>, Option<Millis>), StoreError> {
+    match purpose {
+        Purpose::Shown { most_bytes, .. } => {
+            let bytes = format!("SELECT CAST(sum(length(body)) AS BIGINT) FROM batches WHERE {condition}");
+            if database.number(&bytes, values)?.unwrap_or_default() > most_bytes {
+                return Err(StoreError::TooMuch);
+            }
+            Ok((batches(database, condition, values)?, None))
+        }
+        Purpose::Aside { most_bytes, .. } => some(database, condition, values, most_bytes),
+    }
+}
+
+/// The first of these batches, up to so many bytes and one batch more.
 fn some(
     database: &mut dyn Database,
     condition: &str,
     values: &[Value<'_>],
-    most_bytes: Option<i64>,
+    most_bytes: i64,
 ) -> Result<(Vec<Batch>, Option<Millis>), StoreError> {
-    let Some(most_bytes) = most_bytes else { return Ok((batches(database, condition, values)?, None)) };
     let limit = values.len() + 1;
     let and = |value: i64| values.iter().cloned().chain([value.into()]).collect::<Vec<Value<'_>>>();
     let row = format!(
@@ -158,19 +176,22 @@ impl Texts {
     }
 
     /// The lines of a workload among them; `None` when there are none.
-    pub fn cut(&self, uid: Uid) -> Option<Cut> {
+    ///
+    /// # Errors
+    /// When they take more bytes than that.
+    pub fn cut(&self, uid: Uid, most_bytes: i64) -> Result<Option<Cut>, StoreError> {
         let (_, to_millis) = self.stretch;
-        // A batch that is damaged is left out; what is there is still worth a look.
-        let after = self.batches.iter().filter_map(|batch| batch.text().ok());
-        let texts: Vec<String> = match &self.pin {
-            Some((pin, until)) => {
-                pin.text().ok().into_iter().chain(after.map(|text| slice::later(&text, *until))).collect()
-            }
-            None => after.collect(),
+        let texts = || {
+            let (pin, until) = self.pin.as_ref().map(|(pin, until)| (pin, *until)).unzip();
+            // A batch that is damaged is left out; what is there is still worth a look.
+            let after = self.batches.iter().filter_map(|batch| batch.text().ok());
+            let after = after.map(move |text| until.map(|until| slice::later(&text, until)).unwrap_or(text));
+            pin.and_then(|pin| pin.text().ok()).into_iter().chain(after)
         };
-        let text = slice::cut(&texts, uid, self.stretch, self.whole_until);
+        let most_bytes = usize::try_from(most_bytes).unwrap_or(usize::MAX);
+        let text = slice::cut(texts, uid, self.stretch, self.whole_until, most_bytes).ok_or(StoreError::TooMuch)?;
         let Self { revision, most_millis, is_settled, .. } = *self;
-        (!text.is_empty()).then_some(Cut { revision, to_millis, most_millis, is_settled, text })
+        Ok((!text.is_empty()).then_some(Cut { revision, to_millis, most_millis, is_settled, text }))
     }
 }
 
@@ -186,7 +207,10 @@ pub fn put_aside(
     let heard_millis = database.number(heard, &[named.cluster.into()])?.unwrap_or_default();
     let found = texts(database, named, Purpose::Aside { before_millis, most_bytes })?;
     let bytes = found.as_ref().map_or(0, Texts::bytes);
-    let cut = found.as_ref().and_then(|found| found.cut(named.uid.parse().ok()?));
+    let cut = match (&found, named.uid.parse()) {
+        (Some(found), Ok(uid)) => found.cut(uid, i64::MAX)?,
+        _ => None,
+    };
     let (from_millis, to_millis) = found.map_or((0, Millis::MAX), |found| found.stretch);
     let body = cut.and_then(|cut| batch::pack(&cut.text).ok()).unwrap_or_default();
     let row = "INSERT INTO pins (cluster, uid, number, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6, $7)

@@ -24,7 +24,11 @@ const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
 const AT_A_TIME: i64 = 200;
 
 /// Reads what is kept. Each call may take a while.
-pub struct Reader(Source);
+pub struct Reader {
+    source: Source,
+    /// A rollout is cut out of at most so many bytes, compressed, and its lines take at most as many.
+    most_bytes: i64,
+}
 
 enum Source {
     File(std::path::PathBuf),
@@ -45,23 +49,30 @@ pub struct Examined {
 }
 
 impl Reader {
-    /// Of the history in a place.
+    /// Of the history in a place, for operators: however much a rollout is cut out of, it is read.
     #[must_use]
     pub fn new(location: &Location) -> Self {
-        Self(match location {
+        let source = match location {
             Location::Folder(folder) => Source::File(folder.clone()),
             Location::Postgres(server) => Source::Server(Pool::new(server.clone())),
-        })
+        };
+        Self { source, most_bytes: i64::MAX }
     }
 
     /// Of the history in a folder.
     #[must_use]
     pub fn of_folder(folder: &Path) -> Self {
-        Self(Source::File(folder.to_owned()))
+        Self { source: Source::File(folder.to_owned()), most_bytes: i64::MAX }
+    }
+
+    /// The same for viewers: a rollout is cut out of at most so many bytes, compressed, and its lines take at most as many.
+    #[must_use]
+    pub fn limited_to(self, bytes: u64) -> Self {
+        Self { most_bytes: i64::try_from(bytes).unwrap_or(i64::MAX), ..self }
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut dyn Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        match &self.0 {
+        match &self.source {
             Source::File(folder) => read(&mut File::to_read(folder)?),
             Source::Server(pool) => pool.with(|connection| read(connection)),
         }
@@ -145,10 +156,10 @@ impl Reader {
     }
 
     /// One rollout of a workload with its lines; `None` when it is not kept, or not any more. It goes on until a later time where that is
-    /// asked for, as far as it is shown at all.
+    /// asked for and can be shown at all.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// When the store cannot be read, or more would have to be read than [`Self::limited_to`] allows.
     pub fn cut(
         &self,
         cluster: &str,
@@ -160,9 +171,9 @@ impl Reader {
             let cluster = database.number("SELECT id FROM clusters WHERE name = $1", &[cluster.into()])?;
             let Some(cluster) = cluster else { return Ok(None) };
             let named = Named { cluster, uid: &uid.to_string(), number };
-            cut::texts(database, &named, Purpose::Shown { until_millis })
+            cut::texts(database, &named, Purpose::Shown { until_millis, most_bytes: self.most_bytes })
         });
-        Ok(found?.and_then(|texts| texts.cut(uid)))
+        found?.map_or(Ok(None), |texts| texts.cut(uid, self.most_bytes))
     }
 
     /// Where the workload of a UID is, or was.
