@@ -5,16 +5,15 @@
 //!     └──────────── within 10 s and 16 KB ─────────────┘                  (their heads: the same, by hyper)
 //! ```
 
+mod counted;
 mod head;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -23,13 +22,14 @@ use bytes::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_io_timeout::TimeoutStream;
 use tower::{ServiceExt, service_fn};
 
+use self::counted::Counted;
 use self::head::Head;
 use crate::limits::{Limit, Limits};
 use crate::tls::Acceptor;
@@ -54,8 +54,9 @@ const FULL: &[u8] =
 /// What those hear who send what is no head of a request, or none that ends.
 const STRANGE: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const LONG: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-/// Who takes nothing of an answer for this long is gone.
-const TAKE: Duration = Duration::from_secs(60);
+/// Bytes of answers that the system holds of one connection. It would hold megabytes of each else, and take so many of them at once that
+/// who reads slowly looks like who reads nothing.
+const SENT_AHEAD: usize = 256 << 10;
 /// How long telling them so may take, and how long nothing is accepted after accepting failed.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -217,6 +218,7 @@ pub async fn serve(
             continue;
         };
         let _ = stream.set_nodelay(true); // only makes it faster
+        let _ = set_socket_send_buffer_size(&stream, SENT_AHEAD); // the system may allow less
         let caller = Caller { peer, router: router.clone(), open, limits: connections.limits.clone() };
         let until = Instant::now() + HEADERS;
         match tls.as_ref().map(|tls| tls.borrow().clone()) {
@@ -266,81 +268,8 @@ async fn wait(mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, 
     }
 }
 
-/// A connection that counts for as long as it is open, whatever is spoken on it: websockets outlive the requests that they began as.
-struct Counted<S> {
-    /// What was read of it before, and is read again first.
-    head: Bytes,
-    stream: Pin<Box<TimeoutStream<S>>>,
-    _open: Open,
-    /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
-    /// since.
-    is_awaited: Arc<AtomicBool>,
-}
-
-impl<S: AsyncRead + AsyncWrite> Counted<S> {
-    fn new(head: Bytes, stream: S, open: Open, is_awaited: Arc<AtomicBool>) -> Self {
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(TAKE));
-        Self { head, stream: Box::pin(stream), _open: open, is_awaited }
-    }
-}
-
-impl<S> Counted<S> {
-    fn answered(&self, written: &Poll<io::Result<usize>>) {
-        if matches!(written, Poll::Ready(Ok(1..))) {
-            self.is_awaited.store(false, Ordering::Relaxed);
-        }
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite> AsyncRead for Counted<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if !self.head.is_empty() {
-            let some = self.head.len().min(buf.remaining());
-            buf.put_slice(&self.head.split_to(some));
-            return Poll::Ready(Ok(()));
-        }
-        let before = buf.filled().len();
-        let read = self.stream.as_mut().poll_read(cx, buf);
-        if buf.filled().len() > before {
-            self.is_awaited.store(true, Ordering::Relaxed);
-        }
-        read
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite> AsyncWrite for Counted<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = self.stream.as_mut().poll_write(cx, bytes);
-        self.answered(&written);
-        written
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        all: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = self.stream.as_mut().poll_write_vectored(cx, all);
-        self.answered(&written);
-        written
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_shutdown(cx)
-    }
-}
-
 /// Answers what is asked, of which the head has come.
-async fn talk(stream: impl AsyncRead + AsyncWrite + Send + 'static, head: Bytes, caller: Caller) {
+async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, router, open, limits } = caller;
     let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
