@@ -34,6 +34,7 @@ pub mod odd;
 pub mod playground;
 pub mod previews;
 pub mod private;
+pub mod print;
 pub mod recording;
 pub mod replay;
 pub mod run;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use server::{cli, log, run};
+use server::{cli, log, print, run};
 
 /// glibc's allocator keeps the memory of a burst; this one gives it back.
 #[global_allocator]
@@ -25,6 +25,6 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("rollcast: {error:#}");
+    print::error(&format!("{error:#}"));
     ExitCode::from(2)
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use timeline::fact::{Kind, Seen};
+use timeline::words::safe;
 use timeline::{Fact, Millis, Timeline, Uid};
 
 use crate::source::SourceEvent;
@@ -67,7 +68,7 @@ pub struct Observed {
 
 /// A line that could not be used.
 #[derive(Debug, thiserror::Error)]
-#[error("line {number}: {why}")]
+#[error("line {number}: {}", safe(&why.to_string()))]
 pub struct BadLine {
     /// Counted from 1.
     pub number: usize,

@@ -28,7 +28,7 @@ use crate::source::{self, Counters, Health, Pace, SourceEvent, Texts};
 use crate::state::{Rollcast, Site};
 use crate::tls::Files;
 use crate::viewers::Viewers;
-use crate::{assets, clusters, commands, connections, http, private, replay, signals, terminal};
+use crate::{assets, clusters, commands, connections, http, print, private, replay, signals, terminal};
 
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
@@ -204,7 +204,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let name = target.name.clone();
     let cluster = cluster(target, events, Viewers::one(), Arc::default(), wanted.texts);
     source::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
-    let mut out = std::io::stdout().lock();
+    let mut out = print::json();
     let mut is_begun = false;
     while let Some(event) = inbox.recv().await {
         match event {
@@ -238,19 +238,19 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let kept = arguments.history.kept(&file)?;
     let history = tokio::task::spawn_blocking(move || kept.map(|options| crate::history::check(&options))).await?;
     match history {
-        None => println!("history: none is kept beyond the life of the program"),
-        Some(Ok(line)) => println!("history: {line}"),
+        None => writeln!(print::out(), "history: none is kept beyond the life of the program")?,
+        Some(Ok(line)) => writeln!(print::out(), "history: {line}")?,
         Some(Err(why)) => bad.push(format!("history: {why}")),
     }
     for cluster in &wanted {
         let found = match cluster.target().await {
             Ok(target) => {
-                target.warnings.iter().for_each(|warning| eprintln!("rollcast: {warning}"));
+                target.warnings.iter().for_each(|warning| print::error(warning));
                 source::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await
             }
             Err(why) => source::check::Found { good: Vec::new(), bad: vec![why.to_string()] },
         };
-        found.good.iter().for_each(|line| println!("{line}"));
+        found.good.iter().try_for_each(|line| writeln!(print::out(), "{line}"))?;
         bad.extend(found.bad);
     }
     anyhow::ensure!(bad.is_empty(), "{}", bad.join("\nrollcast: "));
@@ -260,12 +260,12 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
 fn history_of(arguments: HistoryOf) -> anyhow::Result<()> {
     let options = arguments.options()?;
     match arguments.what {
-        HistoryCommand::Check => println!("{}", commands::history::check(&options)?),
-        HistoryCommand::Compact { .. } => println!("{}", commands::history::compact(&options)?),
+        HistoryCommand::Check => writeln!(print::out(), "{}", commands::history::check(&options)?)?,
+        HistoryCommand::Compact { .. } => writeln!(print::out(), "{}", commands::history::compact(&options)?)?,
         HistoryCommand::Export { deployment, revision, namespace, cluster, redact } => {
             let (name, is_redacted) = (deployment.0, redact);
             let selector = commands::history::RolloutSelector { name, namespace, cluster, revision, is_redacted };
-            commands::history::export(&options, &selector, &mut std::io::stdout().lock())?;
+            commands::history::export(&options, &selector, &mut print::json())?;
         }
     }
     Ok(())
@@ -275,10 +275,8 @@ fn report(arguments: &Report) -> anyhow::Result<()> {
     let recording = replay::read(&arguments.file)?;
     let (from, to) = recording.span().unzip();
     let timeline = recording.play();
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &document::document(timeline.model(), from, to))?;
-    writeln!(out)?;
-    Ok(())
+    let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;
+    Ok(writeln!(print::json(), "{document}")?)
 }
 
 fn cluster(
@@ -345,10 +343,10 @@ async fn publish(
     let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
     // The one line for people and scripts alike; logs go to standard error.
     let here = Addressed { public: None, ..rollcast.addressed.clone() }.origin(&address.to_string(), false);
-    println!("Rollcast is at {here}/");
+    writeln!(print::out(), "Rollcast is at {here}/")?;
     if let Some(playground) = &rollcast.playground {
         // A script that reads the line above may have closed the pipe since.
-        let _ = write!(std::io::stdout(), "{}", playground.welcome(&here));
+        let _ = write!(print::out(), "{}", playground.welcome(&here));
     }
     if matches!(rollcast.auth, Auth::Open) {
         tracing::warn!(

@@ -46,6 +46,21 @@ fn crates_depend_in_one_direction() {
     }
 }
 
+#[test]
+fn what_is_printed_passes_one_module() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut printing = BTreeSet::new();
+    for (file, code) in code(&sources) {
+        let ways = ["println!", "eprintln!", "print!(", "eprint!(", "io::stdout()", "io::stderr()", "dbg!("];
+        let code = code.replace("io::stdout().is_terminal()", "");
+        if ways.iter().any(|way| code.contains(way)) {
+            printing.insert(file);
+        }
+    }
+    // Logs are made lines of by themselves.
+    assert_eq!(printing.into_iter().collect::<Vec<_>>(), ["log.rs", "print.rs"]);
+}
+
 /// The code of each file below a folder, by its path there: without tests and comments, as one line.
 fn code(sources: &Path) -> Vec<(String, String)> {
     let (mut files, mut folders) = (Vec::new(), vec![sources.to_owned()]);

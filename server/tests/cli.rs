@@ -483,3 +483,23 @@ fn two_clusters_that_would_have_one_name_are_not_one() {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(!ended.status.success() && said.contains("two clusters would be named \"default\""), "{said}");
 }
+
+#[test]
+fn a_recording_commands_no_terminal() {
+    let strange = |text: &str| text.chars().find(|c| *c != '\n' && c.is_control());
+    let line =
+        r#"{"observedAtMillis":1,"kind":"Pod","type":"\u001b]0;owned\u0007\u001b[2J\nrollcast: forged","object":{}}"#;
+    let evil = file("evil.jsonl", &format!("{line}\n"));
+    for arguments in [&["report", &evil][..], &["export", &evil], &["replay", &evil, "--listen", "127.0.0.1:0"]] {
+        let said = refusal(arguments);
+        assert_eq!(strange(&said), None, "{arguments:?}: {said:?}");
+        assert!(said.contains("]0;owned[2J rollcast: forged"), "{arguments:?}: {said:?}");
+        assert_eq!(said.lines().filter(|line| line.starts_with("rollcast: ")).count(), 1, "{said:?}");
+    }
+    let trace = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl")).unwrap();
+    let hostile = file("hostile.jsonl", &trace.replace("\"web-", "\"web\u{9b}31m-"));
+    let report = String::from_utf8(rollcast(&["report", &hostile]).stdout).unwrap();
+    assert_eq!(strange(&report), None);
+    assert!(report.contains("web\\u009b31m-"), "{report}");
+    assert!(serde_json::from_str::<serde_json::Value>(&report).unwrap().to_string().contains("web\u{9b}31m-"));
+}

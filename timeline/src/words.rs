@@ -162,7 +162,9 @@ pub fn not_watched(cluster: &str) -> String {
     format!("This server does not watch a cluster named {}.", safe(cluster))
 }
 
-fn is_hidden(c: char) -> bool {
+/// A character that is not seen: a control character, or one that has no width or changes the direction of what follows.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

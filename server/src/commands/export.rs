@@ -1,6 +1,6 @@
 //! `rollcast export`: one file of a rollout, made here of a recording, or by a running Rollcast.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,6 +10,7 @@ use crate::cli;
 use crate::export::{ExportRequest, html};
 use crate::history::past;
 use crate::hub::Handle;
+use crate::print;
 use crate::recording::Recording;
 use crate::terminal;
 
@@ -23,7 +24,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let is_recording = file.as_os_str() == "-" || file.is_file() || arguments.deployment.is_some();
     if let Some(server) = arguments.server.as_ref().filter(|_| !is_recording) {
         let made = terminal::file(server, &arguments).await?;
-        return Ok(std::io::stdout().lock().write_all(made.as_bytes())?);
+        return Ok(print::file(made.as_bytes())?);
     }
     let recording = read(&file)?;
     let (_, end_millis) = recording.span().context("the recording holds no line that can be played")?;
@@ -33,7 +34,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let workload = meant(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
     let made = html(&hub, request).await?;
-    Ok(std::io::stdout().lock().write_all(made.html.as_bytes())?)
+    Ok(print::file(made.html.as_bytes())?)
 }
 
 fn read(path: &Path) -> anyhow::Result<Recording> {

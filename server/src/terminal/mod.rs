@@ -5,8 +5,8 @@
 //!                                     ├─► feed ─► follower ─┤
 //!   a running Rollcast (--server)  ───┘   frames   copy     └─► wait: an exit code and the reason
 //! ```
-//! Both sources give the frames that pages get, so the terminal says what the page says. Text from a cluster reaches the
-//! terminal only through [`plain`].
+//! Both sources give the frames that pages get, so the terminal says what the page says. Text from a cluster is part of a line only
+//! through [`plain`], and lines reach the terminal only through [`print`].
 
 mod decide;
 mod document;
@@ -27,12 +27,12 @@ use timeline::words::{clock, moment};
 use timeline::{Retention, words};
 
 use self::server::Server;
-use crate::cli;
 use crate::hub::Handle;
 use crate::source::credentials::Credentials;
 use crate::source::kubeconfig::{Contexts, Target};
 use crate::source::{self, Counters, Pace};
 use crate::viewers::Viewers;
+use crate::{cli, print};
 
 pub use file::file;
 pub use share::share;
@@ -114,11 +114,11 @@ async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow:
     let context = contexts.choose(context.as_deref())?;
     let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
     let target = Credentials::new(contexts, context, name).target(&Pace::default()).await?;
-    target.warnings.iter().for_each(|warning| eprintln!("rollcast: {}", plain(warning)));
+    target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
     Ok(target)
 }
 
-/// Text as it may be printed: nothing in it commands the terminal.
+/// Text as a part of a line: nothing in it begins another one.
 fn plain(text: &str) -> String {
     words::visible(text).collect()
 }

@@ -11,6 +11,7 @@ use http::{HeaderValue, Request, Response, Uri};
 use super::plain;
 use crate::addressed::is_this_machine;
 use crate::fetch::{Fetcher, Limits};
+use crate::print;
 
 /// Where it is, and who asks.
 #[derive(Clone)]
@@ -40,10 +41,10 @@ impl Server {
             }
         };
         if bearer.is_some() && is_open_to_others(address) {
-            eprintln!(
-                "rollcast: the token is sent to {} without TLS: whoever is on the way can read it, and sign in with it",
+            print::error(&format!(
+                "the token is sent to {} without TLS: whoever is on the way can read it, and sign in with it",
                 plain(address)
-            );
+            ));
         }
         Ok(Self { address: address.trim_end_matches('/').to_owned(), bearer })
     }

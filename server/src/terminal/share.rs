@@ -1,5 +1,6 @@
 //! `rollcast share`: links for people without an account, made, listed and taken away on a running Rollcast.
 
+use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -12,6 +13,7 @@ use super::server::Server;
 use crate::cli::{ShareCommand, ShareOf};
 use crate::clock::stamp;
 use crate::fetch::Limits;
+use crate::print;
 
 /// An answer must be there within this time, and is no larger.
 const LIMITS: Limits = Limits { answer: Duration::from_secs(20), largest: 4 << 20 };
@@ -28,26 +30,27 @@ pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
             let to = path_of(&address)?;
             let preview = if allow_preview { "yes" } else { "no" };
             let made = ask(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts), ("preview", preview)]).await?;
-            println!("{}", text(&made, "link"));
-            eprintln!("It opens {} until {}.", text(&made, "opens"), until(&made));
+            writeln!(print::out(), "{}", text(&made, "link"))?;
+            writeln!(print::err(), "It opens {} until {}.", text(&made, "opens"), until(&made))?;
         }
         ShareCommand::Ls => {
             let told = ask(&server, Method::GET, "", &[]).await?;
             for share in told.get("shares").and_then(Value::as_array).into_iter().flatten() {
                 let has_preview = share.get("allowsPreview").and_then(Value::as_bool).unwrap_or_default();
-                println!(
+                writeln!(
+                    print::out(),
                     "{}  until {}  by {}  {}{}",
                     text(share, "id"),
                     until(share),
                     text(share, "maker"),
                     text(share, "opens"),
                     if has_preview { ", with a preview" } else { "" }
-                );
+                )?;
             }
         }
         ShareCommand::Revoke { id } => {
             ask(&server, Method::POST, "/revoke", &[("id", &id)]).await?;
-            println!("{} opens nothing any more.", plain(&id));
+            writeln!(print::out(), "{} opens nothing any more.", plain(&id))?;
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::feed::{self, Feed};
 use super::follower::Follower;
 use super::{Origin, clock, moment, picture, plain};
-use crate::cli;
+use crate::{cli, print};
 
 /// Durations in the picture run on this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(200);
@@ -34,8 +34,8 @@ pub async fn trace(arguments: cli::Trace) -> anyhow::Result<()> {
         ratatui::try_restore()?;
         let follower = ended?;
         // What was last seen stays on the screen.
-        writeln!(std::io::stdout(), "{}", heading(&place))?;
-        tell(&mut Printed::default(), &follower, &mut std::io::stdout())?;
+        writeln!(print::out(), "{}", heading(&place))?;
+        tell(&mut Printed::default(), &follower, &mut print::out())?;
         return Ok(());
     }
     lines(feed, &origin, &name, &place).await
@@ -93,7 +93,7 @@ fn keys() -> mpsc::Receiver<()> {
 async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyhow::Result<()> {
     let mut follower = Follower::new(origin.is_server());
     let mut told = Printed::default();
-    let mut out = std::io::stdout();
+    let mut out = print::out();
     writeln!(out, "{}", heading(place))?;
     loop {
         tokio::select! {

@@ -20,7 +20,7 @@ use super::settle::Settling;
 use super::trace::{Printed, tell};
 use super::{Origin, document, plain};
 use super::{feed, file};
-use crate::{cli, export};
+use crate::{cli, export, print};
 
 /// Nobody waits longer; clocks cannot count for ever.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
@@ -77,7 +77,7 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     // Asking what there is counts, too: a server may not answer, and a command that fetches credentials may not end.
     let Ok(origin) = tokio::time::timeout_at(deadline, Origin::open(from)).await else {
         if is_json {
-            print(&vec!["null".to_owned(); names.len()])?;
+            print_all(&vec!["null".to_owned(); names.len()])?;
         }
         let silent = match &from.server {
             Some(address) => format!("{} does not answer", plain(address)),
@@ -104,13 +104,13 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     }
     drop(waiting);
     if is_json {
-        print(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
+        print_all(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
     }
     if let (Some(path), [name]) = (&arguments.export, names.as_slice())
         && let Err(why) = hand_on(&origin, name, path, arguments.redact).await
     {
         let line = format!("the rollout is in no file: {why:#}");
-        let _ = writeln!(std::io::stderr(), "{}", plain(&line)); // how waiting ended is told in any case
+        let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
     }
     let ended = worst.ended();
     wait.tell(&worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
@@ -120,7 +120,7 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
 impl Wait {
     /// Lines for people: on standard output, or beside it when that carries JSON.
     fn tell(&self, line: &str) -> std::io::Result<()> {
-        if self.is_json { writeln!(std::io::stderr(), "{line}") } else { writeln!(std::io::stdout(), "{line}") }
+        if self.is_json { writeln!(print::err(), "{line}") } else { writeln!(print::out(), "{line}") }
     }
 
     /// "failed after 4.1 s:".
@@ -141,7 +141,7 @@ async fn document(origin: &Origin, name: &str) -> String {
         Ok(document) => document,
         Err(why) => {
             let line = format!("no document of {}/{name}: {why:#}", origin.namespace());
-            let _ = writeln!(std::io::stderr(), "{}", plain(&line)); // nobody may read it
+            let _ = writeln!(print::err(), "{}", plain(&line)); // nobody may read it
             "null".to_owned()
         }
     }
@@ -162,10 +162,10 @@ async fn hand_on(origin: &Origin, name: &str, path: &Path, is_redacted: bool) ->
 }
 
 /// Prints documents: one as it is, several as a list.
-fn print(documents: &[String]) -> std::io::Result<()> {
+fn print_all(documents: &[String]) -> std::io::Result<()> {
     match documents {
-        [one] => writeln!(std::io::stdout(), "{one}"),
-        several => writeln!(std::io::stdout(), "[\n{}\n]", several.join(",\n")),
+        [one] => writeln!(print::json(), "{one}"),
+        several => writeln!(print::json(), "[\n{}\n]", several.join(",\n")),
     }
 }
 
@@ -194,9 +194,9 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
             () = tokio::time::sleep_until(wait.deadline) => is_deadline = true,
         }
         if wait.is_json {
-            tell(&mut told, &follower, &mut std::io::stderr())?;
+            tell(&mut told, &follower, &mut print::err())?;
         } else {
-            tell(&mut told, &follower, &mut std::io::stdout())?;
+            tell(&mut told, &follower, &mut print::out())?;
         }
         if follower.settled_at().is_some_and(|at| at <= Instant::now()) && !was_settled {
             was_settled = true;
