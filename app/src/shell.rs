@@ -14,7 +14,7 @@ use crate::pages::compare::ComparePage;
 use crate::pages::exported::ExportedPage;
 use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
-use crate::pages::shares::{SharedPage, SharesPage, SharesPayload};
+use crate::pages::shares::{ConfirmPage, SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
 use crate::parts::Part;
 use crate::payload::{self, Page, Preview};
@@ -94,6 +94,18 @@ pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str
         <script src=script></script>
     };
     document(build, head.into_any(), view! { <SharedPage trouble shown/> }.into_any())
+}
+
+/// The whole document in which who is signed in is asked whether a link is to take the place of what they see.
+#[must_use]
+pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use<> {
+    let head = view! {
+        <title>"A shared rollout — Rollcast"</title>
+        <MetaTags/>
+        {still_sheet(build)}
+        <meta name="robots" content="noindex"/>
+    };
+    document(build, head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
 }
 
 /// What a file carries along so that it needs no server.

@@ -128,6 +128,28 @@ pub fn SharesPage(
     }
 }
 
+/// What who is signed in is asked before a link takes the place of what they see: any page may have led them here.
+#[component]
+pub fn ConfirmPage(
+    /// What becomes of what they see.
+    says: String,
+    /// What makes the link good.
+    secret: String,
+) -> impl IntoView {
+    view! {
+        <header class="top"><Brand/></header>
+        <main class="message" data-testid="shared">
+            <h1>"A shared rollout"</h1>
+            <p>{says}</p>
+            <form method="post" action="/shared" class="sign-in">
+                <input type="hidden" name="secret" value=secret/>
+                <input type="hidden" name="confirmed" value="yes"/>
+                <button type="submit">"Open"</button>
+            </form>
+        </main>
+    }
+}
+
 /// The way in for who has a link: its script hands in what stands behind the `#`. Nothing that is seen here says what the link opens.
 #[component]
 pub fn SharedPage(

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
+use timeline::words::safe;
 
 use super::extract::{NamedWorkload, OwnOrigin, Parameters};
 use super::shares::done;
@@ -18,7 +19,9 @@ use super::sign_in::local;
 use super::{BADGE, EXPORT, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG, api, pages, preview, stream};
 use crate::auth::cookie::{Keys, Name};
 use crate::auth::share::{Share, Unchecked};
+use crate::auth::{Stranger, Viewer};
 use crate::clock;
+use crate::connections::Peer;
 use crate::previews::Form;
 use crate::scope::Scope;
 use crate::state::Rollcast;
@@ -43,6 +46,9 @@ pub(super) const UNCHECKED: &str =
 #[derive(Deserialize)]
 pub(super) struct HandedIn {
     secret: String,
+    /// `yes` where somebody was asked whether it is to take the place of what they see.
+    #[serde(default)]
+    confirmed: String,
 }
 
 /// Where links lead: the same page for every one of them, and for none.
@@ -81,18 +87,22 @@ pub(super) async fn picture(State(rollcast): State<Arc<Rollcast>>, Path(preview)
 async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, View)>, Unchecked> {
     let Some(shares) = &rollcast.shares else { return Ok(None) };
     let Some((share, viewer)) = shares.previewed(preview, clock::now_millis()).await? else { return Ok(None) };
-    let Ok(view) = View::of(rollcast, viewer).await else { return Ok(None) };
-    let view = match share.scope.workload() {
+    Ok(sees(rollcast, viewer, &share.scope).await.map(|view| (share, view)))
+}
+
+/// What somebody sees who may see what a link opens; `None` for others.
+async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option<View> {
+    let view = View::of(rollcast, viewer).await.ok()?;
+    match scope.workload() {
         Some(workload) => {
             Some(view.naming(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
         }
-        // Of a wall of whatever there is, the maker sees something as long as one cluster shows them anything.
-        None => Some(view).filter(|view| match share.scope.cluster() {
+        // Of a wall of whatever there is, they see something as long as one cluster shows them anything.
+        None => Some(view).filter(|view| match scope.cluster() {
             Some(cluster) => view.has_cluster(cluster),
             None => view.hubs().next().is_some(),
         }),
-    };
-    Ok(view.map(|view| (share, view)))
+    }
 }
 
 async fn said(share: &Share, view: &View, path: &str) -> Preview {
@@ -113,7 +123,9 @@ async fn said(share: &Share, view: &View, path: &str) -> Preview {
 /// Takes a link in, and leads to what it opens.
 pub(super) async fn hand_in(
     State(rollcast): State<Arc<Rollcast>>,
-    Sent(HandedIn { secret }): Sent<HandedIn>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+    Sent(HandedIn { secret, confirmed }): Sent<HandedIn>,
 ) -> Response {
     // The script hands in what stands behind the #; a person may have put in the whole link.
     let part = secret.trim().rsplit('#').next().unwrap_or_default();
@@ -127,6 +139,23 @@ pub(super) async fn hand_in(
         let status = StatusCode::SERVICE_UNAVAILABLE;
         return enter(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
     };
+    // Any page may have led them here: a link takes the place of what they see only if they want that.
+    let signed_in = rollcast.auth.viewer(&headers, peer.map(|Extension(Peer(address))| address.ip())).await;
+    if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
+        let sees_it = match signed_in {
+            // What another link opens may stand in the way of it.
+            Ok(viewer) => {
+                Some(!is_by_link(&rollcast, &headers).await && sees(&rollcast, viewer, &share.scope).await.is_some())
+            }
+            Err(Stranger::Unknown | Stranger::Unchecked) => Some(false),
+            Err(Stranger::SignIn | Stranger::NoProxy) => None,
+        };
+        match sees_it {
+            Some(true) => return Redirect::to(&local(&share.to)).into_response(),
+            Some(false) => return ask(&rollcast, share, secret).await,
+            None => {}
+        }
+    }
     match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
         Some((share, cookie)) => {
             let done = done(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
@@ -137,6 +166,18 @@ pub(super) async fn hand_in(
             enter(&rollcast, StatusCode::FORBIDDEN, why, None, Request::default()).await
         }
     }
+}
+
+/// Asks who is signed in whether a link is to take the place of what they see.
+async fn ask(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
+    let says = format!(
+        "You are signed in. {} made this link, which opens {}. If you open it, this browser shows what it opens and nothing else until you leave it.",
+        safe(&share.maker),
+        share.opens()
+    );
+    let secret = secret.to_owned();
+    let shell = move |build| app::shell::confirm(says.clone(), secret.clone(), build);
+    pages::plain(rollcast, StatusCode::OK, Request::default(), shell).await
 }
 
 async fn enter(

@@ -228,6 +228,37 @@ async fn links_lead_to_what_their_maker_may_see_and_to_this_server_only() {
 }
 
 #[tokio::test]
+async fn a_link_takes_the_place_of_what_somebody_sees_who_is_signed_in_only_if_they_want_it() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let (_, secret) = signed_in("partly").make(&rollcast, WEB).await;
+    let hand_in = async |who: &Somebody, confirmed: &str| {
+        let form = [("secret", secret.as_str()), ("confirmed", confirmed)];
+        who.send(&rollcast, Method::POST, "/shared", &form).await
+    };
+    // Who may see it themselves sees it as they see everything.
+    let seen = hand_in(&signed_in("fully"), "").await;
+    assert_eq!((seen.status, seen.to.as_str(), seen.cookie), (StatusCode::SEE_OTHER, WEB, None));
+    // Who may not is asked first, and says so with a button.
+    let foreign = signed_in("foreign");
+    let asked = hand_in(&foreign, "").await;
+    assert_eq!((asked.status, asked.cookie), (StatusCode::OK, None));
+    for says in ["You are signed in.", "until you leave it", "name=\"confirmed\" value=\"yes\"", "<button"] {
+        assert!(asked.text.contains(says), "{says}: {}", asked.text);
+    }
+    assert!(!asked.text.contains("shared.js"), "nothing presses it");
+    let opened = hand_in(&foreign, "yes").await;
+    assert_eq!((opened.status, opened.to.as_str()), (StatusCode::SEE_OTHER, WEB));
+    let both = Somebody { user: Some("fully"), cookie: opened.cookie };
+    assert_eq!(both.get(&rollcast, WEB).await.status, StatusCode::OK);
+    // By another link they would see nothing of what they may see themselves: they are asked.
+    let asked = hand_in(&both, "").await;
+    assert_eq!((asked.status, asked.cookie), (StatusCode::OK, None));
+    // Who is not signed in has nothing that it could take the place of.
+    assert!(hand_in(&Somebody::default(), "").await.cookie.is_some());
+}
+
+#[tokio::test]
 async fn where_nobody_signs_in_there_are_no_links() {
     let (rollcast, _) = crate::site::site().await;
     for path in ["/shares", "/shared", api::SHARES] {
