@@ -56,6 +56,12 @@ impl Clock {
         (self.speed() * 100.0).round() as u32
     }
 
+    /// Its time passes, however slowly.
+    #[must_use]
+    pub const fn is_going(self) -> bool {
+        self.speed() > 0.0
+    }
+
     const fn speed(self) -> f64 {
         match self {
             Self::Real => 1.0,

@@ -184,6 +184,12 @@ fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
 }
 
 impl Model {
+    /// A Deployment with all that belongs to it and all that is spoken of where something is said of it: others of its name.
+    #[must_use]
+    pub fn around(&self, deployment: Uid) -> Self {
+        self.only_of(&belonging(self, deployment))
+    }
+
     /// These objects, as far as they are known.
     fn only_of(&self, mine: &BTreeSet<Subject>) -> Self {
         let mut only = Self::default();

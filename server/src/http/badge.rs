@@ -4,11 +4,13 @@
 use app::preview::escaped;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use timeline::view::{self, Now, Tone};
+use timeline::Workload;
+use timeline::view::{Tone, Verdict};
 use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
 use super::extract::NamedWorkload;
+use crate::hub::Handle;
 use crate::view::View;
 
 /// Caches may keep a badge for this long, in seconds.
@@ -18,6 +20,16 @@ const LETTER: usize = 7;
 const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
+
+/// What the list of a cluster says of a workload.
+fn listed(hub: &Handle, workload: &Workload) -> Option<Verdict> {
+    let list = hub.list().borrow().clone();
+    let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
+        let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;
+        is_named && workload.uid.is_none_or(|uid| uid == summary.uid)
+    });
+    meant.map(|summary| summary.verdict.clone())
+}
 
 pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
@@ -34,14 +46,13 @@ pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) ->
         }
         (None, _) => None,
         (Some(hub), _) => {
-            let verdict = hub.read(move |reader| {
-                let model = reader.timeline.model();
-                let uid = workload.find(model)?.uid;
-                let now = Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() };
-                let verdict = view::view(model, uid, now)?.verdict;
-                Some((verdict.badge, verdict.tone, verdict.sentence))
-            });
-            verdict.await.ok().flatten()
+            // The list has it already, but for what is over or was deleted.
+            let listed = listed(&hub, &workload);
+            let verdict = match listed {
+                Some(verdict) => Some(verdict),
+                None => hub.page(&workload).await.ok().and_then(|page| Some(page.said.view?.verdict)),
+            };
+            verdict.map(|verdict| (verdict.badge, verdict.tone, verdict.sentence))
         }
     };
     let is_known = said.is_some();

@@ -18,14 +18,16 @@ mod tally;
 mod task;
 mod topic;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use timeline::document::{self, Document};
-use timeline::wire::{Connection, ConnectionState, Position, Snapshot};
-use timeline::{Fact, History, Millis, Retention, Timeline, Uid, Workload};
+use timeline::view::Now;
+use timeline::wire::{Connection, ConnectionState, Objects, Position, Snapshot};
+use timeline::{Fact, History, Millis, Model, Retention, Timeline, Uid, Workload};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
@@ -35,6 +37,7 @@ use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
 use crate::clock::{Clock, OwnClock};
+use crate::flight::{Flights, Turn};
 use crate::history::Archive;
 use crate::source::review::Reviewer;
 use crate::source::{self, Counters, SourceEvent};
@@ -44,6 +47,8 @@ const COMMANDS: usize = 256;
 
 /// Timeline documents of a cluster that are copied or written at once; more wait.
 const DOCUMENTS: usize = 4;
+/// Pages of Deployments that are made at once; who wants the same one at the same time shares it.
+const PAGES: usize = 4;
 
 /// Exit code when a hub broke.
 const BROKEN: i32 = 70;
@@ -81,16 +86,37 @@ pub struct Subscription {
 /// The Deployments of a cluster by namespace and name; read without asking the hub.
 pub type List = Arc<Vec<Arc<ListedDeployment>>>;
 
+/// What counts a way to a hub for as long as somebody has it.
+pub type Lease = Arc<dyn Any + Send + Sync>;
+
 type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
 
 enum Command {
     Subscribe { workload: Workload, since: Option<Position>, reply: oneshot::Sender<Subscription> },
-    Page { workload: Workload, reply: oneshot::Sender<Snapshot> },
+    Page { workload: Workload, reply: oneshot::Sender<Copied> },
     Read(Job),
     Observe { at_millis: Millis, fact: Option<Box<Fact>>, line: Option<String> },
     Restart { clock: OwnClock, state: ConnectionState },
     SetClock { clock: OwnClock },
     Checkpoint { reply: oneshot::Sender<()> },
+}
+
+/// What a page is made of, outside of the hub's task.
+struct Copied {
+    /// A snapshot that has neither objects nor what is said.
+    snapshot: Snapshot,
+    /// The Deployment with what belongs to it and what is spoken of.
+    model: Model,
+    now: Now,
+}
+
+impl Copied {
+    fn page(self) -> Snapshot {
+        let Self { snapshot, model, now } = self;
+        let of = |uid| (Objects::of(&model, uid), told(&model, uid, now));
+        let (objects, said) = snapshot.deployment.map(of).unwrap_or_default();
+        Snapshot { objects, said, ..snapshot }
+    }
 }
 
 /// What is kept of a cluster, and which of its namespaces are watched.
@@ -159,8 +185,11 @@ pub struct Handle {
     pasts: Pasts,
     streams: Streams,
     documents: Arc<Semaphore>,
+    pages: Arc<Flights<Workload, Option<Arc<Snapshot>>>>,
     /// It stands still for good.
     is_over: bool,
+    /// What counts those who have a way to it, where they are counted.
+    lease: Option<Lease>,
 }
 
 impl Handle {
@@ -229,7 +258,9 @@ impl Handle {
             pasts: Pasts::default(),
             streams: Streams::default(),
             documents: Arc::new(Semaphore::new(DOCUMENTS)),
+            pages: Arc::new(Flights::at_most(PAGES)),
             is_over: false,
+            lease: None,
         };
         (handle, events)
     }
@@ -268,6 +299,18 @@ impl Handle {
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// Whoever has this way to it, or one that is made of it, has that as well.
+    #[must_use]
+    pub fn leased(self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    /// What counts those who have this way to it.
+    #[must_use]
+    pub const fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
     }
 
     /// With a cluster that says what people may see of it.
@@ -359,13 +402,21 @@ impl Handle {
         self.ask(|reply| Command::Subscribe { workload, since, reply }).await
     }
 
-    /// Everything about a Deployment, for one page.
+    /// Everything about a Deployment, for one page. Copied in the hub's task, told elsewhere.
     ///
     /// # Errors
     /// When the hub has ended.
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
-        let workload = workload.clone();
-        self.ask(|reply| Command::Page { workload, reply }).await
+        let (commands, of) = (self.commands.clone(), workload.clone());
+        let make = |turn| async move {
+            let copied = ask(&commands, |reply| Command::Page { workload: of, reply }).await.ok()?;
+            let made = tokio::task::spawn_blocking(move || {
+                let _turn: Turn = turn; // whoever asked may have left
+                Arc::new(copied.page())
+            });
+            made.await.ok()
+        };
+        self.pages.join(workload, make).await.map(Arc::unwrap_or_clone).ok_or(HubEnded)
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.
@@ -453,8 +504,15 @@ impl Handle {
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, HubEnded> {
-        let (reply, answer) = oneshot::channel();
-        self.tell(command(reply)).await?;
-        answer.await.map_err(|_| HubEnded)
+        ask(&self.commands, command).await
     }
+}
+
+async fn ask<T>(
+    commands: &mpsc::Sender<Command>,
+    command: impl FnOnce(oneshot::Sender<T>) -> Command,
+) -> Result<T, HubEnded> {
+    let (reply, answer) = oneshot::channel();
+    commands.send(command(reply)).await.map_err(|_| HubEnded)?;
+    answer.await.map_err(|_| HubEnded)
 }

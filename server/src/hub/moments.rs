@@ -1,5 +1,5 @@
-//! Moments of the past, looked at outside of the hub's task: the hub hands out the past of one Deployment, which is gone through here and
-//! kept for a while for whoever goes on asking.
+//! Moments of the past, and details of the present, looked at outside of the hub's task: the hub hands out the past of one Deployment, which
+//! is gone through here and kept for a while for whoever goes on asking.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -60,9 +60,9 @@ pub struct Then<'t> {
 }
 
 impl Past {
-    fn look<T>(&self, now: Now, look: impl FnOnce(&Then<'_>) -> T) -> T {
+    fn look<T>(&self, now: Now, is_past: bool, look: impl FnOnce(&Then<'_>) -> T) -> T {
         let (deployment, history) = (self.deployment, &self.history);
-        look(&Then { deployment, model: history.walk().to(now.millis), history, now, is_past: true })
+        look(&Then { deployment, model: history.walk().to(now.millis), history, now, is_past })
     }
 }
 
@@ -97,7 +97,7 @@ impl Handle {
     /// When the hub has ended.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
         let said = |then: &Then<'_>| told(then.model, then.deployment, then.now);
-        let (at_millis, said) = self.look_back(workload, at_millis, said).await?;
+        let (at_millis, said) = self.look_back(workload, Some(at_millis), said).await?;
         Ok(Moment { at_millis, said })
     }
 
@@ -110,7 +110,7 @@ impl Handle {
         let frame = |at_millis, said| encode(&ServerFrame::Moment(Box::new(Moment { at_millis, said })));
         let said = move |then: &Then<'_>| frame(then.now.millis, Some(told(then.model, then.deployment, then.now)));
         let _turn = self.streams.lock().await;
-        let (at_millis, made) = self.look_back(workload, at_millis, said).await?;
+        let (at_millis, made) = self.look_back(workload, Some(at_millis), said).await?;
         Ok(made.unwrap_or_else(|| frame(at_millis, None)))
     }
 
@@ -127,30 +127,24 @@ impl Handle {
         let look = Arc::new(look);
         if let Some(at_millis) = at_millis.filter(|at| *at < self.now_millis()) {
             let look = look.clone();
-            let (_, found) = self.look_back(workload, at_millis, move |then| look(then)).await?;
+            let (_, found) = self.look_back(workload, Some(at_millis), move |then| look(then)).await?;
             if found.is_some() {
                 return Ok(found);
             }
         }
-        let workload = workload.clone();
-        self.read(move |reader| {
-            let model = reader.timeline.model();
-            let deployment = workload.find(model)?.uid;
-            let now = Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() };
-            Some(look(&Then { deployment, model, history: reader.history, now, is_past: false }))
-        })
-        .await
+        Ok(self.look_back(workload, None, move |then| look(then)).await?.1)
     }
 
-    /// Looks at a Deployment as it was, outside of the hub's task; with the time that is meant, which is never in the future.
+    /// Looks at a Deployment as it was, or as it is, outside of the hub's task; with the time that is meant, which is never in the future.
     async fn look_back<T: Send + 'static>(
         &self,
         workload: &Workload,
-        at_millis: Millis,
+        asked_millis: Option<Millis>,
         look: impl FnOnce(&Then<'_>) -> T + Send + 'static,
     ) -> Result<(Millis, Option<T>), HubEnded> {
         let mut pasts = self.pasts.clone().lock_owned().await;
         let (workload, known) = (workload.clone(), pasts.iter().map(|(_, past)| past.clone()).collect::<Vec<_>>());
+        let at_millis = asked_millis.unwrap_or(Millis::MAX);
         let found = self.read(move |reader| find(reader, &workload, at_millis, &known)).await?;
         let Found { at_millis, skew_millis, past } = found;
         let Some(past) = past else { return Ok((at_millis, None)) };
@@ -164,7 +158,7 @@ impl Handle {
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
-            let _ = tell.send(past.look(now, look)); // the asker may have left
+            let _ = tell.send(past.look(now, asked_millis.is_some(), look)); // the asker may have left
             // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
             // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
             std::thread::sleep(began.elapsed());

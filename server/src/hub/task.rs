@@ -169,7 +169,7 @@ impl Hub {
                 }
                 _ = keep.tick(), if self.keeper.is_some() => self.keep(),
                 _ = checkpoint.tick(), if self.keeper.is_some() => self.checkpoint(),
-                _ = say_again.tick(), if !self.topics.is_empty() && !self.is_dirty => self.publish(Haste::None),
+                _ = say_again.tick(), if self.is_to_say_again() => self.publish(Haste::None),
             }
             if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
                 self.publish(Haste::None);
@@ -178,6 +178,11 @@ impl Hub {
                 self.publish_list();
             }
         }
+    }
+
+    /// Topics may have something to say though nothing happened just now.
+    fn is_to_say_again(&self) -> bool {
+        !self.is_dirty && !self.topics.is_empty() && (self.is_ticking() || self.topics.values().any(Topic::is_behind))
     }
 
     fn is_list_due(&self) -> bool {
@@ -307,6 +312,11 @@ impl Hub {
         Now { millis: heard.map_or(millis, |heard| heard.min(millis)), skew_millis: self.timeline.skew_millis() }
     }
 
+    /// What is said changes by time alone: the cluster answers, and its clock goes.
+    fn is_ticking(&self) -> bool {
+        !self.is_stale() && self.clock.is_going()
+    }
+
     fn is_stale(&self) -> bool {
         self.signals.connection.borrow().state.is_stale()
     }
@@ -336,7 +346,7 @@ impl Hub {
                 let _ = reply.send(subscription); // the asker may have left
             }
             Command::Page { workload, reply } => {
-                let _ = reply.send(self.snapshot(&workload));
+                let _ = reply.send(self.copied(&workload)); // the asker may have left
             }
             Command::Read(job) => {
                 job(&Reader {
@@ -401,4 +411,35 @@ fn has_pods(model: &Model, change: &Change) -> bool {
         return false;
     };
     model.pods_of(uid).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hub() -> Hub {
+        let signals = Signals {
+            connection: signal::channel(Connection::default()).0,
+            list: signal::channel(List::default()).0,
+            clock: signal::channel(Clock::Real).0,
+            anew: signal::channel(0).0,
+        };
+        Hub::new("prod".into(), Retention::default(), signals, Arc::default())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hub_whose_clock_stands_still_says_nothing_again() {
+        let workload = Workload::deployment("prod", "shop", "web");
+        for (speed, is_said_again) in [(1.0, true), (0.0, false)] {
+            let mut hub = hub();
+            hub.set_clock(OwnClock { start_millis: 0, started: Instant::now(), speed });
+            let _subscription = hub.subscribe(workload.clone(), None);
+            tokio::time::advance(Duration::from_secs(2)).await;
+            hub.publish(Haste::None);
+            assert_eq!(hub.is_to_say_again(), is_said_again, "at speed {speed}");
+            let topic = hub.topics.get_mut(&workload).unwrap();
+            topic.push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));
+            assert!(hub.is_to_say_again(), "something happened");
+        }
+    }
 }

@@ -83,6 +83,11 @@ impl Topic {
         self.frames.receiver_count() == 0
     }
 
+    /// What is said may be old, or something waits to be sent.
+    pub(super) fn is_behind(&self) -> bool {
+        self.is_said_old || self.anew || !self.pending.is_empty()
+    }
+
     /// Takes a change; what does not travel may still alter what is said.
     pub(super) fn push(&mut self, change: &Change) {
         self.is_said_old = true;

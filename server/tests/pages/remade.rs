@@ -6,13 +6,15 @@ use app::address;
 use app::compare::Course;
 use app::history::PastRollout;
 use axum::http::StatusCode;
+use server::history::past;
 use server::recording::Recording;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
-use timeline::Millis;
 use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
+use timeline::wire::{self, ServerFrame};
+use timeline::{Millis, Workload};
 
 use crate::api::assert_described_as;
 use crate::common;
@@ -273,4 +275,28 @@ async fn what_was_watched_once_is_found_by_its_links() {
     assert_eq!((long.status, long.location), (StatusCode::TEMPORARY_REDIRECT, address::workload(&rollout.by_itself())));
     let nobody = fetch(&kept.rollcast, "/deployments/00000000-0000-4000-8000-000000000000").await;
     assert_eq!(nobody.status, StatusCode::NOT_FOUND);
+}
+
+/// A page is made of a copy, outside of the hub's task, where a stream begins with what the hub says itself.
+#[tokio::test]
+async fn a_page_says_what_a_stream_begins_with() {
+    let mut compared = 0;
+    for (name, text) in common::recordings() {
+        let recording = Recording::read(&text);
+        let (from_millis, to_millis) = recording.span().unwrap();
+        for end_millis in [(from_millis + to_millis) / 2, to_millis] {
+            let mut recording = Recording::read(&text);
+            recording.observed.retain(|observed| observed.at_millis <= end_millis);
+            let hub = past::play(&name, name.clone(), recording, end_millis).await.unwrap();
+            let all = hub.read(|reader| reader.timeline.model().deployments.values().cloned().collect::<Vec<_>>());
+            for known in all.await.unwrap() {
+                let workload = Workload::deployment(&name, &known.namespace, &known.name).with_uid(Some(known.uid));
+                let begins = hub.subscribe(&workload, None).await.unwrap().first;
+                let Ok(ServerFrame::Snapshot(begins)) = wire::decode(&begins) else { panic!("{name}") };
+                assert_eq!(hub.page(&workload).await.unwrap(), *begins, "{name} {} at {end_millis}", known.name);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 40, "{compared}");
 }

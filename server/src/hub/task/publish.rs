@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::Hub;
 use crate::hub::topic::{Haste, Publication, Topic};
-use crate::hub::{ListedDeployment, Subscription};
+use crate::hub::{Copied, ListedDeployment, Subscription};
 
 impl Hub {
     pub(super) fn publish(&mut self, haste: Haste) {
@@ -29,7 +29,7 @@ impl Hub {
             seq: self.timeline.seq(),
             haste,
             now_millis: self.clock.now_millis(),
-            is_ticking: !self.is_stale(),
+            is_ticking: self.is_ticking(),
             snapshot: || self.snapshot(workload),
             said: || self.said(workload.find(self.timeline.model()).map(|d| d.uid)),
         });
@@ -107,17 +107,30 @@ impl Hub {
         Subscription { first, frames, now_millis }
     }
 
-    pub(super) fn snapshot(&self, workload: &Workload) -> Snapshot {
-        let model = self.timeline.model();
-        let deployment = workload.find(model).map(|d| d.uid);
+    fn snapshot(&self, workload: &Workload) -> Snapshot {
+        let (model, snapshot) = (self.timeline.model(), self.bare_snapshot(workload));
+        let deployment = snapshot.deployment;
+        let objects = deployment.map(|uid| Objects::of(model, uid)).unwrap_or_default();
+        Snapshot { objects, said: self.said(deployment), ..snapshot }
+    }
+
+    /// What a page is made of.
+    pub(super) fn copied(&self, workload: &Workload) -> Copied {
+        let snapshot = self.bare_snapshot(workload);
+        let model = snapshot.deployment.map(|uid| self.timeline.model().around(uid)).unwrap_or_default();
+        Copied { snapshot, model, now: self.now() }
+    }
+
+    /// Where a Deployment stands, without its objects and what is said of it.
+    fn bare_snapshot(&self, workload: &Workload) -> Snapshot {
         Snapshot {
             epoch: self.epoch,
             seq: self.timeline.seq(),
             now_millis: self.clock.now_millis(),
-            deployment,
+            deployment: workload.find(self.timeline.model()).map(|d| d.uid),
             looking_since_millis: self.looking_since_millis,
-            objects: deployment.map(|uid| Objects::of(model, uid)).unwrap_or_default(),
-            said: self.said(deployment),
+            objects: Objects::default(),
+            said: Said::default(),
         }
     }
 }
