@@ -1,6 +1,7 @@
-//! How many different lists each client follows: one of them does not take the places of the others.
+//! How many different lists, and other things, each client follows: one of them does not take the places of the others.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -51,44 +52,52 @@ impl Follower {
     }
 }
 
-/// The lists that each client follows.
-#[derive(Default)]
-pub(super) struct Followers {
+/// What each client follows.
+pub(crate) struct Followers<T> {
+    /// Different ones of one client at once, and of all links of one maker together.
+    most_of_one: usize,
+    most_of_links: usize,
     /// Which, and how often.
-    each: HashMap<Follower, HashMap<Question, usize>>,
+    each: HashMap<Follower, HashMap<T, usize>>,
     /// How many the links of each maker follow together.
     of_links: HashMap<Arc<Subjects>, usize>,
 }
 
-impl Followers {
+impl<T: Clone + Eq + Hash> Followers<T> {
+    /// Nobody follows anything; each may follow so many, and the links of one maker so many together.
+    pub(crate) fn at_most(most_of_one: usize, most_of_links: usize) -> Self {
+        Self { most_of_one, most_of_links, each: HashMap::new(), of_links: HashMap::new() }
+    }
+
     /// They follow one more; `false` where that is one too many.
-    pub(super) fn enter(&mut self, follower: &Follower, question: &Question) -> bool {
-        if let Some(times) = self.each.get_mut(follower).and_then(|all| all.get_mut(question)) {
+    pub(crate) fn enter(&mut self, follower: &Follower, followed: &T) -> bool {
+        if let Some(times) = self.each.get_mut(follower).and_then(|all| all.get_mut(followed)) {
             *times += 1;
             return true;
         }
         let is_full =
-            self.each.get(follower).is_some_and(|all| all.len() >= MOST_OF_ONE) && *follower != Follower::Many;
+            self.each.get(follower).is_some_and(|all| all.len() >= self.most_of_one) && *follower != Follower::Many;
         let maker = follower.maker();
         let of_links = maker.and_then(|maker| self.of_links.get(maker)).copied().unwrap_or_default();
-        if is_full || of_links >= MOST_OF_LINKS {
+        if is_full || of_links >= self.most_of_links {
             return false;
         }
         if let Some(maker) = maker {
             self.of_links.insert(maker.clone(), of_links + 1);
         }
-        self.each.entry(follower.clone()).or_default().insert(question.clone(), 1);
+        self.each.entry(follower.clone()).or_default().insert(followed.clone(), 1);
         true
     }
 
-    fn leave(&mut self, follower: &Follower, question: &Question) {
+    /// They follow it once less.
+    pub(crate) fn leave(&mut self, follower: &Follower, followed: &T) {
         let Some(all) = self.each.get_mut(follower) else { return };
-        let Some(times) = all.get_mut(question) else { return };
+        let Some(times) = all.get_mut(followed) else { return };
         *times -= 1;
         if *times > 0 {
             return;
         }
-        all.remove(question);
+        all.remove(followed);
         if all.is_empty() {
             self.each.remove(follower);
         }
@@ -102,7 +111,7 @@ impl Followers {
     }
 
     #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.each.len() + self.of_links.len()
     }
 }

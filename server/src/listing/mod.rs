@@ -19,8 +19,9 @@ use tokio::sync::watch as signal;
 
 use choose::bounded;
 pub use choose::{Chosen, Source, choose};
+pub(crate) use followers::Followers;
 pub use followers::{Choice, Follower};
-use followers::{Followers, Place};
+use followers::{MOST_OF_LINKS, MOST_OF_ONE, Place};
 
 use crate::hub::{Handle, List, ListedDeployment};
 use crate::limits::{Limit, Limits};
@@ -119,17 +120,17 @@ pub struct Listings {
 }
 
 /// What is followed, and by whom.
-#[derive(Default)]
 struct Followed {
     lists: HashMap<Question, signal::Sender<Arc<Chosen>>>,
-    by: Followers,
+    by: Followers<Question>,
 }
 
 impl Listings {
     /// Lists of these clusters, which nobody follows yet.
     #[must_use]
     pub fn new(clusters: Clusters, limits: Arc<Limits>) -> Arc<Self> {
-        Arc::new(Self { clusters, limits, followed: Mutex::default() })
+        let by = Followers::at_most(MOST_OF_ONE, MOST_OF_LINKS);
+        Arc::new(Self { clusters, limits, followed: Mutex::new(Followed { lists: HashMap::new(), by }) })
     }
 
     /// How many different ones are followed.
@@ -140,6 +141,12 @@ impl Listings {
 
     fn followed(&self) -> MutexGuard<'_, Followed> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody follows that list: there is nothing to choose for another one.
+    #[must_use]
+    pub fn is_followed(&self, query: &Query, sight: &Arc<Sight>) -> bool {
+        self.followed().lists.contains_key(&(same(query), sight.clone()))
     }
 
     /// A list as it is now.
@@ -170,27 +177,43 @@ impl Listings {
     #[must_use]
     pub fn follow(self: &Arc<Self>, query: &Query, sight: &Arc<Sight>, follower: &Follower) -> Choice {
         let question = (same(query), sight.clone());
-        let full = |limit, why: &str| {
-            self.limits.met(limit);
-            Choice { chosen: signal::channel(Arc::new(self.full(sight, why))).1, place: None }
+        // Lists are chosen outside of the lock, which everybody wants.
+        let entered = {
+            let mut followed = self.followed();
+            let known = followed.lists.get(&question).map(signal::Sender::subscribe);
+            if known.is_none() && followed.lists.len() >= MOST {
+                Err((Limit::Lists, FULL))
+            } else if !followed.by.enter(follower, &question) {
+                Err((Limit::ClientLists, FULL_OF_ONE))
+            } else {
+                Ok(known)
+            }
         };
+        match entered {
+            Ok(known) => {
+                let place = Place { listings: self.clone(), follower: follower.clone(), question: question.clone() };
+                Choice { chosen: known.unwrap_or_else(|| self.begin(question)), place: Some(place) }
+            }
+            Err((limit, why)) => {
+                self.limits.met(limit);
+                Choice { chosen: signal::channel(Arc::new(self.full(sight, why))).1, place: None }
+            }
+        }
+    }
+
+    /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
+    fn begin(self: &Arc<Self>, question: Question) -> signal::Receiver<Arc<Chosen>> {
+        // Before the first choice, so that nothing in between is missed.
+        let changes = self.clusters.changes();
+        let first = Arc::new(self.first(&question.0, &question.1));
         let mut followed = self.followed();
-        let known = followed.lists.get(&question).map(signal::Sender::subscribe);
-        if known.is_none() && followed.lists.len() >= MOST {
-            return full(Limit::Lists, FULL);
+        if let Some(known) = followed.lists.get(&question) {
+            return known.subscribe();
         }
-        if !followed.by.enter(follower, &question) {
-            return full(Limit::ClientLists, FULL_OF_ONE);
-        }
-        let chosen = known.unwrap_or_else(|| {
-            // Before the first choice, so that nothing in between is missed.
-            let changes = self.clusters.changes();
-            let (chosen, chosen_out) = signal::channel(Arc::new(self.first(&question.0, sight)));
-            followed.lists.insert(question.clone(), chosen.clone());
-            tokio::spawn(self.clone().run(question.clone(), chosen, changes));
-            chosen_out
-        });
-        Choice { chosen, place: Some(Place { listings: self.clone(), follower: follower.clone(), question }) }
+        let (chosen, chosen_out) = signal::channel(first);
+        followed.lists.insert(question.clone(), chosen.clone());
+        tokio::spawn(self.clone().run(question, chosen, changes));
+        chosen_out
     }
 
     /// What somebody sees for whom there is no room.
@@ -233,7 +256,6 @@ fn same(query: &Query) -> Query {
 
 #[cfg(test)]
 mod tests {
-    use super::followers::MOST_OF_ONE;
     use super::*;
     use crate::auth::Subjects;
     use crate::source::review::Subject;
