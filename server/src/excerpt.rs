@@ -101,9 +101,14 @@ struct Copied {
 }
 
 impl Excerpts {
+    /// The excerpt that a link opens, where it is held.
+    pub fn find(&self, scope: &Scope) -> Option<Handle> {
+        find(&self.held, scope)
+    }
+
     /// The excerpt that a link opens, out of the hub of its cluster or of what is kept of it.
     pub async fn open(&self, live: &Handle, kept: Option<(&Archive, &Past)>, scope: &Scope) -> Option<Handle> {
-        if let Some(known) = find(&self.held, scope) {
+        if let Some(known) = self.find(scope) {
             return Some(known);
         }
         let kept = kept.map(|(archive, past)| (archive.clone(), past.clone()));
@@ -151,13 +156,8 @@ impl Whole {
     /// The rollout as it is kept, standing at its end or at the moment.
     async fn past(&self, scope: &Scope) -> Option<Handle> {
         let ((archive, past), (of, uid)) = (self.kept.as_ref()?, scope.part()?);
-        let (sought, until_millis) = match scope {
-            Scope::Moment { at_millis, .. } => (Sought::At(*at_millis), Some(*at_millis)),
-            Scope::Rollout { revision, .. } => (Sought::Revision(*revision), None),
-            Scope::Workload(_) | Scope::Wall { .. } => return None,
-        };
-        let cluster = of.cluster.clone();
-        let number = archive.read(move |reader| reader.find(&cluster, uid, sought)).await.ok()??;
+        let number = kept(archive, scope).await?;
+        let until_millis = if let Scope::Moment { at_millis, .. } = scope { Some(*at_millis) } else { None };
         let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
         past.open(archive, &workload, until_millis).await.ok()
     }
@@ -168,8 +168,47 @@ async fn copy(hub: &Handle, scope: &Scope) -> Option<Copied> {
     hub.read(move |reader| copied(reader, &scope)).await.ok().flatten()
 }
 
+/// What a link opens is known here, or kept.
+pub async fn is_known(live: &Handle, archive: Option<&Archive>, scope: &Scope) -> bool {
+    let this = scope.clone();
+    if live.read(move |reader| found(reader, &this).is_some()).await.unwrap_or_default() {
+        return true;
+    }
+    match archive {
+        Some(archive) => kept(archive, scope).await.is_some(),
+        None => false,
+    }
+}
+
+/// The number of the rollout that is kept.
+async fn kept(archive: &Archive, scope: &Scope) -> Option<u32> {
+    let (of, uid) = scope.part()?;
+    let sought = match scope {
+        Scope::Moment { at_millis, .. } => Sought::At(*at_millis),
+        Scope::Rollout { revision, .. } => Sought::Revision(*revision),
+        Scope::Workload(_) | Scope::Wall { .. } => return None,
+    };
+    let cluster = of.cluster.clone();
+    archive.read(move |reader| reader.find(&cluster, uid, sought)).await.ok()?
+}
+
+/// What of a Deployment a link opens.
+struct Found {
+    from_millis: Option<Millis>,
+    to_millis: Millis,
+    is_live: bool,
+    title: String,
+}
+
 /// In the hub's task: copies the past of the Deployment, where the hub knows of that rollout or moment.
 fn copied(reader: &Reader<'_>, scope: &Scope) -> Option<Copied> {
+    let (_, uid) = scope.part()?;
+    let Found { from_millis, to_millis, is_live, title } = found(reader, scope)?;
+    let (past, skew_millis) = (reader.history.only(reader.timeline.model(), uid), reader.timeline.skew_millis());
+    Some(Copied { past, skew_millis, deployment: uid, from_millis, to_millis, is_live, title })
+}
+
+fn found(reader: &Reader<'_>, scope: &Scope) -> Option<Found> {
     let (of, uid) = scope.part()?;
     let model = reader.timeline.model();
     let known = of.workload(Some(uid)).find(model)?;
@@ -190,15 +229,8 @@ fn copied(reader: &Reader<'_>, scope: &Scope) -> Option<Copied> {
         }
         Scope::Workload(_) | Scope::Wall { .. } => return None,
     };
-    ((from_millis.unwrap_or(first)..=reader.now_millis).contains(&to_millis)).then(|| Copied {
-        past: reader.history.only(model, uid),
-        skew_millis: reader.timeline.skew_millis(),
-        deployment: uid,
-        from_millis,
-        to_millis,
-        is_live,
-        title,
-    })
+    let is_seen = (from_millis.unwrap_or(first)..=reader.now_millis).contains(&to_millis);
+    is_seen.then_some(Found { from_millis, to_millis, is_live, title })
 }
 
 /// Since when a rollout of a Deployment is shown: from a little before its begin, and nothing of what came before the one that it took
@@ -237,6 +269,8 @@ mod tests {
     use timeline::WorkloadKind;
 
     use super::*;
+    use crate::history::past::play;
+    use crate::recording::Recording;
     use crate::scope::Named;
 
     fn hub(name: &str) -> Handle {
@@ -291,5 +325,26 @@ mod tests {
         assert_eq!(left, [200, 40, 99, 98].map(|at| moment("prod", at)));
         shelf.hold(held(201, 2 * MOST_HELD));
         assert_eq!(shelf.things().len(), 1, "who looks at the largest need not have it made again each time");
+    }
+
+    #[tokio::test]
+    async fn what_is_known_is_what_can_be_cut_out() {
+        let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
+        let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
+        let (from_millis, to_millis) = recording.span().unwrap();
+        let live = play("prod", "rollover".to_owned(), recording, to_millis).await.unwrap();
+        let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
+        let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
+        let of = Named { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };
+        let moments = (from_millis - 3_000..to_millis + 3_000).step_by(3_000);
+        let moments = moments.map(|at_millis| Scope::Moment { of: of.clone(), uid, at_millis });
+        let rollouts = (0..5).map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
+        let mut known = [0, 0];
+        for scope in moments.chain(rollouts) {
+            let is_known = is_known(&live, None, &scope).await;
+            assert_eq!(is_known, Excerpts::default().open(&live, None, &scope).await.is_some(), "{scope:?}");
+            known[usize::from(is_known)] += 1;
+        }
+        assert!(known.iter().all(|count| *count > 2), "{known:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Whose turn it is to have a file of a rollout made: so many are made at once, and of those who are told apart each has one, so that
-//! nobody's files keep everybody else waiting.
+//! Whose turn it is to have a file or a recording of a rollout made: so many are made at once, and of those who are told apart each has
+//! one until it was sent, so that nobody's files keep everybody else waiting or fill the memory.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +20,21 @@ pub struct Exports {
 /// A file is being made for as long as this lives. What cannot be called off keeps it: whoever asked may have left.
 pub struct Making {
     _place: OwnedSemaphorePermit,
+    turn: Turn,
+}
+
+/// A client's turn, until its file was sent.
+pub struct Turn {
     exports: Arc<Exports>,
     whose: Follower,
+}
+
+impl Making {
+    /// The file is made and has to be sent: another client's may be made.
+    #[must_use]
+    pub fn made(self) -> Turn {
+        self.turn
+    }
 }
 
 impl Default for Exports {
@@ -37,7 +50,7 @@ impl Exports {
         let whose = whose.by_any_link();
         let place = self.places.clone().try_acquire_owned().ok()?;
         let is_first = whose == Follower::Many || self.known().insert(whose.clone());
-        is_first.then(|| Making { _place: place, exports: self.clone(), whose })
+        is_first.then(|| Making { _place: place, turn: Turn { exports: self.clone(), whose } })
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, HashSet<Follower>> {
@@ -45,7 +58,7 @@ impl Exports {
     }
 }
 
-impl Drop for Making {
+impl Drop for Turn {
     fn drop(&mut self) {
         self.exports.known().remove(&self.whose);
     }
@@ -72,6 +85,11 @@ mod tests {
         assert!(exports.begin(at(2)).is_none(), "it has one still");
         assert!(exports.begin(at(1)).is_some());
         drop(second);
+        let sent = exports.begin(at(1)).map(Making::made);
+        assert!(exports.begin(at(1)).is_none(), "it is not sent yet");
+        assert!(exports.begin(at(2)).is_some() && exports.begin(at(3)).is_some(), "and holds up no others");
+        drop(sent);
+        assert!(exports.begin(at(1)).is_some());
         let maker = Arc::new(Subjects::Each(BTreeMap::new()));
         let by = |link: &str| Follower::Known(maker.clone(), Some(link.to_owned()));
         let first = exports.begin(by("a"));

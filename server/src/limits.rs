@@ -29,11 +29,15 @@ pub enum Limit {
     Exports,
     /// Tokens of one client that no cluster takes.
     SignIns,
+    /// Bytes of answers that wait to be sent.
+    Unsent,
+    /// Rollouts that are over and are looked at.
+    Rollouts,
 }
 
 impl Limit {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Headers,
         Self::Connections,
         Self::Clients,
@@ -45,6 +49,8 @@ impl Limit {
         Self::Previews,
         Self::Exports,
         Self::SignIns,
+        Self::Unsent,
+        Self::Rollouts,
     ];
 
     /// Its name among the metrics.
@@ -62,6 +68,8 @@ impl Limit {
             Self::Previews => "previews",
             Self::Exports => "exports",
             Self::SignIns => "sign_ins",
+            Self::Unsent => "unsent",
+            Self::Rollouts => "rollouts",
         }
     }
 }
@@ -95,6 +103,6 @@ mod tests {
         for (times, limit) in (1..).zip(Limit::ALL) {
             (0..times).for_each(|_| limits.met(limit));
         }
-        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     }
 }

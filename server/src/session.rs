@@ -1,7 +1,6 @@
 //! A session: one viewer on one websocket. Snapshot, then deltas; a viewer that cannot keep up is given a fresh snapshot
 //! and never waited for.
 
-mod budget;
 mod list;
 
 use std::net::IpAddr;
@@ -21,9 +20,9 @@ use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use self::budget::Budget;
 use self::list::FollowedList;
 use crate::auth::Stranger;
+use crate::budget::Budget;
 use crate::excerpt;
 use crate::hub::{First, Followed, Update};
 use crate::limits::Limit;
@@ -148,17 +147,17 @@ async fn talk(
                 changed.map_err(|_| End::Broken)?; // nothing tells any more what may be seen
                 let before = view.clone();
                 view = view.with(sight.borrow_and_update().clone());
-                following = Box::pin(look_again(out, &before, &view, following, shown.from)).await?;
+                following = Box::pin(look_again(out, &before, &view, following)).await?;
             }
             _ = known.tick() => match Box::pin(rollcast.viewer(&shown.headers, shown.peer, shown.from)).await {
                 Ok(viewer) if viewer.is_still(view.viewer()) => {
                     if !Box::pin(is_still_seen(&view, &sight, &following, &mut said)).await {
                         let before = view.clone();
                         view = view.with(sight.borrow().clone());
-                        following = Box::pin(look_again(out, &before, &view, following, shown.from)).await?;
+                        following = Box::pin(look_again(out, &before, &view, following)).await?;
                     }
                     if let Following::List(listed) = &mut following && listed.is_turned_away() {
-                        listed.follow_anew(&view, shown.from);
+                        Box::pin(listed.follow_anew(&view)).await;
                     }
                 }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
@@ -185,7 +184,7 @@ async fn talk(
                         if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
                             view = Box::pin(view.naming(cluster, namespace)).await;
                         }
-                        following = Box::pin(follow(out, &view, following, (scope, since), shown.from)).await?;
+                        following = Box::pin(follow(out, &view, following, (scope, since))).await?;
                     }
                     Some(Request::Moment(at_millis)) => {
                         if let Following::Deployment(followed) = &following {
@@ -208,7 +207,7 @@ async fn talk(
                 (Update::Missed, Following::Deployment(followed)) => {
                     rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
                     let anew = followed.anew().await.map_err(|_| End::Broken)?;
-                    begin(out, anew).await?;
+                    begin(out, &view, anew).await?;
                 }
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
@@ -290,11 +289,10 @@ async fn look_again(
     before: &View,
     view: &View,
     following: Following,
-    from: Option<IpAddr>,
 ) -> Result<Following, End> {
     match following {
         Following::List(mut listed) => {
-            listed.follow_anew(view, from);
+            listed.follow_anew(view).await;
             Ok(Following::List(listed))
         }
         Following::Deployment(followed) => {
@@ -303,10 +301,10 @@ async fn look_again(
             if has(before) == has(view) {
                 return Ok(Following::Deployment(followed));
             }
-            follow(out, view, Following::Nothing, (Scope::Workload(workload), None), from).await
+            follow(out, view, Following::Nothing, (Scope::Workload(workload), None)).await
         }
         Following::Unknown(workload) if view.has_cluster(&workload.cluster) => {
-            follow(out, view, Following::Nothing, (Scope::Workload(workload), None), from).await
+            follow(out, view, Following::Nothing, (Scope::Workload(workload), None)).await
         }
         following => Ok(following),
     }
@@ -321,7 +319,7 @@ async fn cut_anew(out: &mut (impl Sink<Message> + Unpin), view: &View, following
     match view.hub(followed.workload()).await {
         Some(hub) if !hub.is_same(followed.hub()) => {
             let (first, followed) = hub.follow(followed.workload().clone(), None).await.map_err(|_| End::Broken)?;
-            begin(out, first).await?;
+            begin(out, view, first).await?;
             Ok(Following::Deployment(Box::new(followed)))
         }
         _ => Ok(Following::Deployment(followed)),
@@ -344,7 +342,6 @@ async fn follow(
     view: &View,
     before: Following,
     (scope, since): (Scope, Option<Position>),
-    from: Option<IpAddr>,
 ) -> Result<Following, End> {
     match scope {
         Scope::Nothing => Ok(Following::Nothing),
@@ -358,7 +355,7 @@ async fn follow(
                 }
                 before => {
                     drop(before); // its place is free
-                    let choice = view.follow(&query, from);
+                    let choice = view.follow(&query).await;
                     Box::new(FollowedList::new(query, window, choice))
                 }
             };
@@ -380,15 +377,19 @@ async fn follow(
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                 return Ok(Following::Nothing);
             }
+            drop(before); // its seat is free
+            // One that is over and for whom there is no seat may be asked for again in a moment, as after a connection that broke.
+            let hub = view.seat(hub).ok_or(End::Broken)?;
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| End::Broken)?;
-            begin(out, first).await?;
+            begin(out, view, first).await?;
             Ok(Following::Deployment(Box::new(followed)))
         }
     }
 }
 
 /// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
-async fn begin(out: &mut (impl Sink<Message> + Unpin), first: First) -> Result<(), End> {
+async fn begin(out: &mut (impl Sink<Message> + Unpin), view: &View, first: First) -> Result<(), End> {
+    let _place = view.wait_to_send(first.frame.len()).ok_or(End::Broken)?; // as an answer
     send(out, first.frame).await?;
     send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
 }

@@ -15,19 +15,21 @@ use crate::audit::Audit;
 use crate::auth::rights::Rights;
 use crate::auth::share::Shares;
 use crate::auth::{Auth, Stranger, Viewer};
+use crate::budget::Budgets;
 use crate::clock;
 use crate::connections::Connections;
-use crate::excerpt::Excerpts;
+use crate::excerpt::{self, Excerpts};
 use crate::exports::Exports;
 use crate::forwarded::is_among;
 use crate::history::Archive;
 use crate::history::past::{Lost, Past};
 use crate::hub::Handle;
-use crate::limits::Limits;
-use crate::listing::{Clusters, Listings};
+use crate::limits::{Limit, Limits};
+use crate::listing::{Clusters, Follower, Listings};
 use crate::playground::Playground;
 use crate::previews::Previews;
 use crate::scope::Scope;
+use crate::unsent::Unsent;
 use crate::viewers::Viewers;
 use timeline::{Millis, Workload};
 
@@ -70,6 +72,10 @@ pub struct Rollcast {
     pub addressed: Addressed,
     /// Files of rollouts that are being made: that takes a while.
     pub exports: Arc<Exports>,
+    /// What clients may have made for them.
+    pub budgets: Budgets,
+    /// Answers that wait to be sent.
+    pub unsent: Arc<Unsent>,
     /// Previews that were drawn lately.
     pub previews: Previews,
     /// What is kept beyond the life of the program, if anything is.
@@ -131,6 +137,8 @@ impl Rollcast {
             listings,
             addressed,
             exports: Arc::default(),
+            budgets: Budgets::default(),
+            unsent: Arc::default(),
             previews: Previews::default(),
             archive,
             auth,
@@ -226,12 +234,33 @@ impl Rollcast {
             return self.clusters.get(&workload.cluster).cloned().ok_or_else(|| Arc::new(Lost::Unknown));
         };
         let opened = self.past.open(archive, workload, until_millis).await;
-        opened.inspect_err(|why| tracing::debug!("{}: {why}", workload.name))
+        if let Err(why) = &opened {
+            tracing::debug!("{}: {why}", workload.name);
+            if matches!(**why, Lost::Full) {
+                self.limits.met(Limit::Rollouts);
+            }
+        }
+        opened
     }
 
-    /// What a link to one rollout or one moment opens; `None` where that is not known any more.
-    pub(crate) async fn excerpt(&self, scope: &Scope) -> Option<Handle> {
+    /// Rollouts that are over and were looked at lately.
+    pub(crate) const fn past(&self) -> &Past {
+        &self.past
+    }
+
+    /// What a link to one rollout or one moment opens; `None` where that is not known any more. One client has so many of them made.
+    pub(crate) async fn excerpt(&self, scope: &Scope, follower: &Follower) -> Option<Handle> {
         let live = self.clusters.get(scope.cluster()?)?;
+        if let Some(known) = self.excerpts.find(scope) {
+            return Some(known);
+        }
+        self.budgets.ready(follower).await;
         self.excerpts.open(live, self.archive.as_ref().map(|archive| (archive, &self.past)), scope).await
+    }
+
+    /// There is something that a link to one rollout or one moment opens.
+    pub(crate) async fn has_excerpt(&self, scope: &Scope) -> bool {
+        let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return false };
+        self.excerpts.find(scope).is_some() || excerpt::is_known(live, self.archive.as_ref(), scope).await
     }
 }

@@ -19,10 +19,12 @@ use crate::history::past::Lost;
 use crate::history::sql::Reader;
 use crate::history::store::StoreError;
 use crate::hub::{Handle, ListedDeployment};
+use crate::limits::Limit;
 use crate::listing::{Choice, Chosen, Follower};
 use crate::scope::Scope;
 use crate::sight::{Seen, Sight};
 use crate::state::Rollcast;
+use crate::unsent::Place;
 
 /// What one viewer may see.
 #[derive(Clone)]
@@ -30,6 +32,8 @@ pub struct View {
     rollcast: Arc<Rollcast>,
     viewer: Viewer,
     sight: Arc<Sight>,
+    /// The address from which they ask, where that is known.
+    from: Option<IpAddr>,
 }
 
 impl View {
@@ -39,7 +43,13 @@ impl View {
     /// When there are too many viewers.
     pub async fn of(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooMany> {
         let sight = viewer.within(rollcast.rights().of(&viewer).await?.borrow().clone());
-        Ok(Self { rollcast: rollcast.clone(), viewer, sight })
+        Ok(Self { rollcast: rollcast.clone(), viewer, sight, from: None })
+    }
+
+    /// The same, of who asks from that address.
+    #[must_use]
+    pub fn coming_from(self, from: Option<IpAddr>) -> Self {
+        Self { from, ..self }
     }
 
     /// The same, who named a namespace: whether they may see it is asked even if nothing is known to be in it.
@@ -170,7 +180,8 @@ impl View {
             return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
         }
         if let Some(part) = self.part() {
-            let excerpt = if part.is_part_of(workload) { self.rollcast.excerpt(part).await } else { None };
+            let excerpt =
+                if part.is_part_of(workload) { self.rollcast.excerpt(part, &self.follower()).await } else { None };
             return excerpt.or_else(|| self.rollcast.empty_hub(workload)).ok_or_else(unknown);
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
@@ -179,6 +190,26 @@ impl View {
             known.ok_or_else(unknown)?;
         }
         self.rollcast.hub(workload, at_millis).await
+    }
+
+    /// So many bytes wait to be sent to them for as long as that lives; `None` where too much waits.
+    #[must_use]
+    pub fn wait_to_send(&self, bytes: usize) -> Option<Place> {
+        let place = self.rollcast.unsent.begin(self.follower(), bytes);
+        if place.is_none() {
+            self.rollcast.limits.met(Limit::Unsent);
+        }
+        place
+    }
+
+    /// A way to a hub that they follow; `None` where they follow too many rollouts that are over already.
+    #[must_use]
+    pub fn seat(&self, hub: Handle) -> Option<Handle> {
+        let seat = self.rollcast.past().seat(hub, self.follower());
+        if seat.is_none() {
+            self.rollcast.limits.met(Limit::Rollouts);
+        }
+        seat
     }
 
     /// The cluster's hub, whichever rollout the workload names.
@@ -192,17 +223,20 @@ impl View {
         self.rollcast.listings().now(query, &self.sight_of_lists())
     }
 
-    /// Follows a list; `from` is the address from which they do.
-    #[must_use]
-    pub fn follow(&self, query: &Query, from: Option<IpAddr>) -> Choice {
-        self.rollcast.listings().follow(query, &self.sight_of_lists(), &self.follower(from))
+    /// Follows a list.
+    pub async fn follow(&self, query: &Query) -> Choice {
+        let (listings, sight, follower) = (self.rollcast.listings(), self.sight_of_lists(), self.follower());
+        if !listings.is_followed(query, &sight) {
+            self.rollcast.budgets.ready(&follower).await;
+        }
+        listings.follow(query, &sight, &follower)
     }
 
-    /// Who this is, where what one has is counted; `from` is the address from which they ask.
+    /// Who this is, where what one has is counted.
     #[must_use]
-    pub fn follower(&self, from: Option<IpAddr>) -> Follower {
+    pub fn follower(&self) -> Follower {
         let link = self.viewer.link.as_ref().map(|link| link.id.clone());
-        match (&self.viewer.subjects, self.rollcast.client(from)) {
+        match (&self.viewer.subjects, self.rollcast.client(self.from)) {
             (Some(subjects), _) => Follower::Known(subjects.clone(), link),
             (None, Some(client)) => Follower::at(client),
             (None, None) => Follower::Many,

@@ -1,7 +1,8 @@
 //! Rollouts that are over, made again from what was kept: each a hub of its own that stands still at its end, so that pages, moments and
 //! details are made as those of a cluster are.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Retention, Workload};
@@ -12,6 +13,7 @@ use super::store::StoreError;
 use crate::clock::OwnClock;
 use crate::flight::{Flights, Turn};
 use crate::hub::Handle;
+use crate::listing::{Follower, Followers};
 use crate::recording::Recording;
 use crate::shelf::{self, Shelf};
 
@@ -20,26 +22,43 @@ const HELD: usize = 12;
 const MOST_HELD: usize = 400_000;
 /// Rollouts that are made at once.
 const MADE_AT_ONCE: usize = 4;
+/// Rollouts that are there at once, held or followed, and observations in all of them together.
+const MOST: usize = 4 * HELD;
+const MOST_SIZE: usize = 2 * MOST_HELD;
+/// Those of them that one client follows at once, and all who came by links of one maker together.
+pub const MOST_OF_ONE: usize = 8;
+const MOST_OF_LINKS: usize = 2 * MOST_OF_ONE;
+/// One that still goes on is made anew for who comes after this.
+const ANEW_AFTER: Duration = Duration::from_secs(5);
 
-/// The rollouts that were looked at lately, and those that are made: each by itself, and once for all who want it at the same time.
+/// The rollouts that were looked at lately, those that somebody has still, and those that are made: each by itself, and once for all who
+/// want it at the same time.
 #[derive(Clone)]
 pub struct Past {
     /// The one first that was made last.
-    held: Arc<Shelf<Held>>,
+    held: Arc<Shelf<Arc<Remade>>>,
+    /// Those that somebody has, the last one last: a stream keeps its own for as long as it follows it.
+    there: Arc<Mutex<Vec<Weak<Remade>>>>,
+    followed: Arc<Mutex<Followers<usize>>>,
     made: Arc<Flights<Asked, Result<Handle, Arc<Lost>>>>,
 }
 
 impl Default for Past {
     fn default() -> Self {
-        Self { held: Arc::new(Shelf::of(HELD, MOST_HELD)), made: Arc::new(Flights::at_most(MADE_AT_ONCE)) }
+        Self {
+            held: Arc::new(Shelf::of(HELD, MOST_HELD)),
+            there: Arc::default(),
+            followed: Arc::new(Mutex::new(Followers::at_most(MOST_OF_ONE, MOST_OF_LINKS))),
+            made: Arc::new(Flights::at_most(MADE_AT_ONCE)),
+        }
     }
 }
 
 /// A rollout, and until when it is to be told.
 type Asked = (Workload, Option<Millis>);
 
-/// A rollout that was made again.
-struct Held {
+/// A rollout that was made again, for as long as it is held or somebody has a way to its hub.
+struct Remade {
     workload: Workload,
     /// It is told until then.
     to_millis: Millis,
@@ -47,7 +66,16 @@ struct Held {
     most_millis: Millis,
     /// What was observed.
     size: usize,
+    /// It still goes on: until then it is told as it is here.
+    fresh_until: Option<Instant>,
     hub: Handle,
+}
+
+/// A client follows a rollout for as long as this lives.
+struct Seat {
+    past: Past,
+    follower: Follower,
+    remade: Arc<Remade>,
 }
 
 /// Why a rollout cannot be shown.
@@ -59,6 +87,9 @@ pub enum Lost {
     /// What is kept cannot be read.
     #[error("history cannot be read: {0}")]
     Unreadable(#[from] StoreError),
+    /// There is no room for one more.
+    #[error("too many rollouts that are over are looked at at present")]
+    Full,
 }
 
 impl Past {
@@ -73,16 +104,93 @@ impl Past {
         until_millis: Option<Millis>,
     ) -> Result<Handle, Arc<Lost>> {
         let asked = (workload.clone(), until_millis);
-        if let Some(known) = find(&self.held, &asked) {
+        if let Some(known) = self.find(&asked) {
             return Ok(known);
         }
-        let (held, archive, this) = (self.held.clone(), archive.clone(), asked.clone());
-        let make = |turn| async move { make(&held, &archive, this, turn).await.map_err(Arc::new) };
+        let (past, archive, this) = (self.clone(), archive.clone(), asked.clone());
+        let make = |turn| async move { past.make(&archive, this, turn).await.map_err(Arc::new) };
         self.made.join(&asked, make).await
+    }
+
+    /// A way to a hub for somebody who follows it; `None` where they follow too many rollouts that are over already.
+    #[must_use]
+    pub fn seat(&self, hub: Handle, follower: Follower) -> Option<Handle> {
+        let Some(Ok(remade)) = hub.lease().map(|lease| lease.clone().downcast::<Remade>()) else { return Some(hub) };
+        if !lock(&self.followed).enter(&follower, &remade.number()) {
+            return None;
+        }
+        Some(hub.leased(Arc::new(Seat { past: self.clone(), follower, remade })))
+    }
+
+    /// There is no room for one more, as long as nobody leaves.
+    fn is_full(&self) -> bool {
+        let there = self.there();
+        there.len() >= MOST || there.iter().map(|remade| remade.size).sum::<usize>() >= MOST_SIZE
+    }
+
+    fn there(&self) -> Vec<Arc<Remade>> {
+        let mut there = lock(&self.there);
+        there.retain(|remade| remade.strong_count() > 0);
+        there.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn find(&self, (workload, until_millis): &Asked) -> Option<Handle> {
+        let is_it = |remade: &&Arc<Remade>| {
+            // What is after its last moment is not shown, so that it need not be read.
+            let reaches = until_millis.is_none_or(|until| until <= remade.to_millis || until > remade.most_millis);
+            let is_fresh = remade.fresh_until.is_none_or(|until| until > Instant::now());
+            remade.workload == *workload && reaches && is_fresh
+        };
+        self.there().iter().rev().find(is_it).map(way)
+    }
+
+    /// Makes a rollout again from what is kept of it.
+    async fn make(&self, archive: &Archive, asked: Asked, turn: Turn) -> Result<Handle, Lost> {
+        // The one before may have been made just now.
+        if let Some(known) = self.find(&asked) {
+            return Ok(known);
+        }
+        if self.is_full() {
+            self.held.things().clear(); // nobody looks at most of them
+            if self.is_full() {
+                return Err(Lost::Full);
+            }
+        }
+        let (workload, until_millis) = asked;
+        let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
+        let cluster = workload.cluster.clone();
+        let mut cut =
+            archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
+        let text = std::mem::take(&mut cut.text);
+        let read = tokio::task::spawn_blocking(move || (Recording::read(&text), turn));
+        let (recording, _turn) = read.await.map_err(|_| Lost::Unknown)?;
+        let end_millis = recording.span().map(|(_, last)| last.max(cut.to_millis)).ok_or(Lost::Unknown)?;
+        let (name, size) = (format!("{} revision {}", workload.name, cut.revision), recording.observed.len());
+        let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
+        let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
+        // What is not over yet is told for longer the next time.
+        let fresh_until = (!cut.is_settled).then(|| Instant::now() + ANEW_AFTER);
+        let remade = Arc::new(Remade { workload, to_millis, most_millis, size, fresh_until, hub });
+        lock(&self.there).push(Arc::downgrade(&remade));
+        self.held.hold(remade.clone());
+        Ok(way(&remade))
     }
 }
 
-impl shelf::Held for Held {
+impl Remade {
+    /// Tells it from all others that are there.
+    fn number(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        lock(&self.past.followed).leave(&self.follower, &self.remade.number());
+    }
+}
+
+impl shelf::Held for Arc<Remade> {
     fn size(&self) -> usize {
         self.size
     }
@@ -93,35 +201,13 @@ impl shelf::Held for Held {
     }
 }
 
-fn find(held: &Shelf<Held>, (workload, until_millis): &Asked) -> Option<Handle> {
-    // What is after its last moment is not shown, so that it need not be read.
-    let reaches = |held: &&Held| until_millis.is_none_or(|until| until <= held.to_millis || until > held.most_millis);
-    held.things().iter().filter(|held| held.workload == *workload).find(reaches).map(|held| held.hub.clone())
+/// The way to the hub of a rollout, which is there for as long as somebody has it.
+fn way(remade: &Arc<Remade>) -> Handle {
+    remade.hub.clone().leased(remade.clone())
 }
 
-/// Makes a rollout again from what is kept of it.
-async fn make(held: &Shelf<Held>, archive: &Archive, asked: Asked, turn: Turn) -> Result<Handle, Lost> {
-    // The one before may have been made just now.
-    if let Some(known) = find(held, &asked) {
-        return Ok(known);
-    }
-    let (workload, until_millis) = asked;
-    let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
-    let cluster = workload.cluster.clone();
-    let mut cut =
-        archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
-    let text = std::mem::take(&mut cut.text);
-    let read = tokio::task::spawn_blocking(move || (Recording::read(&text), turn));
-    let (recording, _turn) = read.await.map_err(|_| Lost::Unknown)?;
-    let end_millis = recording.span().map(|(_, last)| last.max(cut.to_millis)).ok_or(Lost::Unknown)?;
-    let (name, size) = (format!("{} revision {}", workload.name, cut.revision), recording.observed.len());
-    let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
-    // What is not over yet is told for longer the next time.
-    if cut.is_settled {
-        let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
-        held.hold(Held { workload, to_millis, most_millis, size, hub: hub.clone() });
-    }
-    Ok(hub)
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Plays a recording into a hub that stands still at its end. `None` when the hub has ended.

@@ -10,8 +10,10 @@ use serde_json::json;
 use timeline::Workload;
 
 use super::extract::{NamedWorkload, file_name};
-use super::history::unreadable;
-use crate::history::past::Lost;
+use super::history;
+use crate::history::sql::Reader;
+use crate::limits::Limit;
+use crate::unsent::keeping;
 use crate::view::View;
 
 /// The list of all Deployments.
@@ -63,10 +65,7 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
     let hub = match view.hub_at(&workload, None).await {
         Ok(hub) => hub,
         Err(lost) => {
-            let (status, why) = match lost.as_ref() {
-                Lost::Unknown => (StatusCode::NOT_FOUND, format!("There is no cluster {cluster:?} here.")),
-                Lost::Unreadable(why) => unreadable(&view, why),
-            };
+            let (status, why) = history::lost(&view, &lost, format!("There is no cluster {cluster:?} here."));
             return error(status, why);
         }
     };
@@ -83,19 +82,26 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
     let (true, Some(uid), Some(number)) = (view.keeps(), workload.uid, workload.rollout) else {
         return error(StatusCode::NOT_FOUND, "Name a rollout that is kept, with uid= and rollout=.".to_owned());
     };
+    let Some(making) = view.rollcast().exports.begin(view.follower()) else {
+        view.rollcast().limits.met(Limit::Exports);
+        let why = "Another recording is being made, of yours or of others, or one of yours is still being sent.";
+        return error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+    };
     let cluster = workload.cluster.clone();
-    match view.kept(&workload, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten) {
-        Ok(Some(cut)) => {
+    // It counts until it is read, though whoever asked may leave.
+    let read = move |reader: &Reader| Ok((reader.cut(&cluster, uid, number, None)?, making));
+    match view.kept(&workload, uid, read).await {
+        Ok(Some((Some(cut), making))) => {
             let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);
             let headers = [
                 (header::CONTENT_TYPE, "application/jsonl".to_owned()),
                 (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&name))),
             ];
-            (headers, cut.text).into_response()
+            (headers, keeping(cut.text, making.made())).into_response()
         }
-        Ok(None) => error(StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned()),
+        Ok(_) => error(StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned()),
         Err(why) => {
-            let (status, why) = unreadable(&view, &why);
+            let (status, why) = history::unreadable(&view, &why);
             error(status, why)
         }
     }

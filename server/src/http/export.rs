@@ -1,7 +1,6 @@
 //! `/clusters/…/deployments/{name}/export`: one rollout as a file, as a page (`format=html`) or as a recording (`format=jsonl`).
 
 use app::address;
-use axum::Extension;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -9,16 +8,19 @@ use timeline::Workload;
 use timeline::words::safe;
 
 use super::extract::{Malformed, NamedWorkload, Parameters, file_name};
-use super::guard::Client;
-use super::history::unreadable;
+use super::history;
 use super::pages;
 use crate::earlier;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
-use crate::history::past::Lost;
+use crate::exports::Turn;
 use crate::history::store::{Cut, Sought};
 use crate::limits::Limit;
+use crate::unsent::keeping;
 use crate::view::View;
+
+/// What those are told who name what is not there.
+const UNKNOWN: &str = "No such rollout is known here, or not any more.";
 
 /// What kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +53,6 @@ pub(super) async fn file(
     view: View,
     NamedWorkload(workload): NamedWorkload,
     parameters: Parameters,
-    Extension(client): Extension<Client>,
     request: Request,
 ) -> Response {
     let name = safe(&workload.name);
@@ -60,19 +61,19 @@ pub(super) async fn file(
         Ok(asked) => asked,
         Err(wrong) => return pages::refuse(&view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await,
     };
-    let Some(making) = view.rollcast().exports.begin(view.follower(client.address)) else {
+    let Some(making) = view.rollcast().exports.begin(view.follower()) else {
         view.rollcast().limits.met(Limit::Exports);
-        let why = "Another file is being made, of yours or of others. Try again in a moment.".to_owned();
+        let why = "Another file is being made, of yours or of others, or one of yours is still being sent. Try again in a moment.".to_owned();
         return pages::refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
     let seen = view.clone();
     // Made to its end though whoever asked leaves: most of the work cannot be called off, and it is counted for as long as it lasts.
     let made = tokio::spawn(async move {
-        let _making = making;
-        match format {
+        let file = match format {
             Format::Html => html(&seen, ExportRequest { workload, revision, is_redacted }).await,
             Format::Lines => lines(&seen, workload, revision, is_redacted).await,
-        }
+        };
+        file.map(|file| file.attached(making.made()))
     });
     let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be made.".to_owned()));
     match made.await.unwrap_or_else(ended) {
@@ -83,8 +84,8 @@ pub(super) async fn file(
 
 type Refused = (StatusCode, String);
 
-async fn html(view: &View, request: ExportRequest) -> Result<Response, Refused> {
-    let unknown = || (StatusCode::NOT_FOUND, "No such rollout is known here, or not any more.".to_owned());
+async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
+    let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
         None => Err(ExportError::Unknown),
@@ -93,10 +94,7 @@ async fn html(view: &View, request: ExportRequest) -> Result<Response, Refused> 
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
             let kept = kept(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
-            let hub = view.hub_at(&kept, None).await.map_err(|lost| match lost.as_ref() {
-                Lost::Unknown => unknown(),
-                Lost::Unreadable(why) => unreadable(view, why),
-            })?;
+            let hub = view.hub_at(&kept, None).await.map_err(|why| history::lost(view, &why, UNKNOWN))?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
         made => made,
@@ -106,7 +104,7 @@ async fn html(view: &View, request: ExportRequest) -> Result<Response, Refused> 
         other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be made: {other}.")),
     })?;
     // It is handed on, not opened here: it has a content security policy of its own.
-    Ok(attached("text/html; charset=utf-8", &made.name, made.html))
+    Ok(File { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
 }
 
 /// The rollout of a workload that is kept, by its number.
@@ -121,7 +119,7 @@ async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option
     Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
-async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redacted: bool) -> Result<Response, Refused> {
+async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redacted: bool) -> Result<File, Refused> {
     if !view.keeps() {
         let why =
             "This Rollcast keeps no history, so that there is no recording to hand on; `rollcast record` makes one.";
@@ -132,20 +130,30 @@ async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redact
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
     let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
-    let cut = cut.map_err(|why| unreadable(view, &why))?;
+    let cut = cut.map_err(|why| history::unreadable(view, &why))?;
     let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
         false => (format!("{}-{}", kept.namespace, kept.name), text),
     };
-    Ok(attached("application/jsonl", &format!("{place}-revision-{revision}.jsonl"), text))
+    Ok(File { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })
 }
 
-fn attached(kind: &'static str, name: &str, body: String) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, kind.to_owned()),
-        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(name))),
-        (header::CACHE_CONTROL, "no-store".to_owned()),
-    ];
-    (headers, body).into_response()
+/// What is handed on.
+struct File {
+    kind: &'static str,
+    name: String,
+    text: String,
+}
+
+impl File {
+    /// An answer that keeps its client's turn until it was sent.
+    fn attached(self, turn: Turn) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, self.kind.to_owned()),
+            (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&self.name))),
+            (header::CACHE_CONTROL, "no-store".to_owned()),
+        ];
+        (headers, keeping(self.text, turn)).into_response()
+    }
 }

@@ -192,7 +192,8 @@ async fn answer(rollcast: &Arc<Rollcast>, came: Came, mut request: Request, next
 
 /// What somebody may see, who names a namespace in an address.
 async fn view(rollcast: &Arc<Rollcast>, viewer: Viewer, request: &mut Request) -> Result<View, TooMany> {
-    let view = View::of(rollcast, viewer).await?;
+    let from = request.extensions().get::<Client>().and_then(|client| client.address);
+    let view = View::of(rollcast, viewer).await?.coming_from(from);
     let named = request.extract_parts::<RawPathParams>().await.ok();
     let part = |name| named.as_ref()?.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
     Ok(match (part("cluster"), part("namespace")) {

@@ -20,6 +20,7 @@ use super::extract::{Malformed, Parameters, millis_in, offset};
 use super::pages;
 use crate::clock;
 use crate::history::Keeping;
+use crate::history::past::Lost;
 use crate::history::sql::Reader;
 use crate::history::store::{Found, Place, StoreError};
 use crate::sight::UNWRITTEN;
@@ -155,6 +156,18 @@ fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)>
         _ => return None,
     };
     Some((from, to))
+}
+
+/// Why a rollout cannot be shown; `unknown` where it is not known.
+pub(super) fn lost(view: &View, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
+    match lost {
+        Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
+        Lost::Unreadable(why) => unreadable(view, why),
+        Lost::Full => {
+            let why = "Too many rollouts that are over are looked at at present. Try again in a moment.";
+            (StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
+        }
+    }
 }
 
 /// That what is kept cannot be read: with the reason for those who may see everything, because it may name a database or a folder.

@@ -21,9 +21,8 @@ use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{Malformed, Parameters};
-use super::history::unreadable;
+use super::history;
 use super::pages;
-use crate::history::past::Lost;
 use crate::history::store::Sought;
 use crate::hub::Handle;
 use crate::view::View;
@@ -91,12 +90,8 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
     let hub = match view.hub_at(&workload, named.at_millis).await {
         Ok(hub) => hub,
         Err(lost) => {
-            let (status, why) = match lost.as_ref() {
-                Lost::Unknown => {
-                    (StatusCode::NOT_FOUND, format!("That rollout of {name} is not kept, or not any more."))
-                }
-                Lost::Unreadable(why) => unreadable(view, why),
-            };
+            let unknown = format!("That rollout of {name} is not kept, or not any more.");
+            let (status, why) = history::lost(view, &lost, unknown);
             return pages::refuse(view, status, why, now(&page), request).await;
         }
     };

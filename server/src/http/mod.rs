@@ -10,6 +10,7 @@ mod files;
 mod guard;
 mod health;
 mod history;
+mod hold;
 mod links;
 mod metrics;
 mod pages;
@@ -110,6 +111,8 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     routes()
         .into_iter()
         .fold(Router::new(), |router, (address, route)| router.route(&address, route))
+        .layer(axum::middleware::from_fn(hold::hold))
+        // Files are the program's own: whoever asks for one shares it.
         .route("/{*path}", get(files::file_or_not_found))
         .layer(compression)
         .layer(DefaultBodyLimit::max(MOST_SENT))

@@ -134,7 +134,10 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
             Scope::Rollout { of, uid, revision }
         }
     };
-    view.rollcast().excerpt(&scope).await?;
+    // It is looked for and not cut out: whoever may make links may ask for as many as they want.
+    if !view.rollcast().has_excerpt(&scope).await {
+        return None;
+    }
     let to = scope.address()?;
     Some((scope, to))
 }

@@ -1,6 +1,5 @@
 //! A list that a viewer follows: what they were told of it, and what they must hear next.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,9 +30,9 @@ impl FollowedList {
     }
 
     /// It is followed anew: something else may be seen, or there may be room now.
-    pub(super) fn follow_anew(&mut self, view: &View, from: Option<IpAddr>) {
+    pub(super) async fn follow_anew(&mut self, view: &View) {
         self.choice.leave();
-        self.choice = view.follow(&self.query, from);
+        self.choice = view.follow(&self.query).await;
         self.choice.chosen.mark_changed();
     }
 

@@ -40,6 +40,7 @@ mod playground;
 mod remade;
 mod replay;
 mod rights;
+mod seats;
 mod shared;
 #[path = "../common/simulated.rs"]
 mod simulated;
@@ -49,5 +50,6 @@ mod strange;
 mod strangers;
 mod tokens;
 mod unchecked;
+mod unsent;
 #[path = "../common/until.rs"]
 mod until;

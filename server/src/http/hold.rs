@@ -1,0 +1,39 @@
+//! Holds answers until they were sent, so many bytes of one client and in all, and hands them to connections piece by piece.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper::body::Body as _;
+
+use super::api;
+use super::guard::Client;
+use crate::unsent::{Pieces, keeping};
+use crate::view::View;
+
+/// Counts an answer of somebody who is known until it was sent; what shows nothing of any cluster is small.
+pub(super) async fn hold(request: Request, next: Next) -> Response {
+    let view = request.extensions().get::<View>().cloned();
+    let client = request.extensions().get::<Client>().cloned();
+    let is_api = request.uri().path().starts_with("/api/");
+    let response = next.run(request).await;
+    let Some(view) = view else { return response };
+    let (head, body) = response.into_parts();
+    // Pages do not say how long they are: what is in them may be of this moment.
+    let is_sized = body.size_hint().exact().is_some();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        return (StatusCode::INTERNAL_SERVER_ERROR, "The answer could not be made.\n").into_response();
+    };
+    match view.wait_to_send(bytes.len()) {
+        // Its request counts as long: it is answered when all of it was sent.
+        Some(place) => {
+            let left = keeping(bytes, (place, client));
+            Response::from_parts(head, Body::new(Pieces { left, is_sized }))
+        }
+        None => {
+            let (status, why) = (StatusCode::SERVICE_UNAVAILABLE, "Too much that was asked for waits to be read.");
+            if is_api { api::error(status, why.to_owned()) } else { (status, format!("{why}\n")).into_response() }
+        }
+    }
+}
