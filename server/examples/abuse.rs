@@ -2,8 +2,9 @@
 //!
 //! In a network of its own (Linux, with `unshare` and `ip`) 30 addresses take all the 256 connections that each may have, and open them
 //! again as they are closed: connections that say nothing, heads that come a line at a time, websockets that send what is no frame of
-//! ours or pings, and forms that would be 10 MB unpacked, of which the server unpacks none. Another address asks for a page twenty times a second,
-//! for a minute before and meanwhile, and follows a Deployment.
+//! ours or pings, forms that would be 10 MB unpacked, of which the server unpacks none, streams that follow rollouts that are over and ask for
+//! pages of their moments, each of another one, streams that ask for lists of ever different words, and readers who take a byte a minute of
+//! files and recordings. Another address asks for a page twenty times a second, for a minute before and meanwhile, and follows a Deployment.
 //!
 //! Who attacks has machines of his own: here that is a process of the lowest priority, so that what making the attacks costs is not
 //! taken for what they cost the server.
@@ -23,23 +24,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use futures::{SinkExt, StreamExt};
+use app::address;
+use app::history::PastRollout;
+use futures::{FutureExt, SinkExt, StreamExt};
 use timeline::Workload;
-use timeline::wire::{self, ServerFrame};
+use timeline::list::{Query, Window};
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use support::{Program, ask, listen, quantile};
 
 const ADDRESSES: u8 = 30;
-/// Of each address: connections that say nothing, heads that never end, websockets, senders of bodies, and some more than the 256 that
-/// there may be.
-const IDLE: usize = 176;
+/// Of each address: connections that say nothing, heads that never end, websockets, senders of bodies, who opens rollouts that are over,
+/// readers who hardly read, who asks for lists, and some more than the 256 that there may be.
+const IDLE: usize = 144;
 const SLOW: usize = 63;
 const JUNK: usize = 16;
 const BOMBS: usize = 1;
+const OPENING: usize = 8;
+const READING: usize = 8;
+const LISTING: usize = 16;
 const TOO_MANY: usize = 16;
 /// What is packed once.
 static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
@@ -58,6 +66,9 @@ struct Done {
     frames: AtomicU64,
     bombs: AtomicU64,
     refused: AtomicU64,
+    rollouts: AtomicU64,
+    lists: AtomicU64,
+    files: AtomicU64,
 }
 
 fn main() {
@@ -79,8 +90,10 @@ fn main() {
 }
 
 async fn abuse(path: &str, lasts: Duration) {
+    let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(path);
-    command.args(["replay", RECORDING, "--hold-at", "400", "--listen", ADDRESS, "--insecure-no-auth"]);
+    command.args(["replay", RECORDING, "--hold-at", "400", "--listen", ADDRESS, "--insecure-no-auth", "--data-dir"]);
+    command.arg(folder.path());
     let program = Program::start(&mut command);
     program.shows(PAGE).await;
     let heard = Arc::new(AtomicU64::new(0));
@@ -110,24 +123,46 @@ async fn abuse(path: &str, lasts: Duration) {
 
 /// Means it ill until nothing more can be read from the standard input, and says what was done.
 async fn attack(to: SocketAddr) {
-    let done = Arc::new(Done::default());
+    let (done, rollouts) = (Arc::new(Done::default()), Arc::new(rollouts(to).await));
     for number in 0..ADDRESSES {
         let from = SocketAddr::from(([10, 9, 1, number + 1], 0));
-        let attack = || Attack { from, to, done: done.clone() };
+        let attack = || Attack { from, to, done: done.clone(), rollouts: rollouts.clone() };
         (0..IDLE + TOO_MANY).for_each(|_| drop(spawn_local(again(attack(), Attack::idle))));
         (0..SLOW).for_each(|_| drop(spawn_local(again(attack(), Attack::slow))));
         (0..JUNK).for_each(|_| drop(spawn_local(again(attack(), Attack::junk))));
         (0..BOMBS).for_each(|_| drop(spawn_local(again(attack(), Attack::bomb))));
+        (0..OPENING).for_each(|_| drop(spawn_local(again(attack(), Attack::open))));
+        (0..READING).for_each(|_| drop(spawn_local(again(attack(), Attack::read))));
+        (0..LISTING).for_each(|_| drop(spawn_local(again(attack(), Attack::list))));
     }
     tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin())).await.unwrap().unwrap();
     let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
     println!(
-        "{} connections from {ADDRESSES} addresses, {} of them refused, {} frames that are none or pings, {} forms that would be 10 MB unpacked",
+        "{} connections from {ADDRESSES} addresses, {} of them refused, {} frames that are none or pings, {} forms that would be 10 MB unpacked, {} rollouts that are over followed, {} lists asked for, {} files hardly read",
         count(&done.opened),
         count(&done.refused),
         count(&done.frames),
-        count(&done.bombs)
+        count(&done.bombs),
+        count(&done.rollouts),
+        count(&done.lists),
+        count(&done.files)
     );
+}
+
+/// The rollouts that are kept: each by itself, and when it began.
+async fn rollouts(at: SocketAddr) -> Vec<(Workload, i64)> {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (_, answer) = ask(&at.to_string(), "/api/v1/rollouts?limit=500").await;
+        let told = answer.split_once("\r\n\r\n").map(|(_, body)| serde_json::from_str(body).unwrap_or_default());
+        let told: serde_json::Value = told.unwrap_or_default();
+        let known: Vec<PastRollout> = serde_json::from_value(told["rollouts"].clone()).unwrap_or_default();
+        if !known.is_empty() {
+            return known.iter().map(|rollout| (rollout.by_itself(), rollout.started_millis)).collect();
+        }
+        assert!(Instant::now() < end, "nothing is kept");
+        tokio::time::sleep(Duration::from_millis(100)).await; // polling with a deadline
+    }
 }
 
 /// How long pages took, in order, and how much memory the program had at most, in KB.
@@ -163,11 +198,17 @@ async fn again(attack: Attack, what: impl AsyncFn(&Attack) -> std::io::Result<()
     }
 }
 
+async fn say(socket: &mut WebSocketStream<TcpStream>, frame: &ViewerFrame) -> std::io::Result<()> {
+    let bytes = wire::encode(frame).map_err(std::io::Error::other)?;
+    socket.send(Message::Binary(bytes.into())).await.map_err(std::io::Error::other)
+}
+
 /// Somebody who means it ill.
 struct Attack {
     from: SocketAddr,
     to: SocketAddr,
     done: Arc<Done>,
+    rollouts: Arc<Vec<(Workload, i64)>>,
 }
 
 impl Attack {
@@ -195,6 +236,65 @@ impl Attack {
             stream.write_all(b"X-Slow: yes\r\n").await?;
             tokio::time::sleep(Duration::from_secs(1)).await; // that is what is slow
         }
+    }
+
+    async fn stream(&self) -> std::io::Result<WebSocketStream<TcpStream>> {
+        let stream = self.connect().await?;
+        let asked = tokio_tungstenite::client_async(format!("ws://{}/api/v1/stream", self.to), stream).await;
+        let (mut socket, _) = asked.map_err(std::io::Error::other)?;
+        say(&mut socket, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() }).await?;
+        Ok(socket)
+    }
+
+    /// Follows a rollout that is over for as long as it may, and asks for a page of one of its moments every second.
+    async fn open(&self) -> std::io::Result<()> {
+        let (workload, started_millis) = &self.rollouts[fastrand::usize(..self.rollouts.len())];
+        let mut socket = self.stream().await?;
+        say(&mut socket, &ViewerFrame::Subscribe { scope: Scope::Workload(workload.clone()), since: None }).await?;
+        self.done.rollouts.fetch_add(1, Ordering::Relaxed);
+        loop {
+            let until = Instant::now() + Duration::from_secs(1);
+            while let Ok(heard) = tokio::time::timeout_at(until.into(), socket.next()).await {
+                if matches!(heard, None | Some(Err(_))) {
+                    return Ok(()); // it hung up
+                }
+            }
+            let path = format!("{}&at={}", address::workload(workload), started_millis + fastrand::i64(0..20_000_000));
+            self.get(&path).await?.read_to_end(&mut Vec::new()).await?;
+        }
+    }
+
+    /// Reads a byte a minute of a file or a recording.
+    async fn read(&self) -> std::io::Result<()> {
+        let (workload, _) = &self.rollouts[fastrand::usize(..self.rollouts.len())];
+        let path = if fastrand::bool() { address::file(workload, None) } else { address::recording(workload) };
+        let mut stream = self.get(&path).await?;
+        self.done.files.fetch_add(1, Ordering::Relaxed);
+        let mut byte = [0];
+        while stream.read(&mut byte).await? > 0 {
+            tokio::time::sleep(Duration::from_secs(60)).await; // that is what is slow
+        }
+        Ok(())
+    }
+
+    /// Asks for one list after the other, as fast as they are heard.
+    async fn list(&self) -> std::io::Result<()> {
+        let mut socket = self.stream().await?;
+        loop {
+            let query = Query { text: format!("web {}", fastrand::u64(..)), ..Query::default() };
+            let scope = Scope::List { query, window: Window { from: 0, to: 50 } };
+            say(&mut socket, &ViewerFrame::Subscribe { scope, since: None }).await?;
+            self.done.lists.fetch_add(1, Ordering::Relaxed);
+            while let Some(Some(heard)) = socket.next().now_or_never() {
+                heard.map_err(std::io::Error::other)?;
+            }
+        }
+    }
+
+    async fn get(&self, path: &str) -> std::io::Result<TcpStream> {
+        let mut stream = self.connect().await?;
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.to).as_bytes()).await?;
+        Ok(stream)
     }
 
     /// A websocket that is taken, and then pings or frames of random bytes, short and long, twice a second.
