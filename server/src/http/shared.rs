@@ -140,14 +140,15 @@ pub(super) async fn hand_in(
         return enter(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
     };
     // Any page may have led them here: a link takes the place of what they see only if they want that.
-    let signed_in = rollcast.auth.viewer(&headers, peer.map(|Extension(Peer(address))| address.ip())).await;
+    let peer = peer.map(|Extension(Peer(address))| address.ip());
+    let signed_in = rollcast.auth.viewer(&headers, peer, rollcast.client(peer)).await;
     if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
         let sees_it = match signed_in {
             // What another link opens may stand in the way of it.
             Ok(viewer) => {
                 Some(!is_by_link(&rollcast, &headers).await && sees(&rollcast, viewer, &share.scope).await.is_some())
             }
-            Err(Stranger::Unknown | Stranger::Unchecked) => Some(false),
+            Err(Stranger::Unknown | Stranger::Unchecked | Stranger::TooMany) => Some(false),
             Err(Stranger::SignIn | Stranger::NoProxy) => None,
         };
         match sees_it {
