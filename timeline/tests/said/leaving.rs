@@ -105,6 +105,29 @@ fn many_pods_that_somebody_deletes_are_few_lines() {
     assert!(!web.told().iter().any(|line| line.contains("not by the rollout")), "{:#?}", web.told());
 }
 
+/// The line is old, and what is taken back of it is a moment old: the number is the one that it was before.
+#[test]
+fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
+    let mut web = Web::live(9);
+    web.now = 60_000;
+    (100..105).for_each(|pod| web.kill_pod(pod));
+    let two = "60000 2 more pods were deleted, not by the rollout; the revision stays 1.";
+    assert_eq!(since(&web, 60_000)[3], two);
+    (0..5).for_each(|number| web.add_ready_pod(200 + number, 2));
+    web.now = 80_000;
+    (105..109).for_each(|pod| web.kill_pod(pod));
+    (0..5).for_each(|number| web.kill_pod(200 + number));
+    assert_eq!(since(&web, 60_000)[3], two.replace("2 more", "11 more"));
+    web.now = 80_080;
+    web.set(2, |set| set.counts.desired = 0);
+    assert_eq!(since(&web, 60_000)[3], two);
+    let ends = |pod: u128| end(&web, pod);
+    assert_eq!(
+        [ends(104), ends(105), ends(204)].map(Option::unwrap),
+        [EndReason::DeletedManually, EndReason::ScaledDown, EndReason::ScaledDown]
+    );
+}
+
 /// Kubernetes deletes the pods of a namespace first, and Deployments and ReplicaSets when they are gone.
 #[test]
 fn pods_that_went_with_their_namespace_were_deleted_by_nobody() {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use timeline::budget::Next;
 use timeline::change::Subject;
 use timeline::model::ScaleCause;
-use timeline::story::Entry;
+use timeline::story::{Entry, Happening};
 use timeline::view::{self, Now};
 use timeline::{Change, Fact, Millis, Model, Timeline, Uid, rollout};
 
@@ -63,6 +63,8 @@ struct Told {
     first_millis: Millis,
     text: String,
     entry: Entry,
+    /// What it told before, and until when: of the last moments.
+    earlier: Vec<(Millis, Happening)>,
 }
 
 impl Invariants {

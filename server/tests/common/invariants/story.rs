@@ -25,6 +25,7 @@ impl Invariants {
                     && !is_young
                     && !goes_on(&known.text, &text)
                     && !grew(&known.entry.what, &entry.what)
+                    && !known.took_back(&entry.what, now)
                 {
                     found.push(format!("{:?} became {text:?}", known.text));
                 }
@@ -33,8 +34,10 @@ impl Invariants {
                 }
             }
             said_rightly(entry, &text, &account.revisions, &self.pods, found);
-            let first_millis = account.told.get(&entry.id).map_or(now, |known| known.first_millis);
-            account.told.insert(entry.id, Told { first_millis, text, entry: entry.clone() });
+            let known = account.told.remove(&entry.id);
+            let first_millis = known.as_ref().map_or(now, |known| known.first_millis);
+            let earlier = known.map_or_else(Vec::new, |known| known.until(now));
+            account.told.insert(entry.id, Told { first_millis, text, entry: entry.clone(), earlier });
         }
         let gone: Vec<u64> = account.told.keys().filter(|id| !there.contains(id)).copied().collect();
         for id in gone {
@@ -45,6 +48,28 @@ impl Invariants {
                 found.push(format!("{:?} is told no more", known.text));
             }
         }
+    }
+}
+
+impl Told {
+    /// Happenings that the line told a moment ago, with this last one.
+    fn until(self, now: Millis) -> Vec<(Millis, Happening)> {
+        let mut earlier = self.earlier;
+        earlier.retain(|(until, _)| now - until <= SETTLING_MILLIS);
+        earlier.push((now, self.entry.what));
+        earlier
+    }
+
+    /// Of pods that it counted a moment ago it is known now that their owners let them go. Each pod that is told on a line of its own
+    /// may be taken back for as long; here the line stays, and may be old.
+    fn took_back(&self, after: &Happening, now: Millis) -> bool {
+        let Happening::KilledMore { pods: after, revision, .. } = after else { return false };
+        self.earlier.iter().any(|(until, what)| match what {
+            Happening::KilledMore { pods, revision: then, .. } => {
+                now - until <= SETTLING_MILLIS && pods <= after && then == revision
+            }
+            _ => false,
+        })
     }
 }
 
