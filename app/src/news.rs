@@ -1,26 +1,29 @@
 //! Which changes of a Deployment are told aloud, by a notification or a tone: that it is well, or that it is in trouble. Pure.
 //!
-//! Whatever was told last is not told again, and nothing within a minute of what was told before: a readiness probe that flaps would
-//! ring every few seconds. What comes within that minute is told when it is over, if it still is so.
+//! Whatever was told last is not told again, and nothing of the same revision within a minute of what was told before: a readiness
+//! probe that flaps would ring every few seconds. What comes within that minute is told when it is over, if it still is so.
 
 use timeline::view::Tone;
 
-/// Between two things that are told lies this much, in milliseconds.
+/// How a Deployment stands, and the revision of its last rollout.
+pub type Standing = (Tone, Option<u64>);
+
+/// Between two things that are told of one revision lies this much, in milliseconds.
 pub const QUIET_MILLIS: f64 = 60_000.0;
 
 /// What was heard of a Deployment, and what of that was told.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct News {
-    heard: Option<(Tone, String)>,
+    heard: Option<Standing>,
     /// What was told last, or was so when somebody began to listen.
-    told: Option<(Tone, String)>,
+    told: Option<Standing>,
     told_millis: Option<f64>,
     is_waiting: bool,
 }
 
 impl News {
     /// Hears how a Deployment stands; `None` while that is not known. Returns what is to be told now.
-    pub fn hear(&mut self, now: Option<(Tone, String)>, page_millis: f64) -> Option<Tone> {
+    pub fn hear(&mut self, now: Option<Standing>, page_millis: f64) -> Option<Tone> {
         let before = std::mem::replace(&mut self.heard, now.filter(|(tone, _)| *tone != Tone::Quiet));
         let Some((tone, _)) = &self.heard else {
             self.is_waiting = false;
@@ -28,7 +31,7 @@ impl News {
         };
         let is_end = matches!(tone, Tone::Ok | Tone::Bad);
         match before {
-            None if is_end => self.told.clone_from(&self.heard),
+            None if is_end => self.told = self.heard,
             Some((before, _)) if is_end && before != *tone => self.is_waiting = true,
             _ => {}
         }
@@ -37,8 +40,9 @@ impl News {
 
     /// What is to be told by now of what was heard before.
     pub fn due(&mut self, page_millis: f64) -> Option<Tone> {
-        let (tone, _) = self.heard.as_ref().filter(|(tone, _)| matches!(tone, Tone::Ok | Tone::Bad))?;
-        let is_quiet = self.told_millis.is_some_and(|told| page_millis - told < QUIET_MILLIS);
+        let (tone, revision) = self.heard.filter(|(tone, _)| matches!(tone, Tone::Ok | Tone::Bad))?;
+        let is_of_told = self.told.is_some_and(|(_, told)| told == revision);
+        let is_quiet = is_of_told && self.told_millis.is_some_and(|told| page_millis - told < QUIET_MILLIS);
         if !self.is_waiting || is_quiet {
             return None;
         }
@@ -46,9 +50,9 @@ impl News {
         if self.told == self.heard {
             return None;
         }
-        self.told.clone_from(&self.heard);
+        self.told = self.heard;
         self.told_millis = Some(page_millis);
-        Some(*tone)
+        Some(tone)
     }
 }
 
@@ -57,13 +61,13 @@ mod tests {
     use super::*;
 
     /// What is told, and when, of what is heard at these seconds, looking every second.
-    fn told(heard: &[(u32, Option<Tone>, &str)], until: u32) -> Vec<(u32, Tone)> {
+    fn told(heard: &[(u32, Option<Tone>, u64)], until: u32) -> Vec<(u32, Tone)> {
         let mut news = News::default();
         let mut all = Vec::new();
         for second in 0..=until {
             let now = f64::from(second) * 1_000.0;
-            for (_, tone, words) in heard.iter().filter(|(at, ..)| *at == second) {
-                all.extend(news.hear(tone.map(|tone| (tone, (*words).to_owned())), now).map(|tone| (second, tone)));
+            for (_, tone, revision) in heard.iter().filter(|(at, ..)| *at == second) {
+                all.extend(news.hear(tone.map(|tone| (tone, Some(*revision))), now).map(|tone| (second, tone)));
             }
             all.extend(news.due(now).map(|tone| (second, tone)));
         }
@@ -72,16 +76,16 @@ mod tests {
 
     #[test]
     fn what_changes_for_good_or_bad_is_told_at_once() {
-        let heard = [(0, Some(Tone::Busy), ""), (5, Some(Tone::Ok), "complete")];
+        let heard = [(0, Some(Tone::Busy), 1), (5, Some(Tone::Ok), 1)];
         assert_eq!(told(&heard, 200), [(5, Tone::Ok)]);
-        let heard = [(0, Some(Tone::Ok), "complete"), (5, Some(Tone::Bad), "crash"), (90, Some(Tone::Ok), "complete")];
+        let heard = [(0, Some(Tone::Ok), 1), (5, Some(Tone::Bad), 1), (90, Some(Tone::Ok), 1)];
         assert_eq!(told(&heard, 200), [(5, Tone::Bad), (90, Tone::Ok)]);
         for silent in [
-            [(0, None, ""), (1, Some(Tone::Ok), "")],
-            [(0, Some(Tone::Ok), "a"), (1, Some(Tone::Ok), "b")],
-            [(0, Some(Tone::Ok), ""), (1, Some(Tone::Busy), "")],
-            [(0, Some(Tone::Bad), ""), (1, None, "")],
-            [(0, Some(Tone::Busy), ""), (1, Some(Tone::Quiet), "")],
+            [(0, None, 1), (1, Some(Tone::Ok), 1)],
+            [(0, Some(Tone::Ok), 1), (1, Some(Tone::Ok), 1)],
+            [(0, Some(Tone::Ok), 1), (1, Some(Tone::Busy), 1)],
+            [(0, Some(Tone::Bad), 1), (1, None, 1)],
+            [(0, Some(Tone::Busy), 1), (1, Some(Tone::Quiet), 1)],
         ] {
             assert_eq!(told(&silent, 200), [], "{silent:?}");
         }
@@ -89,8 +93,8 @@ mod tests {
 
     #[test]
     fn what_flaps_is_told_once_and_never_more_often_than_once_a_minute() {
-        let flapping = |low: Tone| -> Vec<(u32, Option<Tone>, &str)> {
-            (0..40).map(|turn| (turn * 7, Some(if turn % 2 == 0 { Tone::Ok } else { low }), "web")).collect()
+        let flapping = |low: Tone| -> Vec<(u32, Option<Tone>, u64)> {
+            (0..40).map(|turn| (turn * 7, Some(if turn % 2 == 0 { Tone::Ok } else { low }), 1)).collect()
         };
         assert_eq!(told(&flapping(Tone::Busy), 300), [], "it is as it was");
         let all = told(&flapping(Tone::Bad), 300);
@@ -99,11 +103,12 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_soon_is_told_later_if_it_still_is_so() {
-        let begin = [(0, Some(Tone::Busy), ""), (5, Some(Tone::Ok), "1 is live"), (15, Some(Tone::Busy), "")];
-        let with = |more: &[(u32, Option<Tone>, &'static str)]| told(&[&begin[..], more].concat(), 200);
-        assert_eq!(with(&[(30, Some(Tone::Bad), "2 crashes")]), [(5, Tone::Ok), (65, Tone::Bad)]);
-        assert_eq!(with(&[(30, Some(Tone::Ok), "2 is live")]), [(5, Tone::Ok), (65, Tone::Ok)]);
-        assert_eq!(with(&[(30, Some(Tone::Bad), "crash"), (40, Some(Tone::Ok), "1 is live")]), [(5, Tone::Ok)]);
+    fn what_comes_too_soon_is_told_later_if_it_still_is_so_and_another_revision_at_once() {
+        let begin = [(0, Some(Tone::Busy), 1), (5, Some(Tone::Ok), 1), (15, Some(Tone::Busy), 1)];
+        let with = |more: &[(u32, Option<Tone>, u64)]| told(&[&begin[..], more].concat(), 200);
+        assert_eq!(with(&[(30, Some(Tone::Bad), 1)]), [(5, Tone::Ok), (65, Tone::Bad)]);
+        assert_eq!(with(&[(30, Some(Tone::Bad), 1), (40, Some(Tone::Ok), 1)]), [(5, Tone::Ok)]);
+        assert_eq!(with(&[(30, Some(Tone::Bad), 2)]), [(5, Tone::Ok), (30, Tone::Bad)]);
+        assert_eq!(with(&[(30, Some(Tone::Ok), 2)]), [(5, Tone::Ok), (30, Tone::Ok)]);
     }
 }

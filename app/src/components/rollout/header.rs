@@ -24,7 +24,7 @@ pub fn Header(
     let workload = board.workload.get_untracked();
     let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
-    let standing = Signal::derive(move || board.said(|view| Some((view.verdict.tone, view.verdict.sentence.clone()))));
+    let standing = Signal::derive(move || board.said(|view| Some((view.verdict.tone, view.revision))));
     let body =
         Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
     view! {

@@ -7,7 +7,7 @@ use leptos::task::spawn_local;
 use timeline::view::Tone;
 
 use crate::browser::{self, Every, Notifications};
-use crate::news::News;
+use crate::news::{News, Standing};
 use crate::rows::set_if_new;
 
 /// What waits to be told is looked at this often.
@@ -20,9 +20,9 @@ const DENIED: &str = "This browser does not let the page notify you; its setting
 /// The button. It is hidden where the browser has no notifications, and until the page is alive.
 #[component]
 pub fn Notify(
-    /// How the rollout stands, and the sentence that says so; `None` while that is not known.
+    /// How the rollout stands; `None` while that is not known.
     #[prop(into)]
-    standing: Signal<Option<(Tone, String)>>,
+    standing: Signal<Option<Standing>>,
     /// Title of a notification: that of the page.
     #[prop(into)]
     title: Signal<String>,

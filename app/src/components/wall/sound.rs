@@ -7,7 +7,7 @@ use timeline::Workload;
 use timeline::view::Tone;
 
 use crate::browser::{self, Every, page_millis};
-use crate::news::News;
+use crate::news::{News, Standing};
 use crate::wall::Look;
 use crate::wall::board::{Seat, WallBoard};
 use crate::wall::tones::tones;
@@ -56,9 +56,8 @@ pub fn Sound(
 }
 
 /// How whoever sits there stands; `None` while nothing goes on there.
-fn heard(seat: Seat) -> Option<(Tone, String)> {
+fn heard(seat: Seat) -> Option<Standing> {
     let is_on_stage = seat.look.get() == Look::OnStage;
-    let verdict =
-        seat.board.view.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.verdict.sentence.clone())));
-    verdict.filter(|_| is_on_stage)
+    let standing = seat.board.view.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
+    standing.filter(|_| is_on_stage)
 }
