@@ -94,7 +94,16 @@ fn may_not(missing: &Forbidden) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use timeline::wire::Listing;
     use timeline::words::clock;
+
+    #[test]
+    fn a_first_list_says_how_far_it_is() {
+        let of_pods = Some(Listing { resource: "pods".into(), objects: 42_000 });
+        let connection = Connection { listing: of_pods, ..Connection::default() };
+        assert_eq!(listing(&connection).as_deref(), Some("listing pods: 42,000 so far"));
+        assert_eq!(listing(&Connection::default()), None);
+    }
 
     #[test]
     fn what_is_lost_says_since_when_and_when_it_is_tried_again() {

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::list::made::cluster;
     use timeline::list::{Common, Head};
-    use timeline::wire::{Forbidden, Unwritten};
+    use timeline::wire::{Forbidden, Listing, Unwritten};
     use timeline::words::clock;
 
     fn stale(retry_at_millis: Option<Millis>) -> ConnectionState {
@@ -191,6 +191,10 @@ mod tests {
             said(&overall(0, connecting), &all).0,
             "Connecting to a. Deployments appear here as soon as they are known. If that takes long, `rollcast check` says why."
         );
+        let mut large = cluster("a", ConnectionState::Connecting);
+        large.connection.listing = Some(Listing { resource: "pods".into(), objects: 42_000 });
+        let words = said(&overall(0, vec![large]), &all).0;
+        assert!(words.starts_with("Connecting to a (listing pods: 42,000 so far). Deployments appear"), "{words}");
         let one_of_two = vec![cluster("a", ConnectionState::Connecting), cluster("b", ConnectionState::Live)];
         assert!(said(&overall(0, one_of_two), &all).0.starts_with("Connecting to a."), "there may be some in it");
         assert!(
