@@ -62,7 +62,24 @@ impl Budgets {
             -own.left
         };
         if behind > 0.0 {
+            let mut waiting = Waiting { budgets: self, whose: Some(follower.clone().by_any_link()) };
             tokio::time::sleep(Duration::from_secs_f64(behind / PER_SECOND)).await;
+            waiting.whose = None;
+        }
+    }
+}
+
+/// Somebody waits; who leaves before it is their turn has had nothing made.
+struct Waiting<'b> {
+    budgets: &'b Budgets,
+    whose: Option<Follower>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let Some(whose) = &self.whose else { return };
+        if let Some(own) = self.budgets.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(whose) {
+            own.left += 1.0;
         }
     }
 }
@@ -100,6 +117,15 @@ mod tests {
         budgets.ready(&other).await;
         futures::future::join_all((0..120).map(|_| budgets.ready(&Follower::Many))).await;
         assert_eq!(now.elapsed(), Duration::ZERO);
+        // Who leaves while they wait has used nothing up.
+        let now = Instant::now();
+        futures::future::join_all((0..19).map(|_| budgets.ready(&other))).await;
+        for _ in 0..1_000 {
+            let waits = tokio::time::timeout(Duration::ZERO, budgets.ready(&other)).await;
+            assert!(waits.is_err(), "it has to wait");
+        }
+        budgets.ready(&other).await;
+        assert!(now.elapsed() < Duration::from_secs(1), "{:?}", now.elapsed());
         tokio::time::advance(Duration::from_secs(60)).await;
         budgets.ready(&other).await;
         assert_eq!(budgets.0.lock().unwrap().len(), 1, "who asks nothing is not remembered");

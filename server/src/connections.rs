@@ -261,7 +261,10 @@ async fn wait(mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, 
     match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
         Ok(Ok(Head::Come(head))) => drop(tokio::spawn(talk(stream, head.into(), caller))),
         Ok(Ok(Head::Strange)) => drop(timeout(PATIENCE, refuse(stream, STRANGE)).await),
-        Ok(Ok(Head::TooLong)) => drop(timeout(PATIENCE, refuse(stream, LONG)).await),
+        Ok(Ok(Head::TooLong)) => {
+            caller.limits.met(Limit::Headers);
+            drop(timeout(PATIENCE, refuse(stream, LONG)).await);
+        }
         Ok(Ok(Head::None)) => {}
         Ok(Err(why)) => tracing::debug!("a connection broke: {why}"),
         Err(_) => caller.limits.met(Limit::Headers),

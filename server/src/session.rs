@@ -24,6 +24,7 @@ use self::list::FollowedList;
 use crate::auth::Stranger;
 use crate::budget::Budget;
 use crate::excerpt;
+use crate::history::past::Lost;
 use crate::hub::{First, Followed, Update};
 use crate::limits::Limit;
 use crate::sight::Sight;
@@ -365,11 +366,16 @@ async fn follow(
             Ok(Following::List(listed))
         }
         Scope::Workload(workload) => {
-            let Some(hub) = view.hub(&workload).await else {
-                let cluster = workload.cluster.clone();
-                let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
-                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                return Ok(Following::Unknown(workload));
+            let hub = match view.hub_at(&workload, None).await {
+                Ok(hub) => hub,
+                Err(lost) if matches!(*lost, Lost::Unknown) => {
+                    let cluster = workload.cluster.clone();
+                    let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
+                    send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                    return Ok(Following::Unknown(workload));
+                }
+                // It may be asked for again in a moment, as after a connection that broke.
+                Err(_) => return Err(End::Broken),
             };
             if !hub.watches(&workload.namespace) {
                 let cluster = workload.cluster.clone();

@@ -33,27 +33,50 @@ impl Left {
 }
 
 impl Attempts {
-    /// Clusters may be asked about a token of that client. One that is not known by an address is not limited.
-    pub(super) fn has_left(&self, client: Option<IpAddr>) -> bool {
-        let left = client.and_then(|client| self.all().get(&whose(client)).copied());
-        left.is_none_or(|left| left.now() >= 1.0)
+    /// Clusters may be asked about a token of that client, which takes one of what it has left; `None` where it has none. One that is not
+    /// known by an address is not limited.
+    pub(super) fn begin(&self, client: Option<IpAddr>) -> Option<Attempt<'_>> {
+        let client = client.map(whose);
+        client.is_none_or(|client| self.take(client)).then_some(Attempt { attempts: self, client })
     }
 
-    /// A token of that client was refused.
-    pub(super) fn note_refused(&self, client: Option<IpAddr>) {
-        let Some(client) = client.map(whose) else { return };
+    fn take(&self, client: IpAddr) -> bool {
         let mut all = self.all();
         if all.len() >= MOST {
             all.retain(|_, left| left.now() < AT_ONCE);
         }
         let left = all.get(&client).map_or(AT_ONCE, |left| left.now());
-        if all.len() < MOST || all.contains_key(&client) {
-            all.insert(client, Left { count: (left - 1.0).max(0.0), at: Instant::now() });
+        let has_some = left >= 1.0;
+        if has_some && (all.len() < MOST || all.contains_key(&client)) {
+            all.insert(client, Left { count: left - 1.0, at: Instant::now() });
         }
+        has_some
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, Left>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A token that clusters are asked about. It counts only if they refuse it.
+pub(super) struct Attempt<'a> {
+    attempts: &'a Attempts,
+    client: Option<IpAddr>,
+}
+
+impl Attempt<'_> {
+    /// No cluster takes it.
+    pub(super) fn refused(mut self) {
+        self.client = None;
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let Some(client) = self.client else { return };
+        if let Some(left) = self.attempts.all().get_mut(&client) {
+            *left = Left { count: (left.now() + 1.0).min(AT_ONCE), at: Instant::now() };
+        }
     }
 }
 
@@ -67,32 +90,31 @@ mod tests {
     async fn a_client_whose_tokens_are_refused_waits_and_no_other_does() {
         let (attempts, one, other) = (Attempts::default(), "2001:db8::1".parse().ok(), "10.0.0.1".parse().ok());
         for count in 0..AT_ONCE as usize {
-            assert!(attempts.has_left(one), "{count}");
-            attempts.note_refused(one);
+            drop(attempts.begin(one)); // one that is taken does not count
+            attempts.begin(one).unwrap_or_else(|| panic!("{count}")).refused();
         }
-        assert!(!attempts.has_left(one) && !attempts.has_left("2001:db8::2".parse().ok()), "its network is the client");
-        assert!(attempts.has_left(other) && attempts.has_left(None));
+        let is_left = |client| attempts.begin(client).is_some();
+        assert!(!is_left(one) && !is_left("2001:db8::2".parse().ok()), "its network is the client");
+        assert!(is_left(other) && is_left(None));
         tokio::time::advance(Duration::from_secs(2)).await;
-        assert!(attempts.has_left(one));
-        attempts.note_refused(one);
-        assert!(!attempts.has_left(one));
+        attempts.begin(one).unwrap().refused();
+        assert!(!is_left(one));
         tokio::time::advance(Duration::from_secs(3_600)).await;
         for _ in 0..AT_ONCE as usize {
-            assert!(attempts.has_left(one));
-            attempts.note_refused(one);
+            attempts.begin(one).unwrap().refused();
         }
-        assert!(!attempts.has_left(one), "no more than at the start, however long it waited");
+        assert!(!is_left(one), "no more than at the start, however long it waited");
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_known_of_clients_is_bounded() {
         let attempts = Attempts::default();
         for number in 0..MOST as u32 + 100 {
-            attempts.note_refused(Some(IpAddr::V4((0x0a00_0000 + number).into())));
+            attempts.begin(Some(IpAddr::V4((0x0a00_0000 + number).into()))).unwrap().refused();
         }
         assert_eq!(attempts.all().len(), MOST);
         tokio::time::advance(Duration::from_secs(60)).await;
-        attempts.note_refused("10.9.9.9".parse().ok());
+        attempts.begin("10.9.9.9".parse().ok()).unwrap().refused();
         assert_eq!(attempts.all().len(), 1, "who waited is forgotten");
     }
 }

@@ -192,9 +192,11 @@ impl Tokens {
         // Strangers may make up tokens without end: who was known does not wait for them.
         let was_known = said.values().any(|said| matches!(said.whose, Some((_, Some(_)))));
         let asker = if was_known { Asker::Known } else { asker };
-        if asker == Asker::Stranger && !self.attempts.has_left(client) {
-            return Err(Stranger::TooMany);
-        }
+        // All at once: of many that are shown at the same time no more are asked about.
+        let attempt = match asker {
+            Asker::Stranger => Some(self.attempts.begin(client).ok_or(Stranger::TooMany)?),
+            Asker::Known => None,
+        };
         // What is answered was so at some time since then.
         let asked_at = Instant::now();
         let answers = join_all(asked.map(|(name, reviewer)| async move {
@@ -208,8 +210,8 @@ impl Tokens {
             }
         }
         let viewer = viewer(&said);
-        if asker == Asker::Stranger && matches!(viewer, Err(Stranger::SignIn)) {
-            self.attempts.note_refused(client);
+        if let Some(attempt) = attempt.filter(|_| matches!(viewer, Err(Stranger::SignIn))) {
+            attempt.refused();
         }
         self.learn(print, said, &viewer);
         viewer

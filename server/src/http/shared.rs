@@ -14,6 +14,7 @@ use serde::Deserialize;
 use timeline::words::safe;
 
 use super::extract::{NamedWorkload, OwnOrigin, Parameters};
+use super::guard::Client;
 use super::shares::done;
 use super::sign_in::local;
 use super::{BADGE, EXPORT, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG, api, pages, preview, stream};
@@ -124,6 +125,7 @@ async fn said(share: &Share, view: &View, path: &str) -> Preview {
 pub(super) async fn hand_in(
     State(rollcast): State<Arc<Rollcast>>,
     peer: Option<Extension<Peer>>,
+    client: Option<Extension<Client>>,
     headers: HeaderMap,
     Sent(HandedIn { secret, confirmed }): Sent<HandedIn>,
 ) -> Response {
@@ -140,10 +142,10 @@ pub(super) async fn hand_in(
         return enter(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
     };
     // Any page may have led them here: a link takes the place of what they see only if they want that.
-    let peer = peer.map(|Extension(Peer(address))| address.ip());
-    let signed_in = rollcast.auth.viewer(&headers, peer, rollcast.client(peer)).await;
     if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
-        let sees_it = match signed_in {
+        let peer = peer.map(|Extension(Peer(address))| address.ip());
+        let client = rollcast.client(client.and_then(|Extension(client)| client.address));
+        let sees_it = match rollcast.auth.viewer(&headers, peer, client).await {
             // What another link opens may stand in the way of it.
             Ok(viewer) => {
                 Some(!is_by_link(&rollcast, &headers).await && sees(&rollcast, viewer, &share.scope).await.is_some())

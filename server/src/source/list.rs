@@ -14,6 +14,9 @@ use crate::translate::Object;
 const GROWTH: u32 = 8;
 /// Beyond this many objects a page is not limited any more: what is left to try is everything in one answer.
 const LARGEST_PAGE: u32 = 32_000;
+/// Largest page that is read, in bytes: of the usual size, and of larger ones.
+const MAX_PAGE: usize = 64 << 20;
+const MAX_LARGE_PAGE: usize = 1 << 30;
 
 /// A list under way. It is kept while requests fail, and goes on with the page that failed.
 pub(super) struct List {
@@ -23,7 +26,8 @@ pub(super) struct List {
     pub objects: Vec<Object>,
     /// Waits between failures; from the shortest after each page that held something.
     pub backoff: Backoff,
-    /// Objects per page; `None` for all in one answer.
+    /// Objects per page as usual, and now; `None` for all in one answer.
+    page_size: u32,
     limit: Option<u32>,
     /// The server's token of the next page; `None` before the first.
     next: Option<String>,
@@ -55,19 +59,27 @@ struct PageMeta {
 impl List {
     pub(super) fn new(page_size: u32) -> Self {
         let began = Instant::now();
-        Self { began, objects: Vec::new(), backoff: Backoff::default(), limit: Some(page_size), next: None }
+        let limit = Some(page_size);
+        Self { began, objects: Vec::new(), backoff: Backoff::default(), page_size, limit, next: None }
     }
 
-    /// The server answered that it no longer knows the next page, as the snapshot is older than what it keeps (five minutes as
-    /// it is shipped). The list begins anew with larger pages, so that it ends before that.
-    pub(super) fn outlived(self) -> Self {
-        let limit = self.limit.map(|limit| limit.saturating_mul(GROWTH)).filter(|limit| *limit <= LARGEST_PAGE);
-        Self { began: self.began, objects: Vec::new(), backoff: self.backoff, limit, next: None }
+    /// What is asked for after a page failed. That page once more; but where the server no longer knows it, as the snapshot is older
+    /// than what it keeps (five minutes as it is shipped), the list begins anew with larger pages, so that it ends before that. Where
+    /// the first of such pages is too large for the server, with smaller ones.
+    pub(super) fn after(self, error: &RequestError) -> Self {
+        let is_under_way = self.next.is_some();
+        let limit = match error {
+            RequestError::Gone(_) if is_under_way => {
+                self.limit.map(|limit| limit.saturating_mul(GROWTH)).filter(|limit| *limit <= LARGEST_PAGE)
+            }
+            _ if !is_under_way && self.is_large() => Some((self.limit.unwrap_or(LARGEST_PAGE) / 2).max(self.page_size)),
+            _ => return self,
+        };
+        Self { objects: Vec::new(), limit, next: None, ..self }
     }
 
-    /// Whether a page was read already.
-    pub(super) const fn is_under_way(&self) -> bool {
-        self.next.is_some()
+    fn is_large(&self) -> bool {
+        self.limit != Some(self.page_size)
     }
 
     /// Asks for the next page. Where that fails, the same page can be asked for again.
@@ -80,11 +92,13 @@ impl List {
         let limit = self.limit.map(|limit| ("limit", limit.to_string()));
         let token = self.next.clone().map(|token| ("continue", token));
         let path = request::asked(&request::collection(kind, namespace), limit.into_iter().chain(token));
-        let body = tokio::time::timeout(cluster.pace.page, read(cluster, &path)).await;
-        let body =
-            body.map_err(|_| RequestError::Unreachable("the API server does not finish a list".to_owned()))??;
+        let body = if self.is_large() {
+            read(cluster, &path, MAX_LARGE_PAGE).await? // as long as some more of it comes
+        } else {
+            let body = tokio::time::timeout(cluster.pace.page, read(cluster, &path, MAX_PAGE)).await;
+            body.map_err(|_| RequestError::Unreachable("the API server does not finish a list".to_owned()))??
+        };
         let page: PageBody<'_> = serde_json::from_slice(&body)?;
-        Counters::add(&cluster.counters.pages);
         let items = page.items.unwrap_or_default();
         let is_empty = items.is_empty();
         for item in items {
@@ -96,7 +110,12 @@ impl List {
         if !is_empty {
             self.backoff.reset();
         }
-        self.next = page.metadata.r#continue.filter(|token| !token.is_empty());
+        let next = page.metadata.r#continue.filter(|token| !token.is_empty());
+        if next.is_some() && next == self.next {
+            (self.objects, self.next) = (Vec::new(), None);
+            return Err(RequestError::Unreachable("the API server answers the same page again and again".to_owned()));
+        }
+        self.next = next;
         Ok(match self.next {
             Some(_) => Page::More { is_empty },
             None => Page::Last { resource_version: page.metadata.resource_version.unwrap_or_default() },
@@ -104,9 +123,9 @@ impl List {
     }
 }
 
-async fn read(cluster: &Cluster, path: &str) -> Result<Vec<u8>, RequestError> {
+async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, RequestError> {
     let body = request::get(&cluster.access, &cluster.pace, path).await?;
-    request::read(body, &cluster.pace).await
+    request::gather(body, &cluster.pace, most, || Counters::add(&cluster.counters.pieces)).await
 }
 
 /// Counts and reports an object that was skipped.

@@ -30,13 +30,13 @@ pub(super) struct Life {
 pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
     let mut last_answer = (Instant::now(), cluster.now_millis());
     let mut looked = (Instant::now(), clock::now_millis(), uptime());
-    let mut pages = 0;
+    let mut pieces = 0;
     loop {
         let asked = Instant::now();
-        // A page of a list is a sign of life as well: a server that is busy with a long list may be late with everything else.
+        // What comes of a list is a sign of life as well: a server that is busy with a long list may be late with everything else.
         let why = probe(&cluster).await;
-        let before = std::mem::replace(&mut pages, cluster.counters.pages.load(Ordering::Relaxed));
-        let why = why.filter(|_| pages == before);
+        let before = std::mem::replace(&mut pieces, cluster.counters.pieces.load(Ordering::Relaxed));
+        let why = why.filter(|_| pieces == before);
         let is_silent = last_answer.0.elapsed() >= cluster.pace.silence;
         let event = match why {
             Some(why) if is_silent => {

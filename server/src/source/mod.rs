@@ -118,8 +118,8 @@ pub enum Health {
 pub struct Counters {
     /// Lists started.
     pub lists: AtomicU64,
-    /// Pages of lists that were read.
-    pub pages: AtomicU64,
+    /// Pieces of lists that were read: signs of life.
+    pub pieces: AtomicU64,
     /// Watches started.
     pub watches: AtomicU64,
     /// Requests that failed.

@@ -13,9 +13,8 @@ use super::Pace;
 use super::access::Access;
 use super::reason;
 
-/// Largest answer that is read, in bytes. Pages of 500 pods are of a few megabytes; this is for everything in one answer, where the API
-/// server forgets a list before its last page.
-const MAX_BODY: usize = 1 << 30;
+/// Largest answer that is read where it is no list, in bytes.
+const MAX_ANSWER: usize = 1 << 20;
 
 /// Why a request came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -147,9 +146,20 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
     })
 }
 
-/// Reads a whole body. Some more of it must come within the pace's limit, again and again.
+/// Reads a whole short body.
 pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestError> {
-    let mut body = http_body_util::Limited::new(body, MAX_BODY);
+    gather(body, pace, MAX_ANSWER, || ()).await
+}
+
+/// Reads a whole body of at most so many bytes, and tells of each piece. Some more of it must come within the pace's limit, again and
+/// again.
+pub(super) async fn gather(
+    body: Body,
+    pace: &Pace,
+    most: usize,
+    mut heard: impl FnMut(),
+) -> Result<Vec<u8>, RequestError> {
+    let mut body = http_body_util::Limited::new(body, most);
     let mut whole = Vec::new();
     loop {
         let frame = tokio::time::timeout(pace.answer, body.frame()).await;
@@ -159,7 +169,10 @@ pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestErro
         match frame {
             None => return Ok(whole),
             Some(Err(error)) => return Err(RequestError::Unreachable(reason::of(error.as_ref()))),
-            Some(Ok(frame)) => whole.extend(frame.into_data().unwrap_or_default()), // trailers say nothing
+            Some(Ok(frame)) => {
+                heard();
+                whole.extend(frame.into_data().unwrap_or_default()); // trailers say nothing
+            }
         }
     }
 }

@@ -163,8 +163,7 @@ impl Watch {
                 Ok(Page::Last { resource_version }) => return self.listed(list, resource_version).await,
                 Err(error) => {
                     let wait = Self::wait(&self.cluster, &mut list.backoff);
-                    let is_outlived = matches!(error, RequestError::Gone(_)) && list.is_under_way();
-                    self.list = Some(if is_outlived { list.outlived() } else { list });
+                    self.list = Some(list.after(&error));
                     self.failed("list", &error, wait).await?;
                     return Ok(None);
                 }
@@ -172,9 +171,14 @@ impl Watch {
         }
     }
 
-    /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word.
+    /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word; of another one
+    /// that it goes on, where its last page failed.
     async fn advanced(&mut self, list: &List) -> Result<(), HubGone> {
+        const LISTING: &str = "what was missed is being listed";
         let is_first = self.seen_until.is_none();
+        if !is_first && matches!(&self.health, Some(Health::Stale { why, .. }) if why != LISTING) {
+            return self.stale(Duration::ZERO, LISTING.to_owned()).await;
+        }
         let is_news = self.told_progress.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
         if is_first && is_news && list.began.elapsed() >= PROGRESS_AFTER {
             self.told_progress = Some(Instant::now());

@@ -118,6 +118,16 @@ async fn a_list_that_advances_is_not_cut_while_the_probe_has_no_answer_and_says_
 }
 
 #[tokio::test]
+async fn a_page_that_takes_long_is_not_cut_either() {
+    let api = with_pods(50).await;
+    api.pages(usize::MAX, Duration::from_millis(900));
+    api.stand(Verb::Version, "version", Some(Fault::Hang));
+    let silence = Duration::from_millis(300);
+    let pace = Pace { probe: silence / 2, silence, page_size: 500, ..shipped() };
+    assert_eq!(listed(&api, 50, pace).await, 1);
+}
+
+#[tokio::test]
 async fn a_server_that_asks_to_be_left_alone_is() {
     let api = with_pods(4).await;
     api.fault(Verb::Next, "pods", Fault::Busy(1));
@@ -140,6 +150,8 @@ async fn at_most_one_request_a_second_brings_nothing_under_each_fault() {
         (Verb::Next, Fault::Status(410)),
         (Verb::Next, Fault::Status(500)),
         (Verb::Next, empty),
+        // The same page again and again, which is not empty.
+        (Verb::Next, Fault::Say(r#"{"metadata":{"resourceVersion":"1","continue":"2"},"items":[{}]}"#.to_owned())),
         (Verb::Watch, Fault::Status(500)),
         (Verb::Watch, Fault::Status(410)),
         (Verb::Watch, Fault::EndAtOnce),
@@ -157,6 +169,7 @@ async fn at_most_one_request_a_second_brings_nothing_under_each_fault() {
         let brought = match (verb, fault.clone()) {
             (Verb::Watch, _) => api.requests(Verb::List, "pods"),
             (Verb::Next, Fault::Status(410)) => asked / 2, // each list begins with one
+            (Verb::Next, Fault::Say(text)) if text.contains("{}") => asked / 2,
             _ => 1,
         };
         (format!("{verb:?} {fault:?}"), asked.saturating_sub(brought))

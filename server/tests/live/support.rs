@@ -289,9 +289,9 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     match verb {
         Verb::Version => "{}".into_response(),
         Verb::List | Verb::Next => {
-            tokio::time::sleep(takes).await; // so slow is this server
             let limit = asked("limit").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
-            page(&items, version, asked("continue"), most.min(limit)).to_string().into_response()
+            let text = page(&items, version, asked("continue"), most.min(limit)).to_string();
+            if takes.is_zero() { text.into_response() } else { slowly(text, takes) }
         }
         Verb::Watch => {
             let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
@@ -306,6 +306,18 @@ fn page(items: &[Value], version: u64, after: Option<String>, most: usize) -> Va
     let next = if to < items.len() { to.to_string() } else { String::new() };
     let items: Vec<&Value> = items.iter().skip(from).take(most).collect();
     json!({ "metadata": { "resourceVersion": version.to_string(), "continue": next }, "items": items })
+}
+
+/// An answer that comes in six pieces in that time.
+fn slowly(text: String, takes: Duration) -> Response {
+    let text = Bytes::from(text);
+    let step = text.len().div_ceil(6);
+    let pieces = futures::stream::unfold(text, move |mut rest| async move {
+        tokio::time::sleep(takes / 6).await; // so slow is this server
+        let piece = rest.split_to(step.min(rest.len()));
+        (!piece.is_empty()).then_some((Ok::<_, std::convert::Infallible>(piece), rest))
+    });
+    Body::from_stream(pieces).into_response()
 }
 
 fn watch(
