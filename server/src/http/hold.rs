@@ -2,7 +2,7 @@
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::Body as _;
@@ -18,7 +18,7 @@ pub(super) async fn hold(request: Request, next: Next) -> Response {
     let client = request.extensions().get::<Client>().cloned();
     let is_api = request.uri().path().starts_with("/api/");
     let response = next.run(request).await;
-    let Some(view) = view else { return response };
+    let Some(view) = view.filter(|_| !is_endless(&response)) else { return response };
     let (head, body) = response.into_parts();
     // Pages do not say how long they are: what is in them may be of this moment.
     let is_sized = body.size_hint().exact().is_some();
@@ -36,4 +36,10 @@ pub(super) async fn hold(request: Request, next: Next) -> Response {
             if is_api { api::error(status, why.to_owned()) } else { (status, format!("{why}\n")).into_response() }
         }
     }
+}
+
+/// Events are sent as they come, for as long as somebody listens.
+fn is_endless(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
