@@ -101,6 +101,18 @@ async fn its_address_leads_to_its_page_with_what_was_asked_of_it() {
 }
 
 #[tokio::test]
+async fn what_the_strip_tells_is_sent_as_it_comes() {
+    let rollcast = playground("events").await;
+    let request = Request::get("/playground/events").header(header::HOST, "localhost").body(Body::empty()).unwrap();
+    let event = async {
+        let mut body = router(rollcast.clone()).oneshot(request).await.unwrap().into_body();
+        body.frame().await.unwrap().unwrap().into_data().unwrap()
+    };
+    let event = tokio::time::timeout(std::time::Duration::from_secs(20), event).await.expect("an event comes");
+    assert!(event.starts_with(b"data: "), "{event:?}");
+}
+
+#[tokio::test]
 async fn only_pages_of_this_server_may_ask_for_anything() {
     let rollcast = playground("origin").await;
     for origin in ["http://evil.example", "null", "http://127.0.0.1:7441"] {
