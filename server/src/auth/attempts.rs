@@ -37,7 +37,8 @@ impl Attempts {
     /// known by an address is not limited.
     pub(super) fn begin(&self, client: Option<IpAddr>) -> Option<Attempt<'_>> {
         let client = client.map(whose);
-        client.is_none_or(|client| self.take(client)).then_some(Attempt { attempts: self, client })
+        // Made only where it is one: dropped, it would be given back.
+        client.is_none_or(|client| self.take(client)).then(|| Attempt { attempts: self, client })
     }
 
     fn take(&self, client: IpAddr) -> bool {
