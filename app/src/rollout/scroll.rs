@@ -74,7 +74,8 @@ impl Scroll {
         let is_inert = matches!(element.closest("[inert]"), Ok(Some(_)));
         let is_by_key = page_millis - self.key_at < KEY_MILLIS;
         if seen != self.at && (heights == self.heights || is_by_key) && !is_inert {
-            self.is_left_alone = (seen - wanted).abs() > NEAR;
+            // Who went to the very top by a key wants to be there, however near it is.
+            self.is_left_alone = (seen - wanted).abs() > NEAR || (is_by_key && seen == 0 && wanted > 0);
             self.key_at = f64::NEG_INFINITY;
         }
         self.heights = heights;
