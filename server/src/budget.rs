@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use tokio::time::Instant;
-
+use crate::allowance::Allowance;
 use crate::listing::Follower;
 
 /// So many things may be asked at once, and so many in a second; what is more waits.
@@ -13,40 +11,31 @@ const AT_ONCE: f64 = 20.0;
 const PER_SECOND: f64 = 10.0;
 
 /// What a viewer may ask for.
-pub(crate) struct Budget {
-    left: f64,
-    at: Instant,
-}
+pub(crate) struct Budget(Allowance);
 
 impl Budget {
     pub(crate) fn full() -> Self {
-        Self { left: AT_ONCE, at: Instant::now() }
+        Self(Allowance::full(AT_ONCE, PER_SECOND))
     }
 
     /// Waits until something may be asked.
     pub(crate) async fn ready(&self) {
-        let earned = self.left + self.at.elapsed().as_secs_f64() * PER_SECOND;
-        if earned < 1.0 {
-            tokio::time::sleep(Duration::from_secs_f64((1.0 - earned) / PER_SECOND)).await;
+        let wait = self.0.until(1.0);
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
         }
     }
 
     /// Something was asked; `true` where the next question has to wait.
     pub(crate) fn spend(&mut self) -> bool {
-        let earned = (self.left + self.at.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE);
-        *self = Self { left: earned - 1.0, at: Instant::now() };
-        self.left < 1.0
-    }
-
-    /// As much may be asked at once as ever.
-    fn is_full(&self) -> bool {
-        self.left + self.at.elapsed().as_secs_f64() * PER_SECOND >= AT_ONCE
+        self.0.take();
+        !self.0.has_some()
     }
 }
 
 /// What clients may have made for them, however many streams each of them has. Who is not told from others is not held back.
 #[derive(Default)]
-pub struct Budgets(Mutex<HashMap<Follower, Budget>>);
+pub struct Budgets(Mutex<HashMap<Follower, Allowance>>);
 
 impl Budgets {
     /// Waits until something may be made for a client; who came by a link is one with all who came by links of its maker.
@@ -57,13 +46,14 @@ impl Budgets {
         let behind = {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             all.retain(|_, budget| !budget.is_full());
-            let own = all.entry(follower.clone().by_any_link()).or_insert_with(Budget::full);
-            own.spend();
-            -own.left
+            let own = all.entry(follower.clone().by_any_link());
+            let own = own.or_insert_with(|| Allowance::full(AT_ONCE, PER_SECOND));
+            own.take();
+            own.until(0.0)
         };
-        if behind > 0.0 {
+        if !behind.is_zero() {
             let mut waiting = Waiting { budgets: self, whose: Some(follower.clone().by_any_link()) };
-            tokio::time::sleep(Duration::from_secs_f64(behind / PER_SECOND)).await;
+            tokio::time::sleep(behind).await;
             waiting.whose = None;
         }
     }
@@ -79,13 +69,17 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let Some(whose) = &self.whose else { return };
         if let Some(own) = self.budgets.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(whose) {
-            own.left += 1.0;
+            own.give_back();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@
 #![recursion_limit = "512"]
 
 pub mod addressed;
+mod allowance;
 pub mod assets;
 pub mod audit;
 pub mod auth;

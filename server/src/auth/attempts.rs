@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::time::Instant;
-
+use crate::allowance::Allowance;
 use crate::connections::whose;
 
 /// So many tokens of one client may be refused at once, and so many in a second; then none of it is asked about.
@@ -17,20 +16,7 @@ const MOST: usize = 4_096;
 
 /// How often tokens of clients were refused lately; all IPv6 addresses of a network are one client.
 #[derive(Debug, Default)]
-pub(super) struct Attempts(Mutex<HashMap<IpAddr, Left>>);
-
-/// How many a client has left.
-#[derive(Debug, Clone, Copy)]
-struct Left {
-    count: f64,
-    at: Instant,
-}
-
-impl Left {
-    fn now(self) -> f64 {
-        (self.count + self.at.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE)
-    }
-}
+pub(super) struct Attempts(Mutex<HashMap<IpAddr, Allowance>>);
 
 impl Attempts {
     /// Clusters may be asked about a token of that client, which takes one of what it has left; `None` where it has none. One that is not
@@ -44,17 +30,18 @@ impl Attempts {
     fn take(&self, client: IpAddr) -> bool {
         let mut all = self.all();
         if all.len() >= MOST {
-            all.retain(|_, left| left.now() < AT_ONCE);
+            all.retain(|_, left| !left.is_full());
         }
-        let left = all.get(&client).map_or(AT_ONCE, |left| left.now());
-        let has_some = left >= 1.0;
+        let mut left = all.get(&client).copied().unwrap_or_else(|| Allowance::full(AT_ONCE, PER_SECOND));
+        let has_some = left.has_some();
         if has_some && (all.len() < MOST || all.contains_key(&client)) {
-            all.insert(client, Left { count: left - 1.0, at: Instant::now() });
+            left.take();
+            all.insert(client, left);
         }
         has_some
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, Left>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, Allowance>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,7 +63,7 @@ impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         let Some(client) = self.client else { return };
         if let Some(left) = self.attempts.all().get_mut(&client) {
-            *left = Left { count: (left.now() + 1.0).min(AT_ONCE), at: Instant::now() };
+            left.give_back();
         }
     }
 }
