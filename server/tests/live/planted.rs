@@ -1,13 +1,12 @@
 //! Secrets are planted in every option, variable and key of the configuration file that can hold one, right ones and wrong ones: no message
 //! of a command, page, frame or log repeats them.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::json;
 
-use crate::program::get;
+use crate::program::{Traced, get};
 use crate::secrets::{PLANTED, found, streamed};
 use crate::support::shop;
 use crate::until::until;
@@ -133,23 +132,12 @@ async fn a_database_that_does_not_answer_is_told_without_its_password() {
     let api = shop().await;
     let folder = tempfile::tempdir().unwrap();
     let config = written(folder.path(), "kubeconfig", &kubeconfig(&format!("http://{}", api.address)));
-    let mut serving = Command::new(env!("CARGO_BIN_EXE_rollcast"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+    command
         .args(["serve", "--kubeconfig", &config, "--listen", "127.0.0.1:0"])
-        .env("ROLLCAST_HISTORY", format!("postgres://rollcast:{PLANTED}@127.0.0.1:1/rollcast"))
-        .env("ROLLCAST_LOG", "trace")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut log = serving.stderr.take().unwrap();
-    let log = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        log.read_to_end(&mut text).unwrap();
-        String::from_utf8_lossy(&text).into_owned()
-    });
-    let mut line = String::new();
-    BufReader::new(serving.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned();
+        .env("ROLLCAST_HISTORY", format!("postgres://rollcast:{PLANTED}@127.0.0.1:1/rollcast"));
+    let serving = Traced::start(&mut command);
+    let address = serving.address.clone();
     until("it says that history is not written", async || {
         get(&address, "/history").await.contains("History is not written")
     })
@@ -158,9 +146,7 @@ async fn a_database_that_does_not_answer_is_told_without_its_password() {
     for path in ["/", "/history", "/api/v1/rollouts", "/metrics", "/readyz"] {
         said.push_str(&get(&address, path).await);
     }
-    let _ = serving.kill();
-    let _ = serving.wait();
-    said.push_str(&log.join().unwrap());
+    said.push_str(&serving.end());
     assert!(said.contains("History cannot be read: PostgreSQL at 127.0.0.1:1/rollcast"), "what is wrong is said");
     assert_eq!(found(&said), None);
 }

@@ -105,6 +105,38 @@ fn noted(from: impl Read, lines: &Mutex<String>) -> String {
     all
 }
 
+/// A rollcast that serves and logs all that it can.
+pub struct Traced {
+    child: Child,
+    log: std::thread::JoinHandle<String>,
+    /// Where it is.
+    pub address: String,
+}
+
+impl Traced {
+    pub fn start(command: &mut Command) -> Self {
+        let command = command.env("ROLLCAST_LOG", "trace").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut log = child.stderr.take().unwrap();
+        let log = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            log.read_to_end(&mut text).unwrap();
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned();
+        Self { child, log, address }
+    }
+
+    /// Ends it, and returns its log.
+    pub fn end(mut self) -> String {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.log.join().unwrap()
+    }
+}
+
 /// `rollcast record` of one context, killed when dropped.
 pub struct Recorder {
     child: Child,

@@ -1,6 +1,6 @@
 //! Secrets are planted wherever credentials come from, and looked for in everything that leaves the program.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::program::get;
+use crate::program::{Traced, get};
 use crate::support::{FakeApi, deployment, shop};
 use crate::until::until;
 
@@ -175,25 +175,14 @@ async fn no_secret_leaves_the_program() {
     std::fs::write(&config, kubeconfig(&api, &users).to_string()).unwrap();
     let (history, config) = (folder.path().join("history"), config.display().to_string());
     let audit = folder.path().join("audit");
-    let mut serving = Command::new(env!("CARGO_BIN_EXE_rollcast"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+    command
         .args(["serve", "--all-contexts", "--kubeconfig", &config, "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(&history)
         .arg("--audit-log")
-        .arg(&audit)
-        .env("ROLLCAST_LOG", "trace")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut log = serving.stderr.take().unwrap();
-    let log = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        log.read_to_end(&mut text).unwrap();
-        String::from_utf8_lossy(&text).into_owned()
-    });
-    let mut line = String::new();
-    BufReader::new(serving.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned();
+        .arg(&audit);
+    let serving = Traced::start(&mut command);
+    let address = serving.address.clone();
     let mut pages = get(&address, "/api/v1/deployments").await;
     // Each cluster says how it gets on: one is live, and of each other one a page says what is wrong.
     until("every cluster says how it gets on", async || {
@@ -228,9 +217,7 @@ async fn no_secret_leaves_the_program() {
     let audited = || std::fs::read_to_string(&audit).unwrap_or_default();
     until("who looked is written down", async || audited().contains("\"followed\"")).await;
     assert_eq!(found(&audited()), None, "audit log");
-    let _ = serving.kill();
-    let _ = serving.wait();
-    let log = log.join().unwrap();
+    let log = serving.end();
     assert!(log.contains("TRACE hyper") && log.contains("run it by hand to see why"), "the log says all that it can");
     assert_eq!(found(&log), None, "log");
     // What is kept is compressed: it is handed on as it was written.
