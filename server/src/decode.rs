@@ -251,6 +251,13 @@ object! {
         containers: Vec<ContainerSpec>,
         /// `spec.initContainers`: init containers and sidecars.
         init_containers: Vec<ContainerSpec>,
+        /// `spec.schedulingGates`.
+        scheduling_gates: Vec<SchedulingGate>,
+    }
+    /// What keeps a pod from the scheduler.
+    SchedulingGate {
+        /// `name`.
+        name: String,
     }
     /// `status` of a Pod.
     PodStatus {
@@ -371,6 +378,9 @@ pub struct Template {
     /// template. Recordings carry it, because they lack the fields that it was made of.
     #[serde(skip_serializing_if = "is_empty")]
     pub hash: Option<u64>,
+    /// The same hash without the annotation `restartedAt` too, where the template has one.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub hash_apart: Option<u64>,
 }
 
 impl<'de> Deserialize<'de> for Template {
@@ -384,21 +394,42 @@ impl<'de> Deserialize<'de> for Template {
             spec: TemplateSpec,
             #[serde(deserialize_with = "or_default")]
             hash: Option<u64>,
+            #[serde(deserialize_with = "or_default")]
+            hash_apart: Option<u64>,
         }
         let mut raw = serde_json::Value::deserialize(deserializer)?;
         if let Some(serde_json::Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
             labels.remove("pod-template-hash");
         }
         let made = fnv1a(raw.to_string().as_bytes());
-        let decoded = Decoded::deserialize(raw).map_err(serde::de::Error::custom)?;
-        Ok(Self { metadata: decoded.metadata, spec: decoded.spec, hash: decoded.hash.or(Some(made)) })
+        let Decoded { metadata, spec, hash, hash_apart } =
+            Decoded::deserialize(&raw).map_err(serde::de::Error::custom)?;
+        // A recording that carries the one without the other was made before there were two.
+        let is_to_be_made = hash.is_none() && metadata.annotations.get(RESTARTED_AT).is_some();
+        let made_apart = is_to_be_made.then(|| hash_without_restart(raw));
+        Ok(Self { metadata, spec, hash: hash.or(Some(made)), hash_apart: hash_apart.or(made_apart) })
     }
+}
+
+fn hash_without_restart(mut template: serde_json::Value) -> u64 {
+    if let Some(metadata) = template.get_mut("metadata").and_then(serde_json::Value::as_object_mut)
+        && let Some(annotations) = metadata.get_mut("annotations").and_then(serde_json::Value::as_object_mut)
+    {
+        annotations.remove(RESTARTED_AT);
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
+    fnv1a(template.to_string().as_bytes())
 }
 
 /// The 64-bit FNV-1a hash: the same on every machine and in every version.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
+
+/// What `kubectl rollout restart` writes into a template.
+pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.
 pub const ANNOTATIONS: [&str; 9] = [
@@ -409,7 +440,7 @@ pub const ANNOTATIONS: [&str; 9] = [
     "kubernetes.io/change-cause",
     "meta.helm.sh/release-name",
     "argocd.argoproj.io/tracking-id",
-    "kubectl.kubernetes.io/restartedAt",
+    RESTARTED_AT,
     "controller.kubernetes.io/pod-deletion-cost",
 ];
 

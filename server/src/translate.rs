@@ -9,7 +9,7 @@ use timeline::fact::{
 use timeline::model::Event;
 use timeline::{Fact, Millis, Uid, stall};
 
-use crate::decode::{self, Annotations, Kept};
+use crate::decode::{self, Annotations, Kept, RESTARTED_AT};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
@@ -17,7 +17,6 @@ const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 /// Reasons of Events that repeat what a program of the cluster answered, behind a colon.
 const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
-const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
 /// Conditions that every pod has, and that are true when all is well.
@@ -167,11 +166,13 @@ fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusabl
 fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let annotation = |key| object.metadata.annotations.get(key);
+    let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned);
     Ok(DeploymentFact {
         labels: object.metadata.labels.clone(),
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
-        restarted_at: spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
         template: spec.template.hash,
+        template_apart: restarted_at.as_ref().map_or(spec.template.hash, |_| spec.template.hash_apart),
+        restarted_at,
         spec: DeploymentSpec {
             replicas: spec.replicas.map_or(1, number),
             strategy: strategy(&spec.strategy),
@@ -252,7 +253,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
         reason: status.reason,
         message: status.message,
         ready: condition(&status.conditions, "Ready"),
-        scheduled: condition(&status.conditions, "PodScheduled"),
+        scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
         disruption: disruption.map(|c| c.reason),
         is_graceless: spec.termination_grace_period_seconds == Some(0),
         deletion_cost: cost.and_then(|text| text.parse().ok()).unwrap_or_default(),
@@ -355,6 +356,15 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
         count: series.count.or(object.count).map_or(1, number),
         last_millis: last.as_deref().and_then(millis),
     }))
+}
+
+/// What Kubernetes says of scheduling gates, with their names, which it leaves out.
+fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
+    if told.reason == "SchedulingGated" && !gates.is_empty() {
+        let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");
+        told.message = format!("{}: {names}", cut(&told.message));
+    }
+    told
 }
 
 fn strategy(strategy: &decode::Strategy) -> Strategy {

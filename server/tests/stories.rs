@@ -215,7 +215,11 @@ fn what_a_node_evicted_is_told_at_once_and_counts_nowhere_afterwards() {
     recorder.pass(10_000);
     let played = Played::of(&recorder);
     assert_eq!(played.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
-    assert_eq!(played.view().verdict.why, "1 failed pod is left over.");
+    assert!(
+        played.view().verdict.why.starts_with("1 failed pod is left over, the latest Evicted"),
+        "{}",
+        played.view().verdict.why
+    );
     // Beside it somebody kills a pod: it was killed, not scaled down, though four pods are there and three are asked for.
     recorder.act(|world, of| {
         let pod = Choice::of(world, of).unwrap().pods[0].clone();

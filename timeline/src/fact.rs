@@ -225,6 +225,8 @@ pub struct DeploymentFact {
     pub restarted_at: Option<String>,
     /// Hash of the whole pod template, fields that are not decoded included; `None` where it is not known.
     pub template: Option<u64>,
+    /// The same hash without the annotation `restartedAt`: equal before and after `kubectl rollout restart`.
+    pub template_apart: Option<u64>,
     /// `spec`, reduced.
     pub spec: DeploymentSpec,
     /// `status`, reduced.

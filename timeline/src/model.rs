@@ -166,6 +166,8 @@ pub struct DeploymentNow {
     pub restarted_at: Option<String>,
     /// Hash of the whole pod template; `None` where it is not known.
     pub template: Option<u64>,
+    /// Hash of the pod template without `restartedAt`; `None` where it is not known.
+    pub template_apart: Option<u64>,
     /// `spec`, reduced.
     pub spec: DeploymentSpec,
     /// `status`, as the Deployment controller reports it.
@@ -196,7 +198,10 @@ pub struct Rollout {
     pub restarted_at: Option<String>,
     /// No rollout of this Deployment was seen before it.
     pub is_first: bool,
-    /// The template's `restartedAt` became another time, and its images stayed.
+    /// Hash of the template at the start without `restartedAt`; `None` where it is not known.
+    #[serde(default)]
+    pub template_apart: Option<u64>,
+    /// The template's `restartedAt` became another time, and nothing else of the template changed as far as that is known.
     pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
     pub max_surge: u32,

@@ -117,6 +117,7 @@ fn fact(event: &Event, at: i64) -> Fact {
                     revision: Some(u64::from(*revision)),
                     restarted_at: None,
                     template: None,
+                    template_apart: None,
                     spec: DeploymentSpec {
                         replicas,
                         strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },

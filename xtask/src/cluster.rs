@@ -157,10 +157,11 @@ impl Cluster {
         let Some(programs) = setup::ensure_node()? else { return Ok(false) };
         let (kubernetes, started) = (setup::ensure_binaries()?.kubernetes, Instant::now());
         sh::say("starting a real node: kubelet, containerd, runc");
-        let [port, registry] = free_ports()?;
-        let address = format!("127.0.0.1:{registry}");
-        std::fs::write(self.folder.join("registry"), &address)?; // beside the kubeconfig, where tests look for it
-        self.start("registry", &programs.join("app"), &["registry", &address])?;
+        let [port, registry, secure] = free_ports()?;
+        let [address, secured] = [registry, secure].map(|port| format!("127.0.0.1:{port}"));
+        // Beside the kubeconfig, where tests look for it: the one by HTTP, the one with a certificate that nobody knows.
+        std::fs::write(self.folder.join("registry"), format!("{address} registry.secure:{secure}"))?;
+        self.start("registry", &programs.join("app"), &["registry", &address, &secured])?;
         let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port)?;
         self.start(node::PART, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
         let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());

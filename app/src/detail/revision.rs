@@ -137,10 +137,11 @@ fn complete_before(deployment: &Deployment, revision: u64) -> Option<u64> {
 fn difference(model: &Model, deployment: &Deployment, from: u64, revision: u64) -> Option<Difference> {
     let (old, new) = (set_of(model, deployment, from)?, set_of(model, deployment, revision)?);
     let mut lines = images_that_differ(old, new);
-    let restarted = |revision: u64| {
-        let rollout = deployment.rollouts.iter().find(|rollout| rollout.revision == revision);
-        rollout.and_then(|rollout| rollout.restarted_at.as_ref())
-    };
+    let are_images_same = lines.is_empty();
+    let rollout = |revision: u64| deployment.rollouts.iter().find(|rollout| rollout.revision == revision);
+    let restarted = |revision: u64| rollout(revision).and_then(|rollout| rollout.restarted_at.as_ref());
+    let apart = |revision: u64| rollout(revision).and_then(|rollout| rollout.template_apart);
+    let is_apart = apart(from).zip(apart(revision)).is_some_and(|(from, to)| from != to);
     if let Some(at) = restarted(revision).filter(|at| restarted(from) != Some(at)) {
         lines.push(format!("kubectl rollout restart at {}", safe(at)));
     }
@@ -149,7 +150,7 @@ fn difference(model: &Model, deployment: &Deployment, from: u64, revision: u64) 
     }
     if old.uid == new.uid {
         lines.push("Nothing: it has the same pod template, of the same ReplicaSet.".to_owned());
-    } else if lines.is_empty() {
+    } else if lines.is_empty() || (are_images_same && is_apart) {
         lines.push("Something that Rollcast does not read: environment, arguments, volumes, resources.".to_owned());
     }
     Some(Difference { from, lines })

@@ -28,7 +28,7 @@ use observe::{Observer, now_millis};
 use said::{Program, Said};
 use serde_json::{Value, json};
 use side::client;
-use situation::{Situation, Version};
+use situation::{Object, Situation, Version};
 
 /// From the edit to the end: `rollcast wait` gives up before.
 const DURATION: Duration = Duration::from_secs(180);
@@ -36,6 +36,8 @@ const DURATION: Duration = Duration::from_secs(180);
 const SAMPLE: Duration = Duration::from_secs(110);
 /// Until revision 1 is rolled out everywhere.
 const BEGIN_LIMIT: Duration = Duration::from_secs(180);
+/// From an edit to what comes later.
+const LATER: Duration = Duration::from_secs(20);
 /// Every half second.
 const EDITS_AT_ONCE: usize = 1;
 const JSON: &str = "application/json";
@@ -46,15 +48,23 @@ async fn ask(client: &Client, method: &str, path: &str, media: &str, body: &Valu
     client.request(request.body(body).unwrap()).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
 }
 
+async fn apply(client: &Client, objects: &[Object]) {
+    for Object { path, body } in objects {
+        let path = format!("{path}?fieldManager=situation&force=true");
+        ask(client, "PATCH", &path, "application/apply-patch+yaml", body).await;
+    }
+}
+
 fn deployments(namespace: &str) -> String {
     format!("/apis/apps/v1/namespaces/{namespace}/deployments")
 }
 
 /// Revision 1 of every situation, until all of it is available.
-async fn begin(client: &Client, situations: &BTreeMap<String, Situation>, registry: &str) {
+async fn begin(client: &Client, situations: &BTreeMap<String, Situation>, registries: (&str, &str)) {
     for (name, situation) in situations {
         ask(client, "POST", "/api/v1/namespaces", JSON, &json!({ "metadata": { "name": name } })).await;
-        ask(client, "POST", &deployments(name), JSON, &situation.manifest(Version::First, registry)).await;
+        apply(client, &situation.before).await;
+        ask(client, "POST", &deployments(name), JSON, &situation.manifest(Version::First, registries)).await;
     }
     let deadline = Instant::now() + BEGIN_LIMIT;
     loop {
@@ -84,14 +94,15 @@ async fn wait(kubeconfig: String, namespace: String, limit: Duration) -> (i32, S
 #[ignore = "needs a cluster with a real node: `cargo xtask cluster kubelet`"]
 async fn what_is_said_of_real_pods_is_right() {
     let path = std::env::var("ROLLCAST_TEST_KUBECONFIG").expect("ROLLCAST_TEST_KUBECONFIG names the cluster");
-    let registry = std::fs::read_to_string(PathBuf::from(&path).with_file_name("registry")).unwrap();
+    let registries = std::fs::read_to_string(PathBuf::from(&path).with_file_name("registry")).unwrap();
+    let registries = registries.split_once(' ').unwrap();
     let chosen = std::env::var("ROLLCAST_TEST_SITUATIONS").unwrap_or_default();
     let (situations, duration) = situation::chosen(&chosen, std::env::var_os("ROLLCAST_TEST_WHOLE").is_some());
     let duration = if duration { DURATION } else { SAMPLE };
     let client = client(Kubeconfig::read_from(&path).unwrap()).await;
     let observer = Observer::begin(&client, situations.keys().cloned()).await;
     let program = Program::start(&path);
-    begin(&client, &situations, &registry).await;
+    begin(&client, &situations, registries).await;
 
     let (mut said, mut waits, mut edited) = (Said::default(), Vec::new(), BTreeMap::new());
     let mut left = situations.iter();
@@ -101,8 +112,13 @@ async fn what_is_said_of_real_pods_is_right() {
         for (name, situation) in left.by_ref().take(EDITS_AT_ONCE) {
             observer.edit(name);
             edited.insert(name.clone(), now_millis());
-            let (second, web) = (situation.manifest(Version::Second, &registry), format!("{}/web", deployments(name)));
+            let (second, web) = (situation.manifest(Version::Second, registries), format!("{}/web", deployments(name)));
             ask(&client, "PATCH", &web, "application/merge-patch+json", &second).await;
+            let (client, later) = (client.clone(), situation.later.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(LATER).await; // what happens when is the situation
+                apply(&client, &later).await;
+            });
             waits.push((name, tokio::spawn(wait(path.clone(), name.clone(), limit))));
             end = Instant::now() + duration;
         }

@@ -115,6 +115,13 @@ impl Said {
             (Some(_), None) => failures.push(format!("{name}: its containers never exited so often")),
             (None, _) => {}
         }
+        if let Some(cause) = &situation.cause {
+            let told = answers.iter().rfind(|answer| answer.tone == "bad").or(answers.last());
+            let text = told.map_or("", |answer| &answer.text);
+            if !text.contains(cause.as_str()) {
+                failures.push(format!("{name}: not a word of {cause:?}: {text}"));
+            }
+        }
         failures
     }
 }

@@ -29,9 +29,22 @@ pub struct Situation {
     #[serde(default)]
     pub said: Vec<Expected>,
     pub after: Option<After>,
+    #[serde(default)]
+    pub before: Vec<Object>,
+    #[serde(default)]
+    pub later: Vec<Object>,
+    pub cause: Option<String>,
     pub wait: Option<i32>,
     #[serde(default)]
     sample: bool,
+}
+
+/// An object of any kind.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Object {
+    pub path: String,
+    pub body: Value,
 }
 
 /// Tones that are right between two seconds.
@@ -83,8 +96,8 @@ pub fn chosen(names: &str, is_whole: bool) -> (BTreeMap<String, Situation>, bool
 }
 
 impl Situation {
-    /// Its Deployment.
-    pub fn manifest(&self, version: Version, registry: &str) -> Value {
+    /// Its Deployment; `registries` are the one by HTTP and the secure one.
+    pub fn manifest(&self, version: Version, registries: (&str, &str)) -> Value {
         let labels = json!({ "app": "web" });
         let (tag, args) = match version {
             Version::First => ("v1", &self.first_args),
@@ -108,7 +121,8 @@ impl Situation {
         pod["containers"] = json!([container]);
         spec["template"] = json!({ "metadata": { "labels": labels }, "spec": pod });
         let manifest = json!({ "metadata": { "name": "web", "labels": labels }, "spec": spec });
-        serde_json::from_str(&manifest.to_string().replace("<registry>", registry)).unwrap()
+        let manifest = manifest.to_string().replace("<registry>", registries.0).replace("<secure>", registries.1);
+        serde_json::from_str(&manifest).unwrap()
     }
 }
 

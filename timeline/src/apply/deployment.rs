@@ -34,6 +34,7 @@ impl Timeline {
             revision: fact.revision,
             restarted_at: fact.restarted_at,
             template: fact.template,
+            template_apart: fact.template_apart,
             spec: fact.spec,
             status: fact.status,
         };

@@ -50,14 +50,20 @@ impl Timeline {
         let from_first_list = deployment.from_first_list && index == 0 && at == deployment.first_seen_millis;
         let limits = budget::limits(&now.spec);
         let owned = self.owned_pods(deployment.uid);
-        let is_restart =
-            last.is_some_and(|last| last.restarted_at != now.restarted_at && last.images == now.spec.images);
+        let is_restart = last.is_some_and(|last| {
+            let is_same = match (last.template_apart, now.template_apart) {
+                (Some(before), Some(now)) => before == now,
+                _ => last.images == now.spec.images,
+            };
+            last.restarted_at != now.restarted_at && is_same
+        });
         let rollout = Rollout {
             revision,
             started_millis: (!from_first_list).then_some(at),
             generation: now.generation,
             images: now.spec.images.clone(),
             restarted_at: now.restarted_at.clone(),
+            template_apart: now.template_apart,
             is_first: index == 0,
             is_restart: is_restart && now.restarted_at.is_some(),
             max_surge: limits.max_surge,

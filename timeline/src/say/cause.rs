@@ -110,7 +110,15 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
         }
         CauseKind::SchedulingGated => {
             let verb = if pods == 1 { "waits" } else { "wait" };
-            format!("{} {verb} for scheduling gates ({one_is}).", pod_of(pods))
+            // Kubernetes says that there are gates, and not which.
+            let gates = evidence.message.rsplit_once("gates: ").map_or_else(
+                || "scheduling gates".to_owned(),
+                |(_, gates)| {
+                    let noun = if gates.contains(", ") { "gates" } else { "gate" };
+                    format!("scheduling {noun} {}", safe(gates))
+                },
+            );
+            format!("{} {verb} for {gates} ({one_is}).", pod_of(pods))
         }
         CauseKind::NoScheduler => {
             format!("No scheduler has looked at {} for {} ({one_is}).", pod_of(pods), since.unwrap_or_default())
@@ -264,9 +272,18 @@ pub(super) fn pull_words(cause: &Cause, looked: &Assessment<'_>) -> Option<Strin
 pub(super) fn start_words(reason: &str, message: &str) -> String {
     let decisive = match reason {
         "FailedMount" => message.split_once(" : ").map_or(message, |(_, cause)| cause),
+        "FailedCreatePodSandBox" => sandbox_cause(message),
         _ => message,
     };
     safe(decisive)
+}
+
+/// What follows the sandbox's ID of 64 digits, as containerd and CRI-O write it: `failed to setup network for sandbox "d2…": plugin
+/// type="bridge" failed (add)`, `unable to get OCI runtime for sandbox "d2…": no runtime for "kata" is configured`.
+fn sandbox_cause(message: &str) -> &str {
+    let message = message.rsplit_once(" desc = ").map_or(message, |(_, cause)| cause);
+    let after = message.split_once(" sandbox \"").and_then(|(_, rest)| rest.split_once("\": "));
+    after.map_or(message, |(_, cause)| cause)
 }
 
 /// That a start takes longer than it may, or how long earlier pods took.
@@ -347,6 +364,18 @@ mod tests {
 
     fn used(message: &str) -> Option<(String, Option<String>)> {
         quota(message).map(|quota| (quota.name, quota.used))
+    }
+
+    #[test]
+    fn of_a_sandbox_that_fails_the_cause_is_told_and_not_its_id() {
+        let words = |message: &str| start_words("FailedCreatePodSandBox", message);
+        let begin = "(combined from similar events): Failed to create pod sandbox: rpc error: code = Unknown desc = ";
+        let runtime = "unable to get OCI runtime for sandbox \"d2ab\": no runtime for \"kata\" is configured";
+        assert_eq!(words(&format!("{begin}{runtime}")), "no runtime for \"kata\" is configured");
+        let network =
+            "failed to setup network for sandbox \"d2ab\": plugin type=\"bridge\" failed (add): no IP addresses";
+        assert_eq!(words(&format!("{begin}{network}")), "plugin type=\"bridge\" failed (add): no IP addresses");
+        assert_eq!(words("of another kubelet"), "of another kubelet");
     }
 
     #[test]

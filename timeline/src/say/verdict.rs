@@ -8,7 +8,7 @@ use crate::say::cause;
 use crate::say::cause::crashes;
 use crate::stall::{self, Cause, CauseKind, Refused};
 use crate::view::{Assessment, Now, Standing};
-use crate::words::{count, duration, is_are, list, moment};
+use crate::words::{count, duration, is_are, list, moment, safe};
 
 /// That the name belonged to another Deployment before.
 pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
@@ -93,7 +93,10 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
             format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
         }
         Standing::ScaledToZero => format!("{} is scaled to zero.", subject(looked)),
-        Standing::Complete => format!("{} is live: {available} of {desired} available.", subject(looked)),
+        // More are there for a moment where a ReplicaSet is taken up again or a scale down just began.
+        Standing::Complete => {
+            format!("{} is live: {} of {desired} available.", subject(looked), available.min(desired))
+        }
         Standing::Crashing => crashing(looked),
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked if let Some(cause) = looked.decisive() => {
             failing(cause, looked)
@@ -195,7 +198,9 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
             let run = if let_go == 1 { "runs" } else { "run" };
             match (left, let_go) {
                 (0, 0) => String::new(),
-                (0, pods) => format!("{} of it still {run}; nothing removes them.", count(pods, "pod")),
+                (left, let_go) if left <= let_go => {
+                    format!("{} of it still {run}; nothing removes them.", count(let_go, "pod"))
+                }
                 (left, _) => format!("{} still {verb}.", count(left, "pod")),
             }
         }
@@ -273,9 +278,18 @@ fn leftovers(looked: &Assessment<'_>) -> String {
             if late == 1 { "it" } else { "them" }
         )
     });
+    let latest = pods.iter().filter(|pod| pod.is_leftover()).max_by_key(|pod| pod.now.terminal_millis);
+    let left_over = latest.filter(|pod| !pod.now.reason.is_empty()).map_or_else(
+        || "left over".to_owned(),
+        |pod| {
+            let message = pod.now.message.trim().trim_end_matches('.');
+            let message = if message.is_empty() { String::new() } else { format!(": {}", safe(message)) };
+            format!("left over, the latest {}{message}", safe(&pod.now.reason))
+        },
+    );
     let said = [
         (counts.terminating.saturating_sub(late), "pod", "still draining"),
-        (counts.failed, "failed pod", "left over"),
+        (counts.failed, "failed pod", left_over.as_str()),
         (counts.out_of_rotation, "pod", "running outside its ReplicaSet"),
     ];
     let said = said.into_iter().filter(|(pods, ..)| *pods > 0).map(|(pods, noun, what)| {

@@ -110,7 +110,7 @@ travels! {
         deleting: bool,
         revision: Option<u64>,
     }
-    stays { labels, generation, restarted_at, template, spec, status }
+    stays { labels, generation, restarted_at, template, template_apart, spec, status }
 }
 
 travels! {
@@ -129,7 +129,10 @@ travels! {
         peak_pods: u32,
         peak_terminating: u32,
     }
-    stays { generation, restarted_at, is_first, is_restart, available_of, was_start_seen, passed_before, peak_active }
+    stays {
+        generation, restarted_at, template_apart, is_first, is_restart, available_of, was_start_seen, passed_before,
+        peak_active
+    }
 }
 
 travels! {

@@ -34,6 +34,7 @@ pub fn deployment() -> DeploymentFact {
         revision: Some(2),
         restarted_at: None,
         template: None,
+        template_apart: None,
         spec: DeploymentSpec {
             replicas: 3,
             strategy: Strategy::RollingUpdate {

@@ -125,3 +125,24 @@ fn a_restart_is_one_whose_time_became_another() {
     assert_eq!(begin(30_000, 3, Some("2026-11-26T08:00:00Z")), restart(3));
     assert_eq!(begin(40_000, 4, None), "Revision 4 starts: image web:v1.", "the annotation went");
 }
+
+#[test]
+fn a_restart_with_another_edit_is_a_change_of_the_template() {
+    let mut web = Web::live(3);
+    let mut begin = |at, revision: u64, restarted_at: &str, apart: u64| {
+        web.now = at;
+        web.deployment(|deployment| {
+            deployment.meta.generation += 1;
+            (deployment.restarted_at, deployment.template_apart) = (Some(restarted_at.to_owned()), Some(apart));
+        });
+        let mut made = set(u128::from(revision) + 1, revision, 1, 0);
+        (made.images, made.restarted_at) = (image("v1"), Some(restarted_at.to_owned()));
+        web.add_set(u128::from(revision) + 1, made);
+        web.deployment(|deployment| deployment.revision = Some(revision));
+        web.told().into_iter().find(|line| line.starts_with(&format!("Revision {revision} starts"))).unwrap()
+    };
+    let restart = |revision: u64| format!("Revision {revision} starts: restart with the same image web:v1.");
+    assert_eq!(begin(20_000, 2, "2026-11-26T07:00:00Z", 1), restart(2), "the hash before is not known");
+    assert_eq!(begin(30_000, 3, "2026-11-26T08:00:00Z", 1), restart(3));
+    assert_eq!(begin(40_000, 4, "2026-11-26T09:00:00Z", 2), "Revision 4 starts: image web:v1.", "its environment too");
+}

@@ -26,7 +26,7 @@ fn an_eviction_is_told_when_it_happens_and_its_leftover_counts_nowhere() {
     let evicted = "Pod p0100 evicted from node node-1; the revision stays.";
     assert!(web.told().iter().any(|line| line == evicted), "{:#?}", web.told());
     assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
-    assert_eq!(web.view().verdict.why, "1 failed pod is left over.");
+    assert_eq!(web.view().verdict.why, "1 failed pod is left over, the latest Evicted.");
     let before = web.told();
     // Cleaned up days later: nothing happened to the Deployment.
     web.delete_pod(100);

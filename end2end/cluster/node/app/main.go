@@ -6,11 +6,13 @@
 //	flap=S       /ready answers 503 in every second period of S seconds
 //	exit=CODE@S  exits with CODE after S seconds
 //	term=S       takes S seconds to end after SIGTERM; term=ignore never ends
+//	fill=MB      writes so much to /state/filled after 5 seconds
 //	eat=MB       allocates so much memory, 16 MB every 100 ms
 //	fail=N       exits with 1 the first N times and with 0 after them, counted in /state/tries
 //	port=N       serves on this port instead of 8080
 //
-// `app pause` waits for a signal, `app image FILE` writes the image archive, `app registry ADDRESS` serves images.
+// `app pause` waits for a signal, `app image FILE` writes the image archive, `app registry ADDRESS SECURE`
+// serves images, at SECURE with a certificate that nobody knows.
 package main
 
 import (
@@ -36,7 +38,7 @@ func main() {
 			check(writeArchive(os.Args[2]))
 			return
 		case "registry":
-			check(serveRegistry(os.Args[2]))
+			check(serveRegistry(os.Args[2], os.Args[3]))
 			return
 		}
 	}
@@ -87,6 +89,11 @@ func live(arguments []string) {
 		})
 	}
 	go eat(int(seconds("eat")))
+	if values["fill"] != "" {
+		time.AfterFunc(5*time.Second, func() {
+			check(os.WriteFile("/state/filled", make([]byte, int(seconds("fill"))<<20), 0o600))
+		})
+	}
 	ready, startup, liveUntil, flap := seconds("ready"), seconds("startup"), seconds("live"), seconds("flap")
 	answer := func(path string, failure int, isWell func() bool) {
 		http.HandleFunc(path, func(response http.ResponseWriter, _ *http.Request) {

@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"time"
 )
@@ -12,8 +14,9 @@ import (
 const slowPull = 25 * time.Second
 
 // serveRegistry serves repositories, each of which answers in its own way: "absent" 404, "private" 401 as a registry that
-// wants a sign-in, "limited" 429, "broken" 503; "slow" holds the image, and takes its time.
-func serveRegistry(address string) error {
+// wants a sign-in, "limited" 429, "broken" 503; "slow" holds the image, and takes its time. At the second address it does so
+// with a certificate of an authority that nobody knows.
+func serveRegistry(address, secure string) error {
 	layer, err := layer(file{"slow", []byte("not the layer that is there already"), 0o644})
 	if err != nil {
 		return err
@@ -68,6 +71,12 @@ func serveRegistry(address string) error {
 			refuse(response, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
 		}
 	})
+	listener, err := net.Listen("tcp", secure)
+	if err != nil {
+		return err
+	}
+	unknown := httptest.Server{Listener: listener, Config: &http.Server{Handler: http.DefaultServeMux}}
+	unknown.StartTLS()
 	return http.ListenAndServe(address, nil)
 }
 
