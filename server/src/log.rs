@@ -10,9 +10,9 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::cli::Command;
 
 /// Begins to log: `ROLLCAST_LOG` chooses what, by default what matters; nothing for the commands that tell everything themselves.
-pub fn begin(command: &Command) {
+pub fn begin(command: Option<&Command>) {
     let usual = match command {
-        Command::Trace(_) | Command::Wait(_) => "off",
+        None | Some(Command::Trace(_) | Command::Wait(_)) => "off",
         _ => "info,hyper=warn,kube=warn,kube_client=off",
     };
     let is_coloured = io::stderr().is_terminal();

@@ -10,7 +10,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::read(std::env::args_os()).unwrap_or_else(|why| why.exit());
-    log::begin(&cli.command);
+    log::begin(cli.command.as_ref());
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),

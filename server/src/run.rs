@@ -38,7 +38,11 @@ const WATCHED: [Kind; 4] = Kind::ALL;
 /// # Errors
 /// When it cannot start; the error's text is the sentence for people.
 pub async fn run(cli: Cli) -> anyhow::Result<u8> {
-    match cli.command {
+    let Some(command) = cli.command else {
+        commands::start::start()?;
+        return Ok(0);
+    };
+    match command {
         Command::Wait(arguments) => return Ok(terminal::wait(arguments).await? as u8),
         Command::Trace(arguments) => terminal::trace(arguments).await,
         Command::Serve(arguments) => serve(*arguments).await,

@@ -72,6 +72,19 @@ fn what_the_environment_names_for_other_commands_is_not_in_the_way() {
 }
 
 #[test]
+fn without_a_command_it_tells_what_it_found_and_what_fits() {
+    let alone = rollcast(&[]);
+    let text = String::from_utf8(alone.stdout).unwrap();
+    assert_eq!((alone.status.code(), text.lines().count()), (Some(0), 3), "{text}");
+    assert!(text.starts_with("Found no cluster to watch: ") && text.contains("rollcast demo"), "{text}");
+    let kubeconfig = file("alone.yaml", KUBECONFIG);
+    let found = Command::new(env!("CARGO_BIN_EXE_rollcast")).env("KUBECONFIG", &kubeconfig).output().unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert!(text.starts_with("Found context ") && text.contains(&kubeconfig), "{text}");
+    assert!(text.contains("rollcast serve") && text.lines().count() == 3, "{text}");
+}
+
+#[test]
 fn help_says_everything() {
     for command in [
         &["--help"][..],

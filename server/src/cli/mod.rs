@@ -24,9 +24,9 @@ pub use self::sign_in::{SignIn, SignInError};
 #[derive(Debug, Parser)]
 #[command(name = "rollcast", version)]
 pub struct Cli {
-    /// The command, with what it takes.
+    /// The command, with what it takes; without one, what there is to watch is told.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 impl Cli {
@@ -41,13 +41,15 @@ impl Cli {
         let mut read = Self::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
         if let Some((name, given)) = matches.subcommand() {
             let sort_out = match &mut read.command {
-                Command::Trace(trace) => given::follow(&mut trace.from, given),
-                Command::Demo(demo) => {
+                Some(Command::Trace(trace)) => given::follow(&mut trace.from, given),
+                Some(Command::Demo(demo)) => {
                     given::demo(demo, given);
                     Ok(())
                 }
-                Command::Replay(replay) => given::replay(replay, given),
-                Command::Wait(wait) => given::follow(&mut wait.from, given).and_then(|()| given::wait(wait, given)),
+                Some(Command::Replay(replay)) => given::replay(replay, given),
+                Some(Command::Wait(wait)) => {
+                    given::follow(&mut wait.from, given).and_then(|()| given::wait(wait, given))
+                }
                 _ => Ok(()),
             };
             let of = command.find_subcommand_mut(name).map(|of| of.to_owned());
