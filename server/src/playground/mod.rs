@@ -116,7 +116,7 @@ impl Playground {
             "A guided story:      {origin}{page}\n\
              On a wall:           {origin}/wall\n\
              Do something to it:  kubectl --kubeconfig {kubeconfig} delete pod -l app=web\n\
-             It is a simulated cluster on this machine; its kubeconfig is {kubeconfig}\n"
+             Stop it:             Ctrl-C; the cluster is simulated on this machine, and gone then\n"
         )
     }
 
