@@ -107,6 +107,9 @@ enum Command {
         /// Only the film of the README: a rollout that supersedes another
         #[arg(long)]
         film: bool,
+        /// Only sheets: all pages side by side in one picture, for each size and theme
+        #[arg(long, conflicts_with = "film")]
+        sheet: bool,
         /// Where to put them
         #[arg(default_value = "target/shots")]
         folder: String,
@@ -141,7 +144,8 @@ fn run(command: Command) -> Result<()> {
         Command::Size => size::print(),
         Command::Bench => bench::print(),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
-        Command::Shots { film: true, folder } => shots::film(&folder),
-        Command::Shots { film: false, folder } => shots::take(&folder),
+        Command::Shots { film: true, folder, .. } => shots::film(&folder),
+        Command::Shots { sheet: true, folder, .. } => shots::sheet(&folder),
+        Command::Shots { folder, .. } => shots::take(&folder),
     }
 }

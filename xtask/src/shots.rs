@@ -19,6 +19,8 @@ const MOMENTS: [(&str, &str, &str, &str, &str, &str); 7] = [
 const MANY: [&str; 7] =
     ["quota", "proportional-scaling", "rollover", "pause-midway", "kill-pod", "deleted-and-recreated", "rollout"];
 const MANY_HELD_AT: &str = "14";
+/// Recordings on the sheets.
+const SHEET: [&str; 4] = ["rollover", "failing-rollout-halts-then-undo", "quota", "image-missing"];
 /// File name, size, and address of pages of all of these.
 const OF_MANY: [(&str, &str, &str); 2] =
     [("list-light", "1440x900", "/?theme=light"), ("wall-dark", "1920x1080", "/wall?theme=dark")];
@@ -49,6 +51,25 @@ pub fn film(folder: &str) -> Result<()> {
     sh::run(&mut film)?;
     println!("{}", file.display());
     Ok(())
+}
+
+/// Makes the sheets into a folder: all pages of the playground and some of recordings.
+pub fn sheet(folder: &str) -> Result<()> {
+    let rollcast = build::build()?;
+    let browser = setup::ensure_browser()?;
+    let folder = sh::at(folder);
+    let data = folder.join("data");
+    std::fs::create_dir_all(&data)?;
+    let mut demo = sh::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
+    demo.arg(data.join("kubeconfig")).arg("--data-dir").arg(&data);
+    let playground = Server::start(&mut demo)?;
+    let traces = sh::at("server/tests/traces");
+    let mut replay = sh::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", MANY_HELD_AT]);
+    replay.args(SHEET.map(|name| traces.join(format!("{name}.jsonl"))));
+    let recordings = Server::start(&mut replay)?;
+    let mut sheet = sh::command("node", &["measure/sheet.mjs", &playground.address, &recordings.address]);
+    browser.configure(sheet.current_dir(sh::at("end2end")).arg(&folder));
+    sh::run(&mut sheet)
 }
 
 /// Takes them into a folder.
