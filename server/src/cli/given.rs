@@ -93,9 +93,11 @@ mod tests {
             assert!(refused.contains(why), "{refused}");
         }
         let whole = ["wait", "web", "--server", "http://a", "--token-file", "t", "--export", "x.html", "--redact"];
-        let Ok(Cli { command: Command::Demo(demo) }) = read(&["demo", "--data-dir", "/d"]) else { panic!("a folder") };
+        let Ok(Cli { command: Some(Command::Demo(demo)) }) = read(&["demo", "--data-dir", "/d"]) else {
+            panic!("a folder")
+        };
         assert!(demo.data_dir.is_some());
-        let Ok(Cli { command: Command::Wait(wait) }) = read(&whole) else { panic!("it fits together") };
+        let Ok(Cli { command: Some(Command::Wait(wait)) }) = read(&whole) else { panic!("it fits together") };
         assert!(wait.redact && wait.from.of_server.token_file.is_some());
     }
 }
