@@ -7,7 +7,8 @@
 //! namespaces = ["shop", "payments"]       # of every cluster that names none itself; without it, all of them
 //! history_age = "24h"                     # what pages hold in memory
 //! data_dir = "/var/lib/rollcast"          # what lasts; keep_for = "30d", keep_bytes = "2GB", or no_history = true
-//! # history = "postgres://rollcast:PASSWORD@db.example.com/rollcast"  # instead of data_dir, for several Rollcasts
+//! # history = "postgres://rollcast@db.example.com/rollcast"  # instead of data_dir, for several Rollcasts
+//! # history_password_file = "/etc/rollcast/history-password"
 //!
 //! public_url = "https://rollouts.example.com"  # what links begin with
 //! # trust_proxy = ["10.0.0.0/24"]         # proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed
@@ -88,6 +89,8 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// PostgreSQL database for the history that lasts.
     pub history: Option<DatabaseUrl>,
+    /// File with the password of that database.
+    pub history_password_file: Option<PathBuf>,
     /// Keep no history beyond the life of the program.
     #[serde(default)]
     pub no_history: bool,

@@ -1,6 +1,6 @@
 //! What is kept: where, how much, and what is done with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -10,7 +10,8 @@ use timeline::Retention;
 use super::Named;
 use crate::config::{Config, duration};
 use crate::history::options::{self, Limits, Location, Options};
-use crate::history::postgres::{BadAddress, DatabaseUrl};
+use crate::history::postgres::{BadAddress, DatabaseUrl, PasswordError};
+use crate::private::{self, OpenToAll};
 
 /// How much history pages hold, and what is kept beyond the life of the program.
 #[derive(Debug, Args)]
@@ -21,6 +22,9 @@ pub struct History {
     /// Keep the history that lasts in this PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE: for several Rollcasts
     #[arg(long, env = "ROLLCAST_HISTORY", hide_env_values = true, conflicts_with = "data_dir", value_name = "URL")]
     pub history: Option<DatabaseUrl>,
+    /// Read the password of that database from this file, which others must not be able to read
+    #[arg(long, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
+    pub history_password_file: Option<PathBuf>,
     /// Keep no history beyond the life of the program
     #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
@@ -65,17 +69,41 @@ impl History {
         if self.no_history || (file.no_history && !is_said) {
             return Ok(None);
         }
-        let said = location(self.history.as_ref(), self.data_dir.as_ref());
-        let location =
-            said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref())).unwrap_or_else(usual)?;
+        let password = self.history_password_file.as_ref().or(file.history_password_file.as_ref());
+        if password.is_some() && self.history.is_none() && file.history.is_none() {
+            return Err(NoLocation::NoDatabase);
+        }
+        let said = location(self.history.as_ref(), self.data_dir.as_ref(), password);
+        let said = said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref(), password));
+        let location = said.unwrap_or_else(usual)?;
         let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
         Ok(Some(Options { location, limits }))
     }
 }
 
-fn location(url: Option<&DatabaseUrl>, folder: Option<&PathBuf>) -> Option<Result<Location, NoLocation>> {
-    let database = url.map(|url| Ok(Location::Postgres(url.server()?)));
+fn location(
+    url: Option<&DatabaseUrl>,
+    folder: Option<&PathBuf>,
+    password: Option<&PathBuf>,
+) -> Option<Result<Location, NoLocation>> {
+    let database = url.map(|url| {
+        let server = url.server()?;
+        Ok(Location::Postgres(match password {
+            Some(file) => server.with_password(&read_password(file)?)?,
+            None => server,
+        }))
+    });
     database.or_else(|| folder.cloned().map(|folder| Ok(Location::Folder(folder))))
+}
+
+/// Reads a password from its file: everything but the end of its last line. No error repeats the path, for which somebody may have taken
+/// the password.
+fn read_password(file: &Path) -> Result<Vec<u8>, NoLocation> {
+    let mut password = std::fs::read(file).map_err(NoLocation::PasswordFile)?;
+    private::check(file, true)?;
+    let length = password.trim_ascii_end().len();
+    password.truncate(length);
+    Ok(password)
 }
 
 fn usual() -> Result<Location, NoLocation> {
@@ -91,6 +119,18 @@ pub enum NoLocation {
     /// The address of the database is none. It is not repeated: it holds a password.
     #[error("the address of --history, ROLLCAST_HISTORY or `history` in the file cannot be used: {0}")]
     Database(#[from] BadAddress),
+    /// A password that belongs to no database.
+    #[error("--history-password-file is of use with --history only")]
+    NoDatabase,
+    /// The file with the password cannot be read.
+    #[error("cannot read the file of --history-password-file: {0}")]
+    PasswordFile(#[source] std::io::Error),
+    /// Others can read that file.
+    #[error(transparent)]
+    OpenToAll(#[from] OpenToAll),
+    /// The password cannot be used.
+    #[error("the password of --history-password-file cannot be used: {0}")]
+    Password(#[from] PasswordError),
 }
 
 /// What `rollcast history` is told.
@@ -109,6 +149,9 @@ pub struct HistoryOf {
         value_name = "URL"
     )]
     pub history: Option<DatabaseUrl>,
+    /// File with the password of that database, which others must not be able to read
+    #[arg(long, global = true, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
+    pub history_password_file: Option<PathBuf>,
     /// What is done with what is kept.
     #[command(subcommand)]
     pub what: HistoryCommand,
@@ -159,7 +202,11 @@ impl HistoryOf {
             HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
         };
         let limits = Limits::of(keep_for, keep_bytes);
-        let location = location(self.history.as_ref(), self.data_dir.as_ref()).unwrap_or_else(usual)?;
+        let password = self.history_password_file.as_ref();
+        if password.is_some() && self.history.is_none() {
+            return Err(NoLocation::NoDatabase);
+        }
+        let location = location(self.history.as_ref(), self.data_dir.as_ref(), password).unwrap_or_else(usual)?;
         Ok(Options { location, limits })
     }
 }

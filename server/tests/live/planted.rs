@@ -1,6 +1,7 @@
 //! Secrets are planted in every option, variable and key of the configuration file that can hold one, right ones and wrong ones: no message
 //! of a command, page, frame or log repeats them.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,6 +11,9 @@ use crate::program::{Traced, get};
 use crate::secrets::{PLANTED, found, streamed};
 use crate::support::shop;
 use crate::until::until;
+
+/// The variable of `--history-password-file`.
+const PASSWORD_FILE: &str = "ROLLCAST_HISTORY_PASSWORD_FILE";
 
 /// What people write as the address of a database, and what goes wrong with it.
 fn databases() -> Vec<String> {
@@ -82,6 +86,33 @@ fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_
     let at = "it has more than one @: write one that is part of the password as %40";
     let said = refused(&[&check[..], &["--history", "postgres://me:pa@ss@host/db"]].concat(), None);
     assert!(said.contains(at), "{said}");
+    let (bare, with) = ("postgres://rollcast@127.0.0.1:1/rollcast", &*databases()[10]);
+    let password = written(folder.path(), "password", &format!("{PLANTED}\n"));
+    let empty = written(folder.path(), "empty", "\n");
+    let open = |mode| std::fs::set_permissions(&password, std::fs::Permissions::from_mode(mode)).unwrap();
+    for (mode, url, file, says) in [
+        (0o604, bare, password.as_str(), "everybody on this machine can read or write"),
+        (0o600, bare, &password, "PostgreSQL at 127.0.0.1:1/rollcast"), // nobody answers there
+        (0o600, with, &password, "leave one of them out"),
+        (0o600, bare, &empty, "it is empty"),
+        (0o600, bare, PLANTED, "cannot read the file"), // somebody took it for the password
+        (0o600, "", &password, "is of use with --history only"),
+    ] {
+        open(mode);
+        std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let given = ["--history", url, "--history-password-file", file];
+        let given = if url.is_empty() { &given[2..] } else { &given[..] };
+        for command in [&check[..], &["history", "check"]] {
+            let said = refused(&[command, given].concat(), None);
+            assert!(said.contains(says), "{says}: {said}");
+            let said = refused(&[command, &given[..given.len() - 2]].concat(), Some((PASSWORD_FILE, file)));
+            assert!(said.contains(says), "{says}: {said}");
+        }
+        let text = if url.is_empty() { String::new() } else { format!("history = '{url}'\n") };
+        let config = written(folder.path(), "rollcast.toml", &format!("{text}history_password_file = '{file}'\n"));
+        let said = refused(&[&check[..], &["--config", &config]].concat(), None);
+        assert!(said.contains(says), "{says}: {said}");
+    }
     let file = written(folder.path(), "rollcast.toml", "\n\nhistory = postgres://me@host/db\n");
     let said = refused(&[&check[..], &["--config", &file]].concat(), None);
     assert!(said.contains("line 3: "), "{said}");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use timeline::Millis;
 
 pub use self::connection::{Connection, Pool};
-pub use self::server::{BadAddress, DatabaseUrl, Server};
+pub use self::server::{BadAddress, DatabaseUrl, PasswordError, Server};
 use super::batch;
 use super::database::{Database, together};
 use super::fold::Fold;

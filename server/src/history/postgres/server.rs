@@ -99,7 +99,34 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
+/// A password that a database cannot be given.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum PasswordError {
+    /// There is none in it.
+    #[error("it is empty")]
+    Empty,
+    /// The address of the database has one.
+    #[error("the address of the database holds a password as well: leave one of them out")]
+    Second,
+}
+
 impl Server {
+    /// The same database, with a password that its address does not hold.
+    ///
+    /// # Errors
+    /// When it is empty, or the address holds one.
+    pub fn with_password(self, password: &[u8]) -> Result<Self, PasswordError> {
+        if password.is_empty() {
+            return Err(PasswordError::Empty);
+        }
+        if self.config.get_password().is_some() {
+            return Err(PasswordError::Second);
+        }
+        let mut config = Config::clone(&self.config);
+        config.password(password);
+        Ok(Self { config: Arc::new(config) })
+    }
+
     pub(super) fn config(&self) -> &Config {
         &self.config
     }
@@ -191,6 +218,12 @@ mod tests {
             (encoded.to_string().as_str(), encoded.config().get_password()),
             ("PostgreSQL at host:5432/db", Some(&b"pa@secret"[..]))
         );
+        let with = |address: &str, password: &str| server(address).unwrap().with_password(password.as_bytes());
+        let given = with("postgres://me@host/db", "pa@secret").unwrap();
+        assert_eq!(given.config().get_password(), Some(&b"pa@secret"[..]));
+        assert_eq!(format!("{given} {given:?}"), "PostgreSQL at host:5432/db PostgreSQL at host:5432/db");
+        assert!(matches!(with("postgres://me@host/db", ""), Err(PasswordError::Empty)));
+        assert!(matches!(with("postgres://me:one@host/db", "two"), Err(PasswordError::Second)));
         assert_eq!(format!("{:?}", DatabaseUrl::from("postgres://me:secret@host/db".to_owned())), "DatabaseUrl");
     }
 
