@@ -5,7 +5,6 @@ use std::fs;
 use app::history::{PastRollout, Search};
 use serde_json::value::RawValue;
 use server::commands::history::{self as command, RolloutSelector};
-use server::history::index;
 use server::history::options::{Limits, Location};
 use server::history::sql::Reader;
 use server::history::sqlite::FILE;
@@ -13,9 +12,9 @@ use server::history::store::{Commit, Store};
 use server::recording::{RecordedLine, Recording};
 use server::sight::Sight;
 use timeline::Millis;
-use timeline::view::Now;
 
-use crate::{SMALL, batches, commit, common, existing, longest, places, play, resumed, tidy};
+use crate::{Indexed, SMALL, commit, existing, indexed, longest, places, play, resumed, tidy};
+
 #[test]
 fn what_is_too_much_goes_and_what_exists_stays() {
     for place in places() {
@@ -72,13 +71,8 @@ fn shifted(batches: &[(Millis, Millis, String)], by_millis: Millis) -> Vec<(Mill
 
 #[test]
 fn the_last_rollout_of_what_exists_is_made_again_pod_by_pod_when_its_lines_are_long_gone() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let first = batches(&text);
-    let (whole, _) = play(&first);
-    let uid = *whole.model().deployments.keys().next().unwrap();
-    let end_millis = first.last().unwrap().1;
-    let now = Now { millis: end_millis, skew_millis: 0 };
-    let rollouts = index::rollouts("c", whole.model(), uid, now, index::LAST);
+    let Indexed { batches: first, uid, now, rollouts, .. } = indexed();
+    let end_millis = now.millis;
     // Much else happens later.
     let other = longest();
     let later = shifted(&other, end_millis + 3_600_000 - other[0].0);
@@ -163,10 +157,7 @@ fn line(at_millis: Millis, kind: &str, number: u64, r#type: &str) -> String {
 /// what is older than an hour is let go of all the time.
 #[test]
 fn of_a_rollout_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let (whole, _) = play(&batches(&text));
-    let of = *whole.model().deployments.keys().next().unwrap();
-    let some = index::rollouts("c", whole.model(), of, Now { millis: Millis::MAX / 2, skew_millis: 0 }, 1);
+    let some = indexed().rollouts.split_off(2);
     let uid: timeline::Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
     let (began, ended) = (1_000 * HOUR_MILLIS, 1_010 * HOUR_MILLIS + 1_000);
     let rollout = |ended_millis| PastRollout {
@@ -235,11 +226,7 @@ fn of_a_rollout_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_
 /// While a newer version takes the place of an older one in a database, that one may write on for a moment, without what came later.
 #[test]
 fn what_an_older_version_wrote_beside_this_one_is_found_as_well() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let (whole, _) = play(&batches(&text));
-    let uid = *whole.model().deployments.keys().next().unwrap();
-    let now = Now { millis: batches(&text).last().unwrap().1, skew_millis: 0 };
-    let rollouts = index::rollouts("c", whole.model(), uid, now, index::LAST);
+    let Indexed { now, rollouts, .. } = indexed();
     for place in places() {
         let mut store = place.open(SMALL);
         store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
@@ -272,11 +259,7 @@ fn what_an_older_version_wrote_beside_this_one_is_found_as_well() {
 
 #[test]
 fn rows_that_cannot_be_read_do_not_hold_up_those_after_them() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let (whole, _) = play(&batches(&text));
-    let uid = *whole.model().deployments.keys().next().unwrap();
-    let now = Now { millis: batches(&text).last().unwrap().1, skew_millis: 0 };
-    let some = index::rollouts("c", whole.model(), uid, now, 1);
+    let some = indexed().rollouts.split_off(2);
     for place in places() {
         let mut store = place.open(SMALL);
         let of = |number: u64| PastRollout {

@@ -5,23 +5,18 @@ use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store, StoreError};
-use server::recording::Recording;
 use server::scope::{Named, Scope};
 use server::sight::Sight;
 use timeline::view::Now;
 use timeline::{Millis, Uid, Workload};
 
-use crate::{SMALL, batches, commit, common, places, play};
+use crate::{Indexed, SMALL, commit, indexed, places};
+
 #[test]
 fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
     for place in places() {
         let mut store = place.open(SMALL);
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-        let recording = Recording::read(&text);
-        let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
-        let timeline = recording.play();
-        let uid = *timeline.model().deployments.keys().next().unwrap();
-        let own = index::rollouts("c", timeline.model(), uid, now, index::LAST);
+        let own = indexed().rollouts;
         let named = |name: &str, namespace: &str, uid: u128| {
             let of = |rollout: &PastRollout| PastRollout {
                 uid: Uid::from_bits(uid),
@@ -53,12 +48,7 @@ fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
 fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
     for place in places() {
         let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-        let recording = Recording::read(&text);
-        let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
-        let timeline = recording.play();
-        let uid = *timeline.model().deployments.keys().next().unwrap();
-        let rollouts = index::rollouts("c", timeline.model(), uid, now, index::LAST);
+        let Indexed { now, rollouts, .. } = indexed();
         let revisions = |store: &mut dyn Store, rollouts: Vec<PastRollout>| -> Vec<u64> {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
             while store.tidy(now.millis + 60_000).unwrap() {}
@@ -75,9 +65,8 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
 /// A rollout that went on when watching began is told as it ended, too.
 #[test]
 fn what_went_on_when_watching_began_is_told_once_it_is_over() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let model = Recording::read(&text).play().model().clone();
-    let uid = *model.deployments.keys().next().unwrap();
+    let Indexed { timeline, uid, .. } = indexed();
+    let model = timeline.model();
     let told = |completed: Millis| {
         let mut model = model.clone();
         let deployment = model.deployments.get_mut(&uid).unwrap();
@@ -96,12 +85,8 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
 
 #[test]
 fn what_has_not_come_yet_is_not_told() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let batches = batches(&text);
-    let (whole, _) = play(&batches);
-    let uid = *whole.model().deployments.keys().next().unwrap();
-    let heard_millis = batches.last().unwrap().1;
-    let rollouts = index::rollouts("c", whole.model(), uid, Now { millis: heard_millis, skew_millis: 0 }, index::LAST);
+    let Indexed { batches, uid, now, rollouts, .. } = indexed();
+    let heard_millis = now.millis;
     let last = rollouts.len() - 1;
     for place in places() {
         let mut store = place.open(SMALL);
@@ -130,12 +115,8 @@ fn what_has_not_come_yet_is_not_told() {
 
 #[test]
 fn a_rollout_that_would_be_cut_out_of_too_much_is_refused() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let batches = batches(&text);
-    let (whole, _) = play(&batches);
-    let uid = *whole.model().deployments.keys().next().unwrap();
-    let heard_millis = batches.last().unwrap().1;
-    let rollouts = index::rollouts("c", whole.model(), uid, Now { millis: heard_millis, skew_millis: 0 }, index::LAST);
+    let Indexed { batches, uid, now, rollouts, .. } = indexed();
+    let heard_millis = now.millis;
     let first = rollouts.iter().map(|rollout| rollout.started_millis).max().unwrap();
     // Others do much meanwhile, in a text that cannot be packed.
     let noise: String = std::iter::repeat_with(fastrand::alphanumeric).take(400_000).collect();

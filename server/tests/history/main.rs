@@ -27,6 +27,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use app::history::PastRollout;
 use serde_json::value::RawValue;
 use server::commands::history::{self as command, RolloutSelector};
 use server::history::batch::pack;
@@ -37,7 +38,7 @@ use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Store};
 use server::recording::{LineType, RecordedLine, Recording};
 use timeline::view::Now;
-use timeline::{History, Millis, Model, Timeline};
+use timeline::{History, Millis, Model, Timeline, Uid};
 
 /// Lines per batch, before any are joined.
 const LINES: usize = 5;
@@ -151,6 +152,26 @@ fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>)
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, rollouts: Vec::new() }
+}
+
+/// What the index has of the Deployment of a recording at its end.
+struct Indexed {
+    batches: Vec<(Millis, Millis, String)>,
+    timeline: Timeline,
+    uid: Uid,
+    now: Now,
+    rollouts: Vec<PastRollout>,
+}
+
+/// The recording of three rollouts, in batches.
+fn indexed() -> Indexed {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let batches = batches(&text);
+    let (timeline, _) = play(&batches);
+    let uid = *timeline.model().deployments.keys().next().unwrap();
+    let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
+    let rollouts = index::rollouts("c", timeline.model(), uid, now, index::LAST);
+    Indexed { batches, timeline, uid, now, rollouts }
 }
 
 /// Plays batches one after the other.
