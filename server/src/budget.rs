@@ -38,7 +38,7 @@ impl Budget {
 pub struct Budgets(Mutex<HashMap<Follower, Allowance>>);
 
 impl Budgets {
-    /// Waits until something may be made for a client; who came by a link is one with all who came by links of its maker.
+    /// Waits until something may be made for a client.
     pub(crate) async fn ready(&self, follower: &Follower) {
         if *follower == Follower::Many {
             return;
@@ -46,13 +46,13 @@ impl Budgets {
         let behind = {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             all.retain(|_, budget| !budget.is_full());
-            let own = all.entry(follower.clone().by_any_link());
+            let own = all.entry(follower.clone());
             let own = own.or_insert_with(|| Allowance::full(AT_ONCE, PER_SECOND));
             own.take();
             own.until(0.0)
         };
         if !behind.is_zero() {
-            let mut waiting = Waiting { budgets: self, whose: Some(follower.clone().by_any_link()) };
+            let mut waiting = Waiting { budgets: self, whose: Some(follower.clone()) };
             tokio::time::sleep(behind).await;
             waiting.whose = None;
         }

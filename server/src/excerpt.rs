@@ -6,7 +6,7 @@
 //! ```
 //! Each is made by itself, so that one which takes long holds up no other one, and once for all who want it at the same time. A rollout
 //! whose revision is the current one is cut out anew every two seconds while somebody looks; once there is a sign of another one, it
-//! stands still just before that.
+//! stands still just before that. That a link opens nothing is remembered, too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,38 +20,63 @@ use tokio::time::Instant;
 
 use crate::flight::{Flights, Turn};
 use crate::history::Archive;
-use crate::history::past::Past;
+use crate::history::past::{Lost, Past};
 use crate::history::slice::LEAD_MILLIS;
-use crate::history::store::Sought;
+use crate::history::store::{Sought, StoreError};
 use crate::hub::{Handle, Reader, Standing};
+use crate::hub_cache::{Entry, HubCache, Most};
+use crate::listing::Follower;
 use crate::scope::Scope;
-use crate::shelf::{self, Shelf};
+use crate::shelf::{Held, Shelf};
 
 /// Excerpts that are held, those looked at last, and changes and objects in all of them together; whoever looks at another one has it
 /// made again.
 const HELD: usize = 64;
 const MOST_HELD: usize = 4 * MOST_CHANGES;
+/// Excerpts that exist at once, held or followed, and changes and objects in all of them together.
+const MOST: usize = 4 * HELD;
+const MOST_SIZE: usize = 2 * MOST_HELD;
+/// Rollouts and moments that all who came by links of one maker follow at once. One link opens one of them.
+const MOST_OF_LINKS: usize = HELD;
+/// One that goes on is made anew though there is no room, unless so many of its excerpts are followed: each takes the place of one before.
+const MOST_OF_SCOPE: usize = 4;
+/// Links that open nothing and are remembered.
+const MISSING: usize = 1_000;
 /// Excerpts that are made at once.
 const MADE_AT_ONCE: usize = 4;
-/// One that stands still is made anew for who comes after this: it may not be kept any more, or be known better.
+/// One that stands still, and that nobody follows, is made anew for who comes after this: it may not be kept any more, or be known better.
+/// What is not known is asked for again after this.
 const HELD_FOR: Duration = Duration::from_secs(30);
-/// One that goes on is made anew this often.
+/// One that goes on is made anew this often; so is what cannot be read, and what may not have been listed yet is asked for again.
 pub const ANEW_EVERY: Duration = Duration::from_secs(2);
 
 /// The excerpts that were looked at lately, and those that are made.
 pub struct Excerpts {
-    /// The one first that was looked at last.
-    held: Arc<Shelf<Held>>,
-    made: Flights<Scope, Option<Handle>>,
+    cache: Arc<HubCache<Excerpt>>,
+    missing: Arc<Shelf<Missing>>,
+    made: Flights<Scope, Opened>,
 }
+
+/// What a link opens, or why it opens nothing.
+type Opened = Result<Handle, Arc<Lost>>;
 
 impl Default for Excerpts {
     fn default() -> Self {
-        Self { held: Arc::new(Shelf::of(HELD, MOST_HELD)), made: Flights::at_most(MADE_AT_ONCE) }
+        let most = Most {
+            cached: (HELD, MOST_HELD),
+            alive: (MOST, MOST_SIZE),
+            of_one: MOST_OF_LINKS,
+            of_links: MOST_OF_LINKS,
+        };
+        Self {
+            cache: Arc::new(HubCache::new(&most)),
+            missing: Arc::new(Shelf::of(MISSING, MISSING)),
+            made: Flights::at_most(MADE_AT_ONCE),
+        }
     }
 }
 
-struct Held {
+struct Excerpt {
     scope: Scope,
     hub: Handle,
     /// Changes and objects.
@@ -60,7 +85,7 @@ struct Held {
     until: Instant,
 }
 
-impl shelf::Held for Held {
+impl Held for Excerpt {
     fn size(&self) -> usize {
         self.size
     }
@@ -70,15 +95,49 @@ impl shelf::Held for Held {
     }
 }
 
-/// What is held of a scope, which is the one then that was looked at last.
-fn find(held: &Shelf<Held>, scope: &Scope) -> Option<Handle> {
-    let mut things = held.things();
-    things.retain(|known| known.until > Instant::now());
-    let at = things.iter().position(|known| known.scope == *scope)?;
-    let known = things.remove(at)?;
-    let hub = known.hub.clone();
-    things.push_front(known);
-    Some(hub)
+impl Entry for Excerpt {
+    type Key = Scope;
+
+    fn key(&self) -> Scope {
+        self.scope.clone()
+    }
+
+    fn hub(&self) -> &Handle {
+        &self.hub
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.until > Instant::now()
+    }
+}
+
+/// A link that opens nothing.
+struct Missing {
+    scope: Scope,
+    why: Arc<Lost>,
+    /// When it is asked for again.
+    until: Instant,
+}
+
+impl Held for Missing {
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn replaces(&self, other: &Self) -> bool {
+        self.scope == other.scope
+    }
+}
+
+/// What is known of a scope without asking a hub or the store. An excerpt that stands still is used for as long as somebody follows it.
+fn find(cache: &HubCache<Excerpt>, missing: &Shelf<Missing>, scope: &Scope) -> Option<Opened> {
+    let found = cache.find(|known| known.scope == *scope && (known.hub.is_over() || known.is_fresh()));
+    if let Some(hub) = found {
+        return Some(Ok(hub));
+    }
+    let mut missing = missing.things();
+    missing.retain(|known| known.until > Instant::now());
+    missing.iter().find(|known| known.scope == *scope).map(|known| Err(known.why.clone()))
 }
 
 /// Where something is cut out: the hub of a cluster, and what is kept of it.
@@ -101,40 +160,62 @@ struct Copied {
 }
 
 impl Excerpts {
-    /// The excerpt that a link opens, where it is held.
-    pub fn find(&self, scope: &Scope) -> Option<Handle> {
-        find(&self.held, scope)
+    /// What a link opens, where that is known.
+    pub fn find(&self, scope: &Scope) -> Option<Opened> {
+        find(&self.cache, &self.missing, scope)
+    }
+
+    /// It is made for somebody already.
+    pub fn is_made(&self, scope: &Scope) -> bool {
+        self.made.is_going(scope)
     }
 
     /// The excerpt that a link opens, out of the hub of its cluster or of what is kept of it.
-    pub async fn open(&self, live: &Handle, kept: Option<(&Archive, &Past)>, scope: &Scope) -> Option<Handle> {
+    ///
+    /// # Errors
+    /// When nothing is known of it, what is kept cannot be read, or there is no room for one more.
+    pub async fn open(&self, live: &Handle, kept: Option<(&Archive, &Past)>, scope: &Scope) -> Opened {
         if let Some(known) = self.find(scope) {
-            return Some(known);
+            return known;
         }
         let kept = kept.map(|(archive, past)| (archive.clone(), past.clone()));
-        let (whole, held, what) = (Whole { live: live.clone(), kept }, self.held.clone(), scope.clone());
+        let (whole, what) = (Whole { live: live.clone(), kept }, scope.clone());
+        let (cache, missing) = (self.cache.clone(), self.missing.clone());
         let make = |turn| async move {
             // The one before may have been made just now.
-            let known = find(&held, &what);
-            if known.is_some() {
+            if let Some(known) = find(&cache, &missing, &what) {
                 return known;
             }
-            let made = whole.cut(what, turn).await?;
-            let hub = made.hub.clone();
-            held.hold(made);
-            Some(hub)
+            let of_scope = cache.count(|known| known.scope == what);
+            if !(1..MOST_OF_SCOPE).contains(&of_scope) && !cache.make_room() {
+                return Err(Arc::new(Lost::Full));
+            }
+            let made = whole.cut(what.clone(), turn).await;
+            if let Err(why) = &made
+                && let Some(lasts) = whole.is_missing_for(why)
+            {
+                missing.hold(Missing { scope: what, why: why.clone(), until: Instant::now() + lasts });
+            }
+            made.map(|excerpt| cache.insert(excerpt))
         };
         self.made.join(scope, make).await
+    }
+
+    /// A way to a hub for a client who follows it; `None` where the links of one maker open too many excerpts at once already.
+    pub fn seat(&self, hub: Handle, follower: &Follower) -> Option<Handle> {
+        self.cache.seat(hub, follower)
     }
 }
 
 impl Whole {
-    async fn cut(&self, scope: Scope, turn: Turn) -> Option<Held> {
+    async fn cut(&self, scope: Scope, turn: Turn) -> Result<Excerpt, Arc<Lost>> {
+        let unknown = || Arc::new(Lost::Unknown);
         let copied = match copy(&self.live, &scope).await {
             Some(copied) => copied,
             None => {
                 let past = self.past(&scope).await?;
-                copy(&past, &scope).await.map(|copied| Copied { is_live: false, ..copied })?
+                let copied = copy(&past, &scope).await.ok_or_else(unknown)?;
+                Copied { is_live: false, ..copied }
             }
         };
         let is_live = copied.is_live;
@@ -144,22 +225,33 @@ impl Whole {
             drop(turn); // until here, though nobody may wait any more
             standing
         });
-        let standing = standing.await.ok()??;
+        let standing = standing.await.ok().flatten().ok_or_else(unknown)?;
         let model = standing.timeline.model();
         let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
         let size = standing.history.changes().count() + 2 * objects;
         let hub = Handle::standing(self.live.name(), standing).with_accent(self.live.accent());
         let (hub, lasts) = if is_live { (hub.beside(&self.live), ANEW_EVERY) } else { (hub.over(), HELD_FOR) };
-        Some(Held { scope, hub, size, until: Instant::now() + lasts })
+        Ok(Excerpt { scope, hub, size, until: Instant::now() + lasts })
+    }
+
+    /// For how long a link is not asked for again; `None` where the next client may have room.
+    fn is_missing_for(&self, why: &Lost) -> Option<Duration> {
+        let is_listed = !matches!(self.live.connection().borrow().state, ConnectionState::Connecting);
+        match why {
+            Lost::Unknown => Some(if is_listed { HELD_FOR } else { ANEW_EVERY }),
+            Lost::Unreadable(_) => Some(ANEW_EVERY),
+            Lost::Full => None,
+        }
     }
 
     /// The rollout as it is kept, standing at its end or at the moment.
-    async fn past(&self, scope: &Scope) -> Option<Handle> {
-        let ((archive, past), (of, uid)) = (self.kept.as_ref()?, scope.part()?);
-        let number = kept(archive, scope).await?;
+    async fn past(&self, scope: &Scope) -> Opened {
+        let unknown = || Arc::new(Lost::Unknown);
+        let ((archive, past), (of, uid)) = self.kept.as_ref().zip(scope.part()).ok_or_else(unknown)?;
+        let number = kept(archive, scope).await.map_err(Lost::from)?.ok_or_else(unknown)?;
         let until_millis = if let Scope::Moment { at_millis, .. } = scope { Some(*at_millis) } else { None };
         let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
-        past.open(archive, &workload, until_millis).await.ok()
+        past.open(archive, &workload, until_millis).await
     }
 }
 
@@ -175,21 +267,21 @@ pub async fn is_known(live: &Handle, archive: Option<&Archive>, scope: &Scope) -
         return true;
     }
     match archive {
-        Some(archive) => kept(archive, scope).await.is_some(),
+        Some(archive) => kept(archive, scope).await.is_ok_and(|number| number.is_some()),
         None => false,
     }
 }
 
 /// The number of the rollout that is kept.
-async fn kept(archive: &Archive, scope: &Scope) -> Option<u32> {
-    let (of, uid) = scope.part()?;
+async fn kept(archive: &Archive, scope: &Scope) -> Result<Option<u32>, StoreError> {
+    let Some((of, uid)) = scope.part() else { return Ok(None) };
     let sought = match scope {
         Scope::Moment { at_millis, .. } => Sought::At(*at_millis),
         Scope::Rollout { revision, .. } => Sought::Revision(*revision),
-        Scope::Workload(_) | Scope::Wall { .. } => return None,
+        Scope::Workload(_) | Scope::Wall { .. } => return Ok(None),
     };
     let cluster = of.cluster.clone();
-    archive.read(move |reader| reader.find(&cluster, uid, sought)).await.ok()?
+    archive.read(move |reader| reader.find(&cluster, uid, sought)).await
 }
 
 /// What of a Deployment a link opens.
@@ -269,9 +361,12 @@ mod tests {
     use timeline::WorkloadKind;
 
     use super::*;
+    use crate::auth::Subjects;
+    use crate::clock::OwnClock;
     use crate::history::past::play;
     use crate::recording::Recording;
     use crate::scope::Named;
+    use crate::source::review::Subject;
 
     fn hub(name: &str) -> Handle {
         Handle::start(name, Arc::default(), timeline::Retention::default()).0
@@ -293,7 +388,7 @@ mod tests {
         let waiting: Vec<_> = (0..MADE_AT_ONCE - 1)
             .map(|at| {
                 let (excerpts, slow) = (excerpts.clone(), slow.clone());
-                tokio::spawn(async move { excerpts.open(&slow, None, &moment("slow", at as Millis)).await.is_some() })
+                tokio::spawn(async move { excerpts.open(&slow, None, &moment("slow", at as Millis)).await.is_ok() })
             })
             .collect();
         let began = Instant::now();
@@ -303,7 +398,7 @@ mod tests {
         }
         let scope = moment("quick", 0);
         let other = tokio::time::timeout(Duration::from_secs(10), excerpts.open(&quick, None, &scope)).await;
-        assert!(other.expect("it is not waited for the slow ones").is_none(), "nothing is known there");
+        assert!(other.expect("it is not waited for the slow ones").is_err(), "nothing is known there");
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
         while excerpts.made.count() > 0 {
             tokio::task::yield_now().await;
@@ -314,17 +409,69 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_held_is_bounded_in_number_and_in_size() {
-        let (shelf, hub) = (Shelf::of(HELD, MOST_HELD), hub("prod"));
+        let (excerpts, hub) = (Excerpts::default(), hub("prod"));
         let until = Instant::now() + HELD_FOR;
-        let held = |at, size| Held { scope: moment("prod", at), hub: hub.clone(), size, until };
-        (0..100).for_each(|at| shelf.hold(held(at, 1)));
-        assert_eq!(shelf.things().len(), HELD);
-        assert!(find(&shelf, &moment("prod", 40)).is_some(), "it is the last one now that was looked at");
-        shelf.hold(held(200, MOST_HELD - 3));
-        let left: Vec<_> = shelf.things().iter().map(|held| held.scope.clone()).collect();
-        assert_eq!(left, [200, 40, 99, 98].map(|at| moment("prod", at)));
-        shelf.hold(held(201, 2 * MOST_HELD));
-        assert_eq!(shelf.things().len(), 1, "who looks at the largest need not have it made again each time");
+        let hold = |at, size| {
+            excerpts.cache.insert(Excerpt { scope: moment("prod", at), hub: hub.clone(), size, until });
+        };
+        let left = || -> Vec<Millis> {
+            let is_held = |at: &Millis| excerpts.cache.count(|known| known.scope == moment("prod", *at)) > 0;
+            (0..300).filter(is_held).collect()
+        };
+        (0..100).for_each(|at| hold(at, 1));
+        assert_eq!(left().len(), HELD);
+        let used = excerpts.find(&moment("prod", 40));
+        assert!(used.is_some_and(|known| known.is_ok()), "it is the last one now that was looked at");
+        hold(200, MOST_HELD - 3);
+        assert_eq!(left(), [40, 98, 99, 200]);
+        hold(201, 2 * MOST_HELD);
+        assert_eq!(left(), [201], "who looks at the largest need not have it made again each time");
+    }
+
+    #[tokio::test]
+    async fn those_that_are_followed_are_bounded_too_and_the_links_of_one_maker_leave_room_for_others() {
+        let by = |maker: &str, link: Millis| {
+            let subject = Subject { user: maker.to_owned(), ..Subject::default() };
+            Follower::Known(Arc::new(Subjects::Same(subject)), Some(link.to_string()))
+        };
+        let (excerpts, hub) = (Excerpts::default(), hub("prod"));
+        let until = Instant::now() + HELD_FOR;
+        let open = |at| excerpts.cache.insert(Excerpt { scope: moment("prod", at), hub: hub.clone(), size: 1, until });
+        let mut seats: Vec<_> = (0..64).map(|at| excerpts.seat(open(at), &by("ann", at)).unwrap()).collect();
+        assert!(excerpts.seat(open(64), &by("ann", 64)).is_none(), "one too many");
+        assert!(excerpts.seat(open(0), &by("ann", 0)).is_some(), "which is followed, made anew");
+        assert!(excerpts.seat(open(64), &by("bob", 0)).is_some(), "somebody else's");
+        seats.pop();
+        assert!(excerpts.seat(open(64), &by("ann", 64)).is_some(), "there is room");
+        // All that there may be are followed.
+        seats.extend((64..MOST as Millis + 1).map(|at| excerpts.seat(open(at), &Follower::Many).unwrap()));
+        let full = excerpts.open(&hub, None, &moment("prod", 999)).await;
+        assert!(matches!(full.map_err(|why| matches!(*why, Lost::Full)), Err(true)), "nothing is made");
+        assert!(excerpts.find(&moment("prod", 999)).is_none(), "there may be room for the next one");
+        let anew = excerpts.open(&hub, None, &moment("prod", 70)).await;
+        assert!(anew.is_ok(), "what is followed is handed out");
+        drop((seats, anew));
+        let room = excerpts.open(&hub, None, &moment("prod", 999)).await;
+        assert!(matches!(room.map_err(|why| matches!(*why, Lost::Unknown)), Err(true)), "there is room");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_nothing_is_known_is_asked_once_and_again_after_a_while() {
+        let (excerpts, live) = (Excerpts::default(), hub("prod"));
+        let opened = excerpts.open(&live, None, &moment("prod", 0)).await;
+        assert!(opened.is_err());
+        assert!(excerpts.find(&moment("prod", 0)).is_some_and(|known| known.is_err()), "it is remembered");
+        assert!(excerpts.find(&moment("prod", 1)).is_none(), "of that one alone");
+        tokio::time::advance(ANEW_EVERY).await;
+        assert!(excerpts.find(&moment("prod", 0)).is_none(), "it may have been listed meanwhile");
+        let clock = OwnClock { start_millis: 0, started: Instant::now(), speed: 0.0 };
+        live.restart(clock, ConnectionState::Replay { name: String::new() }).await.unwrap();
+        live.connection().wait_for(|connection| connection.state.is_live()).await.unwrap();
+        assert!(excerpts.open(&live, None, &moment("prod", 0)).await.is_err());
+        tokio::time::advance(HELD_FOR - ANEW_EVERY).await;
+        assert!(excerpts.find(&moment("prod", 0)).is_some(), "everything was listed: it is not asked for again soon");
+        tokio::time::advance(ANEW_EVERY).await;
+        assert!(excerpts.find(&moment("prod", 0)).is_none());
     }
 
     #[tokio::test]
@@ -342,7 +489,7 @@ mod tests {
         let mut known = [0, 0];
         for scope in moments.chain(rollouts) {
             let is_known = is_known(&live, None, &scope).await;
-            assert_eq!(is_known, Excerpts::default().open(&live, None, &scope).await.is_some(), "{scope:?}");
+            assert_eq!(is_known, Excerpts::default().open(&live, None, &scope).await.is_ok(), "{scope:?}");
             known[usize::from(is_known)] += 1;
         }
         assert!(known.iter().all(|count| *count > 2), "{known:?}");

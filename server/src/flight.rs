@@ -50,6 +50,12 @@ impl<K: Ord + Clone, V: Clone + Send + Sync + 'static> Flights<K, V> {
         made.await
     }
 
+    /// Somebody waits for it already.
+    pub(crate) fn is_going(&self, what: &K) -> bool {
+        let going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
+        going.get(what).and_then(WeakShared::upgrade).is_some()
+    }
+
     /// How many things are being made, or wait for their turn.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {

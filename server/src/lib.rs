@@ -29,6 +29,7 @@ pub mod forwarded;
 pub mod history;
 pub mod http;
 pub mod hub;
+mod hub_cache;
 pub mod limits;
 pub mod listing;
 pub mod log;

@@ -317,14 +317,11 @@ async fn cut_anew(out: &mut (impl Sink<Message> + Unpin), view: &View, following
     if followed.hub().is_over() {
         return Ok(Following::Deployment(followed));
     }
-    match view.hub(followed.workload()).await {
-        Some(hub) if !hub.is_same(followed.hub()) => {
-            let (first, followed) = hub.follow(followed.workload().clone(), None).await.map_err(|_| End::Broken)?;
-            begin(out, view, first).await?;
-            Ok(Following::Deployment(Box::new(followed)))
-        }
-        _ => Ok(Following::Deployment(followed)),
-    }
+    let anew = view.hub(followed.workload()).await.filter(|hub| !hub.is_same(followed.hub()));
+    let Some(hub) = anew.and_then(|hub| view.seat(hub)) else { return Ok(Following::Deployment(followed)) };
+    let (first, followed) = hub.follow(followed.workload().clone(), None).await.map_err(|_| End::Broken)?;
+    begin(out, view, first).await?;
+    Ok(Following::Deployment(Box::new(followed)))
 }
 
 /// Writes down what somebody looks at, where that is wanted.
@@ -384,7 +381,7 @@ async fn follow(
                 return Ok(Following::Nothing);
             }
             drop(before); // its seat is free
-            // One that is over and for whom there is no seat may be asked for again in a moment, as after a connection that broke.
+            // One for which there is no seat may be asked for again in a moment, as after a connection that broke.
             let hub = view.seat(hub).ok_or(End::Broken)?;
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| End::Broken)?;
             begin(out, view, first).await?;

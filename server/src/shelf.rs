@@ -1,7 +1,7 @@
 //! What was made lately and is held for whoever wants it again, bounded in number and in size.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Something that is held.
 pub(crate) trait Held {
@@ -9,6 +9,16 @@ pub(crate) trait Held {
     fn size(&self) -> usize;
     /// It takes the place of that one.
     fn replaces(&self, other: &Self) -> bool;
+}
+
+impl<T: Held> Held for Arc<T> {
+    fn size(&self) -> usize {
+        T::size(self)
+    }
+
+    fn replaces(&self, other: &Self) -> bool {
+        T::replaces(self, other)
+    }
 }
 
 /// Things that are held, the one that goes last first.

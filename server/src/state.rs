@@ -243,24 +243,40 @@ impl Rollcast {
         opened
     }
 
-    /// Rollouts that are over and were looked at lately.
-    pub(crate) const fn past(&self) -> &Past {
-        &self.past
+    /// What a link to one rollout or one moment opens. One client has so many of them made.
+    ///
+    /// # Errors
+    /// When that is not known any more, cannot be read, or is one too many.
+    pub(crate) async fn excerpt(&self, scope: &Scope, payer: &Follower) -> Result<Handle, Arc<Lost>> {
+        let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
+        let live = live.ok_or_else(|| Arc::new(Lost::Unknown))?;
+        if let Some(known) = self.excerpts.find(scope) {
+            return known;
+        }
+        if !self.excerpts.is_made(scope) {
+            self.budgets.ready(payer).await;
+        }
+        let kept = self.archive.as_ref().map(|archive| (archive, &self.past));
+        let opened = self.excerpts.open(live, kept, scope).await;
+        if opened.as_ref().is_err_and(|why| matches!(**why, Lost::Full)) {
+            self.limits.met(Limit::Rollouts);
+        }
+        opened
     }
 
-    /// What a link to one rollout or one moment opens; `None` where that is not known any more. One client has so many of them made.
-    pub(crate) async fn excerpt(&self, scope: &Scope, follower: &Follower) -> Option<Handle> {
-        let live = self.clusters.get(scope.cluster()?)?;
-        if let Some(known) = self.excerpts.find(scope) {
-            return Some(known);
+    /// A way to a hub for a client who follows it; `None` where too many of those that are made for clients are followed already.
+    pub(crate) fn seat(&self, hub: Handle, follower: &Follower) -> Option<Handle> {
+        let seat = self.past.seat(hub, follower).and_then(|hub| self.excerpts.seat(hub, follower));
+        if seat.is_none() {
+            self.limits.met(Limit::Rollouts);
         }
-        self.budgets.ready(follower).await;
-        self.excerpts.open(live, self.archive.as_ref().map(|archive| (archive, &self.past)), scope).await
+        seat
     }
 
     /// There is something that a link to one rollout or one moment opens.
     pub(crate) async fn has_excerpt(&self, scope: &Scope) -> bool {
         let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return false };
-        self.excerpts.find(scope).is_some() || excerpt::is_known(live, self.archive.as_ref(), scope).await
+        self.excerpts.find(scope).is_some_and(|known| known.is_ok())
+            || excerpt::is_known(live, self.archive.as_ref(), scope).await
     }
 }

@@ -180,9 +180,12 @@ impl View {
             return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
         }
         if let Some(part) = self.part() {
-            let excerpt =
-                if part.is_part_of(workload) { self.rollcast.excerpt(part, &self.follower()).await } else { None };
-            return excerpt.or_else(|| self.rollcast.empty_hub(workload)).ok_or_else(unknown);
+            let is_it = part.is_part_of(workload);
+            let excerpt = if is_it { self.rollcast.excerpt(part, &self.payer()).await } else { Err(unknown()) };
+            return match excerpt {
+                Err(lost) if matches!(*lost, Lost::Unknown) => self.rollcast.empty_hub(workload).ok_or(lost),
+                excerpt => excerpt,
+            };
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
             // A UID of another workload leads to nothing, as one that is nobody's.
@@ -202,14 +205,10 @@ impl View {
         place
     }
 
-    /// A way to a hub that they follow; `None` where they follow too many rollouts that are over already.
+    /// A way to a hub that they follow; `None` where they follow too many rollouts that are over, or links too many excerpts, already.
     #[must_use]
     pub fn seat(&self, hub: Handle) -> Option<Handle> {
-        let seat = self.rollcast.past().seat(hub, self.follower());
-        if seat.is_none() {
-            self.rollcast.limits.met(Limit::Rollouts);
-        }
-        seat
+        self.rollcast.seat(hub, &self.follower())
     }
 
     /// The cluster's hub, whichever rollout the workload names.
@@ -217,17 +216,22 @@ impl View {
         self.hub(&Workload { rollout: None, ..workload.clone() }).await
     }
 
-    /// Lines of a list as they are now.
+    /// Lines of a list as they are now. Whoever answers a request with them has it [`Self::pay`] first.
     #[must_use]
     pub fn listed(&self, query: &Query) -> Chosen {
         self.rollcast.listings().now(query, &self.sight_of_lists())
+    }
+
+    /// Waits until something that takes long may be made for them once more.
+    pub async fn pay(&self) {
+        self.rollcast.budgets.ready(&self.payer()).await;
     }
 
     /// Follows a list.
     pub async fn follow(&self, query: &Query) -> Choice {
         let (listings, sight, follower) = (self.rollcast.listings(), self.sight_of_lists(), self.follower());
         if !listings.is_followed(query, &sight) {
-            self.rollcast.budgets.ready(&follower).await;
+            self.pay().await;
         }
         listings.follow(query, &sight, &follower)
     }
@@ -241,6 +245,13 @@ impl View {
             (None, Some(client)) => Follower::at(client),
             (None, None) => Follower::Many,
         }
+    }
+
+    /// Whose budget pays for what is made for them: of who came by a link that of their address, so that others who came by it, or by
+    /// another one of its maker, do not wait for them.
+    fn payer(&self) -> Follower {
+        let address = self.viewer.link.as_ref().and_then(|_| self.rollcast.client(self.from));
+        address.map_or_else(|| self.follower(), Follower::at)
     }
 
     /// Something is kept beyond the life of the program.

@@ -1,7 +1,7 @@
 //! Rollouts that are over, made again from what was kept: each a hub of its own that stands still at its end, so that pages, moments and
 //! details are made as those of a cluster are.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use timeline::wire::ConnectionState;
@@ -13,9 +13,10 @@ use super::store::StoreError;
 use crate::clock::OwnClock;
 use crate::flight::{Flights, Turn};
 use crate::hub::Handle;
-use crate::listing::{Follower, Followers};
+use crate::hub_cache::{Entry, HubCache, Most};
+use crate::listing::Follower;
 use crate::recording::Recording;
-use crate::shelf::{self, Shelf};
+use crate::shelf::Held;
 
 /// Rollouts that are held, and observations in all of them together; whoever looks at another one makes it again.
 const HELD: usize = 12;
@@ -35,22 +36,15 @@ const ANEW_AFTER: Duration = Duration::from_secs(5);
 /// want it at the same time.
 #[derive(Clone)]
 pub struct Past {
-    /// The one first that was made last.
-    held: Arc<Shelf<Arc<Remade>>>,
-    /// Those that somebody has, the last one last: a stream keeps its own for as long as it follows it.
-    there: Arc<Mutex<Vec<Weak<Remade>>>>,
-    followed: Arc<Mutex<Followers<usize>>>,
+    cache: Arc<HubCache<Remade>>,
     made: Arc<Flights<Asked, Result<Handle, Arc<Lost>>>>,
 }
 
 impl Default for Past {
     fn default() -> Self {
-        Self {
-            held: Arc::new(Shelf::of(HELD, MOST_HELD)),
-            there: Arc::default(),
-            followed: Arc::new(Mutex::new(Followers::at_most(MOST_OF_ONE, MOST_OF_LINKS))),
-            made: Arc::new(Flights::at_most(MADE_AT_ONCE)),
-        }
+        let most =
+            Most { cached: (HELD, MOST_HELD), alive: (MOST, MOST_SIZE), of_one: MOST_OF_ONE, of_links: MOST_OF_LINKS };
+        Self { cache: Arc::new(HubCache::new(&most)), made: Arc::new(Flights::at_most(MADE_AT_ONCE)) }
     }
 }
 
@@ -71,13 +65,6 @@ struct Remade {
     hub: Handle,
 }
 
-/// A client follows a rollout for as long as this lives.
-struct Seat {
-    past: Past,
-    follower: Follower,
-    remade: Arc<Remade>,
-}
-
 /// Why a rollout cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum Lost {
@@ -88,7 +75,7 @@ pub enum Lost {
     #[error("history cannot be read: {0}")]
     Unreadable(#[from] StoreError),
     /// There is no room for one more.
-    #[error("too many rollouts that are over are looked at at present")]
+    #[error("too many single rollouts and moments are open now")]
     Full,
 }
 
@@ -114,34 +101,16 @@ impl Past {
 
     /// A way to a hub for somebody who follows it; `None` where they follow too many rollouts that are over already.
     #[must_use]
-    pub fn seat(&self, hub: Handle, follower: Follower) -> Option<Handle> {
-        let Some(Ok(remade)) = hub.lease().map(|lease| lease.clone().downcast::<Remade>()) else { return Some(hub) };
-        if !lock(&self.followed).enter(&follower, &remade.number()) {
-            return None;
-        }
-        Some(hub.leased(Arc::new(Seat { past: self.clone(), follower, remade })))
-    }
-
-    /// There is no room for one more, as long as nobody leaves.
-    fn is_full(&self) -> bool {
-        let there = self.there();
-        there.len() >= MOST || there.iter().map(|remade| remade.size).sum::<usize>() >= MOST_SIZE
-    }
-
-    fn there(&self) -> Vec<Arc<Remade>> {
-        let mut there = lock(&self.there);
-        there.retain(|remade| remade.strong_count() > 0);
-        there.iter().filter_map(Weak::upgrade).collect()
+    pub(crate) fn seat(&self, hub: Handle, follower: &Follower) -> Option<Handle> {
+        self.cache.seat(hub, follower)
     }
 
     fn find(&self, (workload, until_millis): &Asked) -> Option<Handle> {
-        let is_it = |remade: &&Arc<Remade>| {
+        self.cache.find(|remade| {
             // What is after its last moment is not shown, so that it need not be read.
             let reaches = until_millis.is_none_or(|until| until <= remade.to_millis || until > remade.most_millis);
-            let is_fresh = remade.fresh_until.is_none_or(|until| until > Instant::now());
-            remade.workload == *workload && reaches && is_fresh
-        };
-        self.there().iter().rev().find(is_it).map(way)
+            remade.workload == *workload && reaches && remade.is_fresh()
+        })
     }
 
     /// Makes a rollout again from what is kept of it.
@@ -150,11 +119,8 @@ impl Past {
         if let Some(known) = self.find(&asked) {
             return Ok(known);
         }
-        if self.is_full() {
-            self.held.things().clear(); // nobody looks at most of them
-            if self.is_full() {
-                return Err(Lost::Full);
-            }
+        if !self.cache.make_room() {
+            return Err(Lost::Full);
         }
         let (workload, until_millis) = asked;
         let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
@@ -170,27 +136,28 @@ impl Past {
         let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
         // What is not over yet is told for longer the next time.
         let fresh_until = (!cut.is_settled).then(|| Instant::now() + ANEW_AFTER);
-        let remade = Arc::new(Remade { workload, to_millis, most_millis, size, fresh_until, hub });
-        lock(&self.there).push(Arc::downgrade(&remade));
-        self.held.hold(remade.clone());
-        Ok(way(&remade))
+        Ok(self.cache.insert(Remade { workload, to_millis, most_millis, size, fresh_until, hub }))
     }
 }
 
-impl Remade {
-    /// Tells it from all others that are there.
-    fn number(self: &Arc<Self>) -> usize {
-        Arc::as_ptr(self).addr()
+impl Entry for Remade {
+    /// Its address: one rollout may be there several times, told for less long or longer.
+    type Key = usize;
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn hub(&self) -> &Handle {
+        &self.hub
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.fresh_until.is_none_or(|until| until > Instant::now())
     }
 }
 
-impl Drop for Seat {
-    fn drop(&mut self) {
-        lock(&self.past.followed).leave(&self.follower, &self.remade.number());
-    }
-}
-
-impl shelf::Held for Arc<Remade> {
+impl Held for Remade {
     fn size(&self) -> usize {
         self.size
     }
@@ -199,15 +166,6 @@ impl shelf::Held for Arc<Remade> {
     fn replaces(&self, other: &Self) -> bool {
         self.workload == other.workload
     }
-}
-
-/// The way to the hub of a rollout, which is there for as long as somebody has it.
-fn way(remade: &Arc<Remade>) -> Handle {
-    remade.hub.clone().leased(remade.clone())
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Plays a recording into a hub that stands still at its end. `None` when the hub has ended.

@@ -164,7 +164,7 @@ pub(super) fn lost(view: &View, lost: &Lost, unknown: impl Into<String>) -> (Sta
         Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
         Lost::Unreadable(why) => unreadable(view, why),
         Lost::Full => {
-            let why = "Too many rollouts that are over are looked at at present. Try again in a moment.";
+            let why = "Too many single rollouts and moments are open now. Try again in a moment.";
             (StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
         }
     }

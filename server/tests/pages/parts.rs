@@ -10,6 +10,7 @@ use futures::channel::mpsc;
 use serde_json::Value;
 use server::auth::cookie::Keys;
 use server::auth::share::Shares;
+use server::clock::OwnClock;
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::http::{addresses, api};
@@ -20,12 +21,13 @@ use server::state::{Rollcast, Site};
 use server::view::View;
 use server::viewers::Viewers;
 use timeline::list::{Query, Window};
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
+use timeline::wire::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
 use timeline::{Retention, Uid, Workload};
+use tokio::time::Instant;
 
 use crate::addresses::named;
 use crate::common;
-use crate::people::{PROD, proxy, reviewer, rules, site};
+use crate::people::{PROD, cluster, proxy, reviewer, rules, site};
 use crate::shared::{Somebody, WEB, by_link, signed_in};
 
 const TIMELINE: &str = "/api/v1/clusters/prod/namespaces/rollover/deployments/web/timeline";
@@ -398,4 +400,35 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
     let page = nobody.get(&rollcast, &wall).await.text;
     assert!(page.contains("The wall of prod") && !page.contains("og:image"), "{page}");
     assert!(!plain.contains("og:"), "{plain}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_link_waits_for_it() {
+    let rules = rules(&PROD);
+    let hub = cluster("prod", &rules).await;
+    let site = Site { auth: proxy(), shares: Some(Shares::open(Keys::own(), None).unwrap()), ..Site::default() };
+    let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), site);
+    let mut visitors = Vec::new();
+    for revision in [1, 2] {
+        let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision={revision}")).await;
+        visitors.push(by_link(&rollcast, &secret).await.unwrap().0);
+    }
+    let clock = OwnClock { start_millis: hub.now_millis(), started: Instant::now(), speed: 1.0 };
+    hub.restart(clock, ConnectionState::Replay { name: "another".to_owned() }).await.unwrap();
+    let open = async |visitor| {
+        let (said, mut heard) = stream(&rollcast, visitor).await;
+        follow(&said, web());
+        assert!(snapshot(&mut heard).await.deployment.is_none(), "it is not there any more");
+        (said, heard)
+    };
+    let mut tabs = Vec::new();
+    for _ in 0..100 {
+        tabs.push(open(&visitors[0]).await);
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    for visitor in &visitors {
+        let now = Instant::now();
+        tabs.push(open(visitor).await);
+        assert!(now.elapsed() < Duration::from_secs(1), "{:?}", now.elapsed());
+    }
 }
