@@ -36,6 +36,7 @@ pub(super) async fn description() -> Response {
 }
 
 pub(super) async fn deployments(view: View) -> Response {
+    view.pay().await;
     let clusters: Vec<_> = view
         .hubs()
         .map(|hub| {

@@ -104,12 +104,13 @@ async fn list(
             return refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
-    let (payload, status) = lines(view, query, Window { from, to: from.saturating_add(LINES) });
+    let (payload, status) = lines(view, query, Window { from, to: from.saturating_add(LINES) }).await;
     render(view, Payload::List(Box::new(payload)), status, request).await
 }
 
 /// Some lines of a list as they are now.
-fn lines(view: &View, query: list::Query, window: Window) -> (ListPayload, StatusCode) {
+async fn lines(view: &View, query: list::Query, window: Window) -> (ListPayload, StatusCode) {
+    view.pay().await;
     let chosen = view.listed(&query);
     let delta = Sent::default().delta(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
     let status =
@@ -144,7 +145,7 @@ async fn wall(view: &View, parameters: &Parameters, request: Request) -> Respons
         Ok((query, rotate_seconds, columns, has_sound)) => {
             // A wall shows what goes on first, whatever the list it belongs to shows.
             let query = list::Query { group: None, by: By::Verdict, sort: Sort::default(), ..query };
-            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::ROWS });
+            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::ROWS }).await;
             let payload = WallPayload { list, rotate_seconds, columns: columns as u8, has_sound };
             render(view, Payload::Wall(Box::new(payload)), status, request).await
         }

@@ -10,6 +10,7 @@ use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
+use futures::future::join_all;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::audit::Audit;
@@ -18,12 +19,13 @@ use server::auth::cookie::Keys;
 use server::auth::share::Shares;
 use server::auth::token::Tokens;
 use server::connections::Peer;
-use server::http::router;
+use server::http::{api, router};
 use server::limits::Limit;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
+use tokio::time::Instant;
 use tower::ServiceExt;
 
 use crate::people::{PROD, cluster, proxy, rules, snapshot, stream};
@@ -222,4 +224,19 @@ async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there
     all.pop();
     let told = tokio::time::timeout(Duration::from_secs(30), trouble(&mut heard)).await;
     assert_eq!(told.unwrap(), "", "there is room");
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_other() {
+    let rollcast = behind(Auth::None, None).await;
+    let ask = async |peer, number: usize| {
+        let path = ["/", "/wall", api::DEPLOYMENTS][number % 3];
+        ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
+    };
+    let began = Instant::now();
+    let asked = join_all((0..60).map(|number| ask("198.51.100.1", number))).await;
+    assert!(asked.iter().all(StatusCode::is_success), "{asked:?}");
+    assert_eq!(began.elapsed().as_secs(), 4, "20 at once, then ten a second");
+    let now = Instant::now();
+    assert!(ask("198.51.100.2", 0).await.is_success() && now.elapsed() < Duration::from_millis(10));
 }
