@@ -43,3 +43,19 @@ fn is_endless(response: &Response) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_is_made_in_one_piece_is_not_copied() {
+        let made = Bytes::from(vec![b'x'; 1_000]);
+        let gathered = to_bytes(Body::from(made.clone()), usize::MAX).await.unwrap();
+        let mut held = Pieces { left: keeping(gathered, ()), is_sized: true };
+        let piece = http_body_util::BodyExt::frame(&mut held).await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!((piece.as_ptr(), piece.len()), (made.as_ptr(), made.len()));
+    }
+}
