@@ -1,25 +1,6 @@
-//! What those notice who only look, while others mean it ill for minutes: `cargo run --release -p server --example abuse -- PATH-OF-ROLLCAST [MINUTES]`.
-//!
-//! In a network of its own (Linux, with `unshare` and `ip`) 30 addresses take all the 256 connections that each may have, and open them
-//! again as they are closed: connections that say nothing, heads that come a line at a time, websockets that send what is no frame of
-//! ours or pings, forms that would be 10 MB unpacked, of which the server unpacks none, streams that follow rollouts that are over and ask for
-//! pages of their moments, each of another one, streams that ask for lists of ever different words, and readers who take a byte a minute of
-//! files and recordings. Another address asks for a page twenty times a second, for a minute before and meanwhile, and follows a Deployment.
-//!
-//! Who attacks has machines of his own: here that is a process of the lowest priority, so that what making the attacks costs is not
-//! taken for what they cost the server.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a measurement ends where its assumptions do"
-)]
-
-mod support;
+//! Who means it ill: what they do, and how often they did it.
 
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -32,32 +13,31 @@ use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::spawn_local;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use support::{Program, ask, listen, quantile};
+use crate::support::ask;
 
-const ADDRESSES: u8 = 30;
-/// Of each address: connections that say nothing, heads that never end, websockets, senders of bodies, who opens rollouts that are over,
-/// readers who hardly read, who asks for lists, and some more than the 256 that there may be.
-const IDLE: usize = 144;
+/// Addresses that crowd. Of each: connections that say nothing, heads that never end, websockets, senders of bodies, and some more than
+/// the 256 that there may be.
+const CROWDING: u8 = 20;
+const IDLE: usize = 176;
 const SLOW: usize = 63;
 const JUNK: usize = 16;
 const BOMBS: usize = 1;
-const OPENING: usize = 8;
-const READING: usize = 8;
-const LISTING: usize = 16;
 const TOO_MANY: usize = 16;
+/// Addresses that have things made. Of each: who opens kept rollouts, each on two connections, readers who hardly read, who asks for lists
+/// on a stream, and by requests. The crowd has no connection of these addresses, and takes none from them.
+const WORKING: u8 = 10;
+const OPENING: usize = 64;
+const READING: usize = 64;
+const LISTING: usize = 32;
+const SEARCHING: usize = 32;
+/// Moments up to so long after the begin of a kept rollout are asked for: its Deployment has the next one later.
+const LATER_MILLIS: i64 = 4_000_000;
 /// What is packed once.
 static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
-const RECORDING: &str = "server/tests/traces/rollover.jsonl";
-const PAGE: &str = "/clusters/rollover/namespaces/rollover/deployments/web";
-const ADDRESS: &str = "10.9.0.1:7440";
-/// Set for the process in the network of its own.
-const INSIDE: &str = "ROLLCAST_ABUSE_INSIDE";
-/// The only argument of the process that attacks.
-const ATTACK: &str = "attack";
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -67,84 +47,43 @@ struct Done {
     bombs: AtomicU64,
     refused: AtomicU64,
     rollouts: AtomicU64,
+    pages: AtomicU64,
     lists: AtomicU64,
+    searches: AtomicU64,
     files: AtomicU64,
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if std::env::var_os(INSIDE).is_none() {
-        let enter = "ip link set lo up && ip addr add 10.9.0.1/16 dev lo && ulimit -n \"$(ulimit -Hn)\" && exec \"$@\"";
-        let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--net", "sh", "-c", enter, "sh"]).arg(std::env::current_exe().unwrap());
-        assert!(command.args(arguments).env(INSIDE, "yes").status().unwrap().success());
-        return;
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    if arguments == [ATTACK] {
-        return runtime.block_on(LocalSet::new().run_until(attack(ADDRESS.parse().unwrap())));
-    }
-    let minutes = arguments.get(1).map_or(10, |minutes| minutes.parse().expect("a number of minutes"));
-    let path = arguments.first().expect("the path of rollcast");
-    runtime.block_on(LocalSet::new().run_until(abuse(path, Duration::from_secs(60 * minutes))));
-}
-
-async fn abuse(path: &str, lasts: Duration) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(path);
-    command.args(["replay", RECORDING, "--hold-at", "400", "--listen", ADDRESS, "--insecure-no-auth", "--data-dir"]);
-    command.arg(folder.path());
-    let program = Program::start(&mut command);
-    program.shows(PAGE).await;
-    let heard = Arc::new(AtomicU64::new(0));
-    let follower = spawn_local(follow(program.address.clone(), heard.clone()));
-
-    let alone = pages(&program, Duration::from_secs(60)).await.0;
-    let before = program.memory_at_rest().await;
-    let mut attack = Command::new("nice");
-    attack.args(["-n", "19"]).arg(std::env::current_exe().unwrap()).arg(ATTACK).stdin(Stdio::piped());
-    let mut attack = attack.spawn().unwrap();
-    let (among, most) = pages(&program, lasts).await;
-    drop(attack.stdin.take()); // it says what it did, and ends
-    assert!(attack.wait().unwrap().success());
-    for part in [0.5, 0.95, 0.99] {
-        let (alone, among) = (quantile(&alone, part), quantile(&among, part));
-        let times = among.as_secs_f64() / alone.as_secs_f64();
-        println!("a page, p{:.0}: {alone:.1?} alone, {among:.1?} meanwhile: {times:.2} times as long", part * 100.0);
-    }
-    println!(
-        "memory: {:.1} MB, and at most {:.1} MB more",
-        before as f64 / 1024.0,
-        most.saturating_sub(before) as f64 / 1024.0
-    );
-    assert!(!follower.is_finished(), "who follows is not hung up on");
-    println!("who follows a Deployment was told of it {} times, on one connection", heard.load(Ordering::Relaxed));
-}
-
 /// Means it ill until nothing more can be read from the standard input, and says what was done.
-async fn attack(to: SocketAddr) {
+pub async fn attack(to: SocketAddr) {
     let (done, rollouts) = (Arc::new(Done::default()), Arc::new(rollouts(to).await));
-    for number in 0..ADDRESSES {
+    for number in 0..CROWDING + WORKING {
         let from = SocketAddr::from(([10, 9, 1, number + 1], 0));
         let attack = || Attack { from, to, done: done.clone(), rollouts: rollouts.clone() };
+        if number >= CROWDING {
+            (0..OPENING).for_each(|_| drop(spawn_local(again(attack(), Attack::open))));
+            (0..READING).for_each(|_| drop(spawn_local(again(attack(), Attack::read))));
+            (0..LISTING).for_each(|_| drop(spawn_local(again(attack(), Attack::list))));
+            (0..SEARCHING).for_each(|_| drop(spawn_local(again(attack(), Attack::search))));
+            continue;
+        }
         (0..IDLE + TOO_MANY).for_each(|_| drop(spawn_local(again(attack(), Attack::idle))));
         (0..SLOW).for_each(|_| drop(spawn_local(again(attack(), Attack::slow))));
         (0..JUNK).for_each(|_| drop(spawn_local(again(attack(), Attack::junk))));
         (0..BOMBS).for_each(|_| drop(spawn_local(again(attack(), Attack::bomb))));
-        (0..OPENING).for_each(|_| drop(spawn_local(again(attack(), Attack::open))));
-        (0..READING).for_each(|_| drop(spawn_local(again(attack(), Attack::read))));
-        (0..LISTING).for_each(|_| drop(spawn_local(again(attack(), Attack::list))));
     }
     tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin())).await.unwrap().unwrap();
     let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
     println!(
-        "{} connections from {ADDRESSES} addresses, {} of them refused, {} frames that are none or pings, {} forms that would be 10 MB unpacked, {} rollouts that are over followed, {} lists asked for, {} files hardly read",
+        "{} connections from {} addresses, {} requests and streams refused, {} frames that are none or pings, {} forms that would be 10 MB unpacked, {} kept rollouts followed and {} pages of their moments, {} lists asked for by streams and {} by requests, {} files and recordings hardly read",
         count(&done.opened),
+        CROWDING + WORKING,
         count(&done.refused),
         count(&done.frames),
         count(&done.bombs),
         count(&done.rollouts),
+        count(&done.pages),
         count(&done.lists),
+        count(&done.searches),
         count(&done.files)
     );
 }
@@ -162,31 +101,6 @@ async fn rollouts(at: SocketAddr) -> Vec<(Workload, i64)> {
         }
         assert!(Instant::now() < end, "nothing is kept");
         tokio::time::sleep(Duration::from_millis(100)).await; // polling with a deadline
-    }
-}
-
-/// How long pages took, in order, and how much memory the program had at most, in KB.
-async fn pages(program: &Program, lasts: Duration) -> (Vec<Duration>, u64) {
-    let (mut all, mut most, began) = (Vec::new(), 0, Instant::now());
-    let mut tick = tokio::time::interval(Duration::from_millis(50));
-    while began.elapsed() < lasts {
-        tick.tick().await;
-        let (took, answer) = ask(&program.address, PAGE).await;
-        assert!(answer.starts_with("HTTP/1.0 200"), "{}", answer.lines().next().unwrap_or_default());
-        all.push(took);
-        most = most.max(program.memory());
-    }
-    all.sort();
-    (all, most)
-}
-
-/// Follows the Deployment for ever, and ends when it is hung up on.
-async fn follow(address: String, heard: Arc<AtomicU64>) {
-    let mut socket = listen(&address, Workload::deployment("rollover", "rollover", "web")).await;
-    while let Some(Ok(message)) = socket.next().await {
-        if let Ok(ServerFrame::Heartbeat { .. } | ServerFrame::Snapshot(_)) = wire::decode(&message.into_data()) {
-            heard.fetch_add(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -246,22 +160,47 @@ impl Attack {
         Ok(socket)
     }
 
-    /// Follows a rollout that is over for as long as it may, and asks for a page of one of its moments every second.
+    /// Follows one kept rollout after the other, and asks for a page of each at some moment.
     async fn open(&self) -> std::io::Result<()> {
-        let (workload, started_millis) = &self.rollouts[fastrand::usize(..self.rollouts.len())];
         let mut socket = self.stream().await?;
-        say(&mut socket, &ViewerFrame::Subscribe { scope: Scope::Workload(workload.clone()), since: None }).await?;
-        self.done.rollouts.fetch_add(1, Ordering::Relaxed);
         loop {
-            let until = Instant::now() + Duration::from_secs(1);
+            let (workload, started_millis) = &self.rollouts[fastrand::usize(..self.rollouts.len())];
+            say(&mut socket, &ViewerFrame::Subscribe { scope: Scope::Workload(workload.clone()), since: None }).await?;
+            let (until, mut is_followed) = (Instant::now() + Duration::from_secs(1), false);
             while let Ok(heard) = tokio::time::timeout_at(until.into(), socket.next()).await {
-                if matches!(heard, None | Some(Err(_))) {
+                let Some(Ok(heard)) = heard else {
+                    self.done.refused.fetch_add(1, Ordering::Relaxed);
                     return Ok(()); // it hung up
-                }
+                };
+                is_followed |= matches!(wire::decode(&heard.into_data()), Ok(ServerFrame::Snapshot(_)));
             }
-            let path = format!("{}&at={}", address::workload(workload), started_millis + fastrand::i64(0..20_000_000));
-            self.get(&path).await?.read_to_end(&mut Vec::new()).await?;
+            self.done.rollouts.fetch_add(u64::from(is_followed), Ordering::Relaxed);
+            let at_millis = started_millis + fastrand::i64(0..LATER_MILLIS);
+            let mut page = self.get(&format!("{}&at={at_millis}", address::workload(workload))).await?;
+            if self.is_answered(&mut page, &self.done.pages).await? {
+                page.read_to_end(&mut Vec::new()).await?;
+            }
         }
+    }
+
+    /// Counts a request by the first line of its answer: as refused, or as what was asked for.
+    async fn is_answered(&self, stream: &mut TcpStream, asked: &AtomicU64) -> std::io::Result<bool> {
+        let mut first = [0; "HTTP/1.0 200".len()];
+        stream.read_exact(&mut first).await?;
+        let is_answered = first.ends_with(b" 200");
+        let count = if is_answered { asked } else { &self.done.refused };
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok(is_answered)
+    }
+
+    /// Asks for one list after the other by requests.
+    async fn search(&self) -> std::io::Result<()> {
+        let page = if fastrand::bool() { "/" } else { "/wall" };
+        let mut answer = self.get(&format!("{page}?q=app+{}", fastrand::u64(..))).await?;
+        if self.is_answered(&mut answer, &self.done.searches).await? {
+            answer.read_to_end(&mut Vec::new()).await?;
+        }
+        Ok(())
     }
 
     /// Reads a byte a minute of a file or a recording.
@@ -269,7 +208,9 @@ impl Attack {
         let (workload, _) = &self.rollouts[fastrand::usize(..self.rollouts.len())];
         let path = if fastrand::bool() { address::file(workload, None) } else { address::recording(workload) };
         let mut stream = self.get(&path).await?;
-        self.done.files.fetch_add(1, Ordering::Relaxed);
+        if !self.is_answered(&mut stream, &self.done.files).await? {
+            return Ok(()); // it may have one at a time
+        }
         let mut byte = [0];
         while stream.read(&mut byte).await? > 0 {
             tokio::time::sleep(Duration::from_secs(60)).await; // that is what is slow
@@ -281,7 +222,7 @@ impl Attack {
     async fn list(&self) -> std::io::Result<()> {
         let mut socket = self.stream().await?;
         loop {
-            let query = Query { text: format!("web {}", fastrand::u64(..)), ..Query::default() };
+            let query = Query { text: format!("app {}", fastrand::u64(..)), ..Query::default() };
             let scope = Scope::List { query, window: Window { from: 0, to: 50 } };
             say(&mut socket, &ViewerFrame::Subscribe { scope, since: None }).await?;
             self.done.lists.fetch_add(1, Ordering::Relaxed);
