@@ -1,7 +1,10 @@
 //! Small words that every sentence uses: numbers, durations, names, and text from clusters made safe to show.
 
+mod image;
+
 use crate::Millis;
-use crate::fact::Image;
+
+pub use image::{ShortImage, images, short_image};
 
 /// Longest cluster message repeated in a sentence, in characters.
 const LONGEST_MESSAGE: usize = 200;
@@ -99,12 +102,6 @@ pub fn date(at_millis: Millis) -> String {
 pub fn short(name: &str) -> &str {
     let start = name.char_indices().rev().nth(4).map_or(0, |(index, _)| index);
     name.get(start..).unwrap_or(name)
-}
-
-/// Images in container order, joined.
-#[must_use]
-pub fn images(images: &[Image]) -> String {
-    images.iter().map(|image| safe(&image.image)).collect::<Vec<_>>().join(", ")
 }
 
 /// "1", "1 and 2", "1, 2 and 3".
@@ -259,8 +256,6 @@ mod tests {
         assert_eq!([0, 1, 2].map(is_are), ["are", "is", "are"]);
         let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         assert_eq!([0, 1, 2, 3].map(|many| list(&items[..many])), ["", "a", "a and b", "a, b and c"]);
-        let images = ["web:v1", "proxy:v2"].map(|image| Image { container: String::new(), image: image.into() });
-        assert_eq!(super::images(&images), "web:v1, proxy:v2");
     }
 
     #[test]
