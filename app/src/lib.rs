@@ -26,6 +26,7 @@ pub mod detail;
 pub mod elements;
 pub mod exported;
 pub mod history;
+pub mod images;
 pub mod lasting;
 pub mod list;
 pub mod live;

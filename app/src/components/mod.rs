@@ -7,6 +7,7 @@ pub mod brand;
 pub mod copy;
 pub mod detail;
 pub mod elsewhere;
+pub mod image;
 pub mod list;
 pub mod notices;
 #[cfg(feature = "ssr")]

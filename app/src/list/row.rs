@@ -8,6 +8,7 @@ use timeline::words::safe;
 use super::Ages;
 use super::tiny::Tiny;
 use crate::address;
+use crate::images::ImageText;
 
 /// Times of day in sentences are looked for around the hour.
 const HOUR_MILLIS: Millis = 3_600_000;
@@ -33,8 +34,8 @@ pub struct RowText {
     pub near_millis: Millis,
     /// "3", or "2 → 3" while one is replaced.
     pub revision: String,
-    /// Images of the template, joined.
-    pub images: String,
+    /// Images of the template.
+    pub images: ImageText,
     /// How long ago: "18 s".
     pub since: String,
     /// Its pods over the last minute.
@@ -58,12 +59,8 @@ impl RowText {
             // Where all is well, nothing comes next.
             why: if summary.verdict.tone == Tone::Ok { summary.verdict.why.clone() } else { summary.explanation() },
             near_millis: now_millis.div_euclid(HOUR_MILLIS) * HOUR_MILLIS,
-            revision: match (summary.replaces, summary.revision) {
-                (Some(before), Some(now)) => format!("{before} → {now}"),
-                (_, Some(now)) => now.to_string(),
-                _ => String::new(),
-            },
-            images: summary.images.clone(),
+            revision: revisions(summary.replaces, summary.revision),
+            images: ImageText::of(&summary.images),
             since: ages.of(row),
             tiny: Tiny::of(summary, now_millis),
         }
@@ -73,6 +70,16 @@ impl RowText {
     #[must_use]
     pub fn key(row: &Row) -> u128 {
         row.summary.uid.bits() ^ (u128::from(row.cluster) << 64)
+    }
+}
+
+/// A revision, and the one that it replaces: "2 → 3".
+#[must_use]
+pub fn revisions(replaces: Option<u64>, revision: Option<u64>) -> String {
+    match (replaces, revision) {
+        (Some(before), Some(now)) => format!("{before} → {now}"),
+        (_, Some(now)) => now.to_string(),
+        _ => String::new(),
     }
 }
 

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
+import { longNames } from "../../fixtures/long.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const names = ["rollout", "deadline-exceeded", "kill-pod"];
@@ -115,6 +116,24 @@ test("what stands in a column stands below its head, and none has more or fewer"
   const rows = page.getByTestId("deployment");
   await expect(rows).toHaveCount(3);
   for (const row of await rows.all()) expect(await row.locator("> *").evaluateAll(left)).toEqual(heads);
+});
+
+test("of an image the tag is shown, in the list and beside its band, and all of it to whoever points at it", async ({ page, serve }, info) => {
+  const image = (tag: string) => `registry.example.com:5000/teams/of/the/shop/apps/checkout:${tag}`;
+  const long = longNames((name) => info.outputPath(name), [image("2026.11.11-rc11"), image("2026.11.12-rc12")]);
+  const server = await serve(() => Server.start(["replay", long, "--hold-at", "14"]));
+  const isWhole = (text: Element) => text.scrollWidth <= text.clientWidth + 1;
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.goto(server.address);
+  const row = page.getByTestId("deployment");
+  const listed = row.locator(".image-name");
+  await expect(listed).toHaveText("checkout:2026.11.12-rc12");
+  await expect(listed).toHaveAttribute("title", image("2026.11.12-rc12"));
+  expect(await listed.locator("span").last().evaluate(isWhole)).toBe(true);
+  await row.click();
+  const beside = page.getByTestId("gutter").locator(".image-name");
+  await expect(beside).toHaveText(["checkout:2026.11.11-rc11", "checkout:2026.11.12-rc12"]);
+  for (const tag of await beside.locator("span:last-child").all()) expect(await tag.evaluate(isWhole)).toBe(true);
 });
 
 test("lines change, come and go while one looks", async ({ page, serve }) => {

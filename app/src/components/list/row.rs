@@ -5,6 +5,7 @@ use timeline::view::Tone;
 
 use super::tiny_score::TinyScore;
 use crate::calm::calm;
+use crate::components::image::ImageName;
 use crate::list::board::ListBoard;
 use crate::list::keys;
 use crate::list::row::RowText;
@@ -42,6 +43,7 @@ pub fn Row(
     let said = move |read: fn(&Words) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
+    let images = Signal::derive(move || row.read().images.clone());
     let tiny = Signal::derive(move || row.read().tiny.clone());
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
@@ -55,7 +57,7 @@ pub fn Row(
                     <span class=move || words.read().class.clone()>{said(|words| &words.sentence)}</span>
                     <span class="muted why" title=said(|words| &words.why)>{said(|words| &words.why)}</span>
                 </span>
-                <span class="image"><b>{text(|row| &row.revision)}</b>" "<span class="mono">{text(|row| &row.images)}</span></span>
+                <span class="image"><b>{text(|row| &row.revision)}</b>" "<ImageName text=images/></span>
                 <span class="muted since">{text(|row| &row.since)}" ago"</span>
             </a>
             <a class="past" href=rollouts aria-label=move || format!("Rollouts of {}", row.read().name)>"Rollouts"</a>

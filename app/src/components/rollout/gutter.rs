@@ -6,6 +6,8 @@ use timeline::words::safe;
 use crate::address;
 use crate::browser::{self, placed};
 use crate::components::detail::link::DetailLink;
+use crate::components::image::ImageName;
+use crate::images::ImageText;
 use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
@@ -74,11 +76,12 @@ fn Beside(
     });
     let (test_id, heading_class) = if is_out { ("gutter-out", "out-title") } else { ("gutter", "revision") };
     let (images, hash, counts) =
-        (with(|band| safe(&band.heading.images)), with(|band| safe(&band.heading.hash)), with(counts));
+        (with(|band| band.heading.images.clone()), with(|band| safe(&band.heading.hash)), with(counts));
+    let images = Signal::derive(move || ImageText::of(&images.read()));
     view! {
         <div class=class data-testid=test_id data-revision=revision use:placed=style on:keydown=pressed>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>
-            <div class="image mono" title=images>{images}</div>
+            <div class="image"><ImageName text=images/></div>
             <div class="counts hash mono">{hash}</div>
             <div class="counts" title=counts data-testid="counts">{counts}</div>
         </div>

@@ -1,0 +1,110 @@
+//! Images as places with little room show them: one, its tag whole, and how many more there are. Pure.
+
+use timeline::words::{ShortImage, short_image};
+
+/// Images of a template, or how they changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImageText {
+    /// The first of them without its tag: it is cut where there is no room.
+    pub name: String,
+    /// Its tag, or how that changed, and how many more images there are: ":v1 → v2 +1".
+    pub tag: String,
+    /// All of it, for whoever points at it.
+    pub whole: String,
+}
+
+impl ImageText {
+    /// Shortens images that [`timeline::words::images`] joined.
+    #[must_use]
+    pub fn of(images: &str) -> Self {
+        let all: Vec<&str> = split(images).collect();
+        let ShortImage { name, tag } = all.first().map(|image| short_image(image)).unwrap_or_default();
+        Self { name, tag: with_more(tag, all.len()), whole: images.to_owned() }
+    }
+
+    /// Shortens how images change: only of containers whose image does. `old` is empty where nothing is replaced.
+    #[must_use]
+    pub fn change(old: &str, new: &str) -> Self {
+        let (before, now): (Vec<&str>, Vec<&str>) = (split(old).collect(), split(new).collect());
+        let changed: Vec<(&str, &str)> =
+            before.iter().copied().zip(now.iter().copied()).filter(|(a, b)| a != b).collect();
+        let Some((first, second)) = changed.first().filter(|_| before.len() == now.len()) else {
+            return Self::of(new);
+        };
+        let (from, to) = (short_image(first), short_image(second));
+        let whole = format!("{old} → {new}");
+        let both_tagged = !from.tag.is_empty() && !to.tag.is_empty();
+        let (name, tag) = match from.name == to.name {
+            true if from.tag == to.tag => (to.name, to.tag), // the registry or the path differs
+            true if both_tagged => (to.name, format!("{} → {}", from.tag, to.tag.trim_start_matches(':'))),
+            _ => (format!("{from} → {}", to.name), to.tag),
+        };
+        Self { name, tag: with_more(tag, changed.len()), whole }
+    }
+}
+
+impl std::fmt::Display for ImageText {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(out, "{}{}", self.name, self.tag)
+    }
+}
+
+fn split(images: &str) -> impl Iterator<Item = &str> {
+    images.split(", ").filter(|image| !image.is_empty())
+}
+
+fn with_more(tag: String, all: usize) -> String {
+    if all > 1 { format!("{tag} +{}", all - 1) } else { tag }
+}
+
+/// A sentence with the short names of these images: the whole ones leave no room for what it says of them.
+#[must_use]
+pub fn with_short_images<'i>(sentence: &str, images: impl Iterator<Item = &'i str>) -> String {
+    images.flat_map(split).fold(sentence.to_owned(), |sentence, image| {
+        if image.contains(['/', '@']) { sentence.replace(image, &short_image(image).to_string()) } else { sentence }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(old: &str, new: &str) -> String {
+        ImageText::change(old, new).to_string()
+    }
+
+    #[test]
+    fn one_image_is_shown_and_the_others_are_counted() {
+        let of = |images| ImageText::of(images).to_string();
+        assert_eq!(of("registry.example.com/apps/web:v1"), "web:v1");
+        assert_eq!(of("web:v1, registry.example.com/proxy:v2, log:v3"), "web:v1 +2");
+        assert_eq!(of(""), "");
+        assert_eq!(ImageText::of("a/web:v1, proxy:v2").whole, "a/web:v1, proxy:v2");
+    }
+
+    #[test]
+    fn a_change_names_the_image_once() {
+        assert_eq!(change("a.example/web:v1", "a.example/web:v2"), "web:v1 → v2");
+        assert_eq!(change("web@sha256:2c26b46b68", "web@sha256:9d377b10ce"), "web@2c26b46 → @9d377b1");
+        assert_eq!(change("web:v1", "shop:v2"), "web:v1 → shop:v2");
+        assert_eq!(change("web", "web:v2"), "web → web:v2");
+        assert_eq!(change("a.example/web:v1", "b.example/web:v1"), "web:v1");
+        assert_eq!(ImageText::change("web:v1", "web:v2").whole, "web:v1 → web:v2");
+    }
+
+    #[test]
+    fn only_containers_that_change_are_told() {
+        assert_eq!(change("web:v1, proxy:v1", "web:v1, proxy:v2"), "proxy:v1 → v2");
+        assert_eq!(change("web:v1, proxy:v1", "web:v2, proxy:v2"), "web:v1 → v2 +1");
+        assert_eq!(change("web:v1", "web:v1, proxy:v2"), "web:v1 +1");
+        assert_eq!([change("web:v1", "web:v1"), change("", "web:v2"), change("web:v1", "")], ["web:v1", "web:v2", ""]);
+    }
+
+    #[test]
+    fn sentences_have_short_images() {
+        let said = |sentence| with_short_images(sentence, ["a.example/web:v1, proxy:v2"].into_iter());
+        assert_eq!(said("image a.example/web:v1 is not found."), "image web:v1 is not found.");
+        assert_eq!(said("image proxy:v2 is not found."), "image proxy:v2 is not found.");
+        assert_eq!(with_short_images("all is well.", std::iter::empty()), "all is well.");
+    }
+}
