@@ -260,6 +260,11 @@ test("on a phone a row names its Deployment, and of its place the end is seen", 
     await page.waitForSelector("html[data-live=true]");
     const row = page.getByTestId("deployment").filter({ has: page.locator("b", { hasText: /^web$/ }) });
     const name = row.locator(".name b");
+    if (width === 390) {
+      const bottom = await name.evaluate((name) => name.getBoundingClientRect().bottom);
+      const tops = await page.locator(".line", { has: row }).locator(".pods, .since, .name .muted, .says, .past").evaluateAll((all) => all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().top));
+      for (const top of tops) expect(top, "the name has its line alone").toBeGreaterThanOrEqual(bottom - 4);
+    }
     expect(await name.evaluate((text) => text.scrollWidth <= text.clientWidth + 1), `${width}: the whole name`).toBe(true);
     const [place, around] = [await row.locator(".name bdi").boundingBox(), await row.locator(".name .muted").boundingBox()];
     expect(place!.x + place!.width, `${width}: the end of the place`).toBeLessThanOrEqual(around!.x + around!.width + 1);
