@@ -108,8 +108,16 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, place: &str) -> Option<Str
     let deployment = copy.deployment()?;
     let (left, top, width, height) = SCORE;
     let window_millis = scale::window_millis(Some(deployment), now_millis);
-    let frame =
-        Frame { now_millis, window_millis, base_millis: now_millis, height, width, is_painted: true, is_opened: false };
+    let frame = Frame {
+        now_millis,
+        window_millis,
+        base_millis: now_millis,
+        height,
+        width,
+        is_painted: true,
+        is_opened: false,
+        scale: 1.0,
+    };
     let scene = scene::scene(model, copy.deployment, said, frame, &Motion::default());
     let shrink = (height / scene.height).min(1.0);
     let mut out = head();

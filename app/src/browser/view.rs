@@ -20,6 +20,13 @@ pub fn window_height_px() -> Option<f64> {
     window().inner_height().ok().and_then(|height| height.as_f64())
 }
 
+/// Size of an element's letters, in pixels; `None` where the browser does not tell it.
+#[must_use]
+pub fn font_size_px(element: &web_sys::Element) -> Option<f64> {
+    let style = window().get_computed_style(element).ok().flatten()?;
+    style.get_property_value("font-size").ok()?.trim_end_matches("px").parse().ok()
+}
+
 /// How far the page is scrolled, in pixels.
 #[must_use]
 pub fn scrolled_px() -> f64 {

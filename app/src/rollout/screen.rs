@@ -14,7 +14,7 @@ use timeline::{Millis, Uid};
 use super::board::{Board, Rendered, minute, said_then};
 use super::picture::{Moving, Picture, RibbonTip};
 use super::scroll::Scroll;
-use crate::browser::{focus_in_place, matches, page_millis};
+use crate::browser::{focus_in_place, font_size_px, matches, page_millis};
 use crate::exported::Exported;
 use crate::live::client::{Ask, Screen};
 use crate::live::clock::Clock;
@@ -47,6 +47,8 @@ const MOST_HEIGHT: f64 = 8_000.0;
 const BESIDE_STORY: &str = "(min-width: 1201px)";
 /// Verdicts are announced at most this often.
 const ANNOUNCE_MILLIS: f64 = 5_000.0;
+/// Size of the letters of the axis on a page, in pixels. On a wall they are as much larger as rows are.
+const LETTERS_PX: f64 = 11.0;
 
 /// The page's copy of the timeline and what belongs to it. Clones share it.
 #[derive(Clone)]
@@ -309,6 +311,9 @@ impl RolloutScreen {
         (state.is_dirty, state.may_share) = (state.is_dirty || may_share != state.may_share, may_share);
         if !is_on_paper && height.to_bits() != state.frame.height.to_bits() {
             (state.frame.height, state.is_dirty) = (height, true);
+            let letters = nodes.timed.first().and_then(NodeRef::get_untracked).and_then(|ticks| font_size_px(&ticks));
+            let on_wall = letters.filter(|_| !self.0.picture.prefix.is_empty());
+            state.frame.scale = on_wall.map_or(1.0, |letters| letters / LETTERS_PX);
         }
     }
 }
@@ -317,7 +322,7 @@ impl RolloutScreen {
     /// Moves the time axis and everything drawn along it to the time of this frame.
     fn time_passes(&self, frame: Frame) {
         let (picture, drawn) = (&self.0.picture, &mut *self.0.drawn.borrow_mut());
-        picture.tick(&scale::ticks(frame.now_millis, frame.window_millis, frame.width));
+        picture.tick(&scale::ticks(frame.now_millis, frame.window_millis, frame.width / frame.scale));
         picture.move_to(frame, &mut drawn.moving);
         if let Some(canvas) = &mut drawn.canvas {
             canvas.paint(frame, picture.height.get_untracked());

@@ -24,6 +24,8 @@ pub struct Frame {
     pub is_painted: bool,
     /// The viewer zoomed in: ribbons open into bars where there is room for them.
     pub is_opened: bool,
+    /// How much larger letters and rows are than on a page: on a wall they grow with the screen.
+    pub scale: f64,
 }
 
 impl Frame {
@@ -31,7 +33,7 @@ impl Frame {
     #[must_use]
     pub const fn unmeasured(now_millis: Millis, window_millis: f64, base_millis: Millis) -> Self {
         let (height, width) = (UNMEASURED_HEIGHT, UNMEASURED_WIDTH);
-        Self { now_millis, window_millis, base_millis, height, width, is_painted: false, is_opened: false }
+        Self { now_millis, window_millis, base_millis, height, width, is_painted: false, is_opened: false, scale: 1.0 }
     }
 
     /// The left edge.

@@ -64,9 +64,9 @@ struct Spacing {
 const AIRY: Spacing = Spacing { padding: 12.0, gap: 10.0 };
 const CLOSE: Spacing = Spacing { padding: 6.0, gap: 6.0 };
 
-/// Stacks the bands into `height` pixels as far as they can shrink.
+/// Stacks the bands into `height` pixels as far as they can shrink. Where there is room, rows are `scale` times as tall.
 #[must_use]
-pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
+pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<Place> {
     let replaced = replaced(bands);
     let is_main = |(index, band): (usize, &Band)| band.heading.is_current || Some(index) == replaced;
     let room = |spacing: Spacing| height - bands.len() as f64 * (2.0 * spacing.padding + spacing.gap);
@@ -79,7 +79,7 @@ pub fn places(bands: &[Band], height: f64) -> Vec<Place> {
     let least_other = ((room - main * least_main) / others.max(1.0)).max(LEAST_OTHER);
     let least = |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(self::wanted(one.1)) };
     let leasts: Vec<f64> = bands.iter().enumerate().map(least).collect();
-    let row = row(bands, &leasts, room, TALLEST_ROW.max(height / ROWS_IN_ROOM));
+    let row = row(bands, &leasts, room, (scale * TALLEST_ROW).max(height / ROWS_IN_ROOM));
     let mut top = 0.0;
     let place = |(band, least): (&Band, f64)| {
         let content = (slots(band) * row).floor().max(least.floor());
@@ -197,9 +197,9 @@ mod tests {
 
     #[test]
     fn rows_shrink_until_the_bands_fit() {
-        assert_eq!(places(&[current(band(1, 3, 3))], 600.0)[0].row, TALLEST_ROW);
+        assert_eq!(places(&[current(band(1, 3, 3))], 600.0, 1.0)[0].row, TALLEST_ROW);
         for slots in [3, 40, 120, 500, 20_000] {
-            let places = places(&[band(1, slots, slots), current(band(2, slots, slots))], 300.0);
+            let places = places(&[band(1, slots, slots), current(band(2, slots, slots))], 300.0, 1.0);
             assert!(bottom(&places) <= 300.0, "{slots}: {places:?}");
             assert!(slots < 40 || bottom(&places) > 280.0, "{slots}: {places:?}");
             assert_eq!(places[0].height, places[1].height);
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn bands_that_matter_less_are_lower_before_the_picture_scrolls() {
         let six = [band(1, 4, 4), band(2, 1, 1), band(3, 1, 0), band(4, 1, 1), band(5, 1, 1), current(band(6, 4, 4))];
-        let places = places(&six, 290.0);
+        let places = places(&six, 290.0, 1.0);
         assert!(bottom(&places) <= 290.0, "{places:?}");
         let heights: Vec<f64> = places.iter().map(|place| place.height).collect();
         assert!(heights[0] >= 68.0 && heights[5] >= 68.0, "the current one and the one it replaces: {heights:?}");
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_band_with_few_pods_leaves_its_room_to_the_others() {
-        let places = places(&[band(1, 1, 1), current(band(2, 100, 100))], 400.0);
+        let places = places(&[band(1, 1, 1), current(band(2, 100, 100))], 400.0, 1.0);
         assert!((370.0..=400.0).contains(&bottom(&places)), "{places:?}");
         assert!(places[1].row > 2.0, "{places:?}");
     }
@@ -235,16 +235,18 @@ mod tests {
 
     #[test]
     fn what_few_pods_leave_of_a_large_window_is_for_the_table() {
-        let height = |slots| bottom(&places(&[band(1, slots, slots), current(band(2, slots, slots))], 690.0));
+        let height = |slots| bottom(&places(&[band(1, slots, slots), current(band(2, slots, slots))], 690.0, 1.0));
         assert_eq!([1, 4, 7, 40].map(|slots| has_spare(690.0, height(slots))), [true, true, false, false]);
         assert!(!has_spare(450.0, height(1)), "a small window has all of it for the picture");
     }
 
     #[test]
     fn rows_are_taller_on_a_large_screen_and_nowhere_else() {
-        let row = |room: f64| places(&[current(band(1, 1, 1))], room)[0].row;
+        let row = |room: f64| places(&[current(band(1, 1, 1))], room, 1.0)[0].row;
         assert_eq!([300.0, 690.0, 704.0, 1_200.0].map(row), [TALLEST_ROW, TALLEST_ROW, TALLEST_ROW, 75.0]);
         assert!(bar_height(75.0) > TALLEST_BAR);
+        assert_eq!(places(&[current(band(1, 1, 1))], 600.0, 2.0)[0].row, 2.0 * TALLEST_ROW, "on a large wall");
+        assert_eq!(places(&[current(band(1, 1, 1))], 90.0, 3.0)[0].row, 56.0, "never more than there is");
     }
 
     #[test]

@@ -224,7 +224,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
     }
     let pods = bands.iter().map(|band| band.pods.len()).sum::<usize>();
     let is_crowd = places::is_crowd(pods);
-    let places = places::places(&bands, frame.height);
+    let places = places::places(&bands, frame.height, frame.scale);
     let targets = bands.iter().map(band_key).zip(places.iter().copied()).collect();
     let placed = bands.into_iter().zip(places).map(|(band, place)| {
         let is_ribbon = places::is_ribbon(place, pods, frame.is_opened);
