@@ -3,11 +3,12 @@
 
 use std::fmt::Write;
 
-use timeline::Millis;
 use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
 use timeline::words::safe;
+use timeline::{Millis, Workload};
 
+use crate::images::{ImageText, with_short_images};
 use crate::numbers::fixed;
 use crate::score::frame::Frame;
 use crate::score::ink::{Colour, DOT, Edge, Fill, Look, Pattern, Tile};
@@ -21,7 +22,14 @@ pub const WIDTH: u32 = 1200;
 /// Height of a preview, in pixels.
 pub const HEIGHT: u32 = 630;
 /// Where the score is in it: left, upper edge, width, height.
-const SCORE: (f64, f64, f64, f64) = (130.0, 258.0, 1010.0, 332.0);
+const SCORE: (f64, f64, f64, f64) = (130.0, 268.0, 1010.0, 322.0);
+/// Left and right edge of its words, in pixels.
+const WORDS: (f64, f64) = (60.0, 1140.0);
+/// Size of the name, and of what stands beside and below it, in pixels.
+const NAME_SIZE: f64 = 28.0;
+const SMALL_SIZE: f64 = 20.0;
+/// Width of a letter, in parts of its size: no less than that of most.
+const LETTER: f64 = 0.62;
 /// Letters of a line of the sentence, and of the line below it.
 const SENTENCE: usize = 46;
 const WHY: usize = 92;
@@ -101,9 +109,9 @@ impl Painter for Picture {
     }
 }
 
-/// Draws a Deployment as it is; `None` when there is none. `place` says where it is, in words.
+/// Draws a Deployment as it is; `None` when there is none.
 #[must_use]
-pub fn svg(copy: &DeploymentCopy, now_millis: Millis, place: &str) -> Option<String> {
+pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Option<String> {
     let DeploymentCopy { model, said, .. } = copy;
     let deployment = copy.deployment()?;
     let (left, top, width, height) = SCORE;
@@ -121,6 +129,10 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, place: &str) -> Option<Str
     let scene = scene::scene(model, copy.deployment, said, frame, &Motion::default());
     let shrink = (height / scene.height).min(1.0);
     let mut out = head();
+    let headings = || scene.bands.iter().map(|(_, band)| &band.heading).filter(|heading| !heading.is_out());
+    let all = headings().map(|heading| heading.images.as_str());
+    let short = |text: &str| with_short_images(text, all.clone());
+    let mut chip_end = WORDS.0;
     if let Some(view) = &said.view {
         let (ground, ink) = match view.verdict.tone {
             Tone::Ok => ("#12302b", "#6fd3c1"),
@@ -129,29 +141,43 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, place: &str) -> Option<Str
             Tone::Quiet => ("#24292e", QUIET),
         };
         let badge = safe(&view.verdict.badge);
+        let chip_width = badge.chars().count() * 12 + 28;
+        chip_end += chip_width as f64 + 20.0;
         let _ = write!(
             out,
             "<rect x=\"60\" y=\"46\" width=\"{}\" height=\"36\" rx=\"6\" fill=\"{ground}\"/><text x=\"74\" y=\"71\" font-size=\"20\" font-weight=\"bold\" fill=\"{ink}\">{}</text>",
-            badge.chars().count() * 12 + 28,
+            chip_width,
             escaped(&badge)
         );
-        for (index, line) in lines(&view.verdict.sentence, SENTENCE, 2).iter().enumerate() {
-            let y = 134 + 50 * index;
+        for (index, line) in lines(&short(&view.verdict.sentence), SENTENCE, 2).iter().enumerate() {
+            let y = 156 + 48 * index;
             let _ = write!(
                 out,
                 "<text x=\"60\" y=\"{y}\" font-size=\"42\" font-weight=\"bold\" fill=\"{TEXT}\">{}</text>",
                 escaped(line)
             );
         }
-        for line in lines(&view.explanation(), WHY, 1) {
-            let _ = write!(out, "<text x=\"60\" y=\"226\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
+        for line in lines(&short(&view.explanation()), WHY, 1) {
+            let _ = write!(out, "<text x=\"60\" y=\"242\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
         }
     }
-    let _ = write!(
-        out,
-        "<text x=\"1140\" y=\"71\" font-size=\"20\" text-anchor=\"end\" fill=\"{QUIET}\">{}</text>",
-        escaped(&safe(place))
-    );
+    // The name goes first, beside the badge; its namespace has the room that it leaves.
+    let name = fitting(&safe(&workload.name), NAME_SIZE, WORDS.1 - chip_end);
+    let left_room = WORDS.1 - chip_end - wide(&name, NAME_SIZE) - 24.0;
+    let namespace = fitting(&safe(&workload.namespace), SMALL_SIZE, left_room);
+    let old = headings().rfind(|heading| !heading.is_current && heading.desired.max(heading.available) > 0);
+    let new = headings().rfind(|heading| heading.is_current);
+    let [old, new] = [old, new].map(|heading| heading.map_or("", |heading| heading.images.as_str()));
+    let ImageText { name: image, tag, .. } = ImageText::change(old, new);
+    let tag = fitting(&tag, SMALL_SIZE, WORDS.1 - WORDS.0 - 60.0);
+    let image = fitting(&image, SMALL_SIZE, WORDS.1 - WORDS.0 - wide(&tag, SMALL_SIZE)) + &tag;
+    for (text, x, y, style) in [
+        (name, chip_end, 73, format!("font-size=\"{NAME_SIZE}\" font-weight=\"bold\" fill=\"{TEXT}\"")),
+        (namespace, WORDS.1, 73, format!("font-size=\"{SMALL_SIZE}\" text-anchor=\"end\" fill=\"{QUIET}\"")),
+        (image, WORDS.0, 110, format!("font-size=\"{SMALL_SIZE}\" fill=\"{QUIET}\"")),
+    ] {
+        let _ = write!(out, "<text x=\"{}\" y=\"{y}\" {style}>{}</text>", fixed(x), escaped(&text));
+    }
     let _ = write!(out, "<g transform=\"translate(0 {}) scale(1 {})\">", fixed(top), fixed(shrink));
     for (_, band) in &scene.bands {
         let ink = if band.heading.is_current { TEXT } else { QUIET };
@@ -212,6 +238,33 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
+/// How wide a text is at most, as far as its letters are not unusually wide.
+fn wide(text: &str, size: f64) -> f64 {
+    text.chars()
+        .map(
+            |letter| {
+                if letter.is_ascii() && !matches!(letter, 'W' | 'M' | 'm' | 'w' | '@' | '%') { LETTER } else { 1.0 }
+            },
+        )
+        .sum::<f64>()
+        * size
+}
+
+/// A text as far as it has room, in pixels; what is cut ends in an ellipsis. Without room there is no text.
+fn fitting(text: &str, size: f64, room: f64) -> String {
+    if wide(text, size) <= room {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for letter in text.chars() {
+        if wide(&cut, size) + 2.0 * size > room {
+            break;
+        }
+        cut.push(letter);
+    }
+    if cut.is_empty() { cut } else { cut + "…" }
+}
+
 /// A text in lines of at most so many letters; what does not fit ends in an ellipsis.
 fn lines(text: &str, letters: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -233,11 +286,21 @@ fn lines(text: &str, letters: usize, most: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{escaped, lines};
+    use super::{escaped, fitting, lines, wide};
 
     #[test]
     fn hostile_text_is_text() {
         assert_eq!(escaped("<img src=x onerror='a'>&amp;\""), "&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;&quot;");
+    }
+
+    #[test]
+    fn names_end_where_their_room_does() {
+        assert_eq!(fitting("web", 20.0, 100.0), "web");
+        for name in ["x".repeat(63), "W".repeat(63), "x".repeat(253), "界".repeat(63)] {
+            let cut = fitting(&name, 28.0, 500.0);
+            assert!(cut.ends_with('…') && wide(&cut, 28.0) <= 500.0 && wide(&cut, 28.0) > 400.0, "{cut}");
+        }
+        assert_eq!(["web", "a-long-name"].map(|name| fitting(name, 20.0, -5.0)), ["", ""]);
     }
 
     #[test]

@@ -69,9 +69,8 @@ pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Res
 
 async fn drawing(view: &View, workload: &Workload) -> Option<String> {
     let snapshot = view.hub(workload).await?.page(workload).await.ok()?;
-    let place = format!("{} / {}", workload.namespace, workload.name);
     let now_millis = snapshot.now_millis;
-    preview::svg(&DeploymentCopy::from(snapshot), now_millis, &place)
+    preview::svg(&DeploymentCopy::from(snapshot), now_millis, workload)
 }
 
 fn image(form: Form, bytes: Bytes) -> Response {
