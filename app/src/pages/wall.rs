@@ -12,6 +12,7 @@ use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
 use crate::components::wall::legend::WallLegend;
+use crate::components::wall::plain::PlainRows;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
@@ -41,6 +42,7 @@ pub fn WallPage() -> impl IntoView {
         preview(|| payload.preview());
     }
     let copy = payload.map(|payload| payload.list.copy());
+    let rows = copy.as_ref().map(wall::plain).unwrap_or_default();
     let board = WallBoard::new(copy.as_ref());
     follow(board, settings.clone(), copy);
     let zone = Zone::of_page();
@@ -61,7 +63,8 @@ pub fn WallPage() -> impl IntoView {
         <main class="wall" data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
             <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
             <h1 class="aside">{list::heading(&query)}</h1>
-            <StableLine board/>
+            <StableLine board query=query.clone()/>
+            <PlainRows rows=rows/>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
                 {board.seats.map(|seat| view! { <Tile seat/> }).collect_view()}
             </div>

@@ -51,6 +51,8 @@ pub struct Seat {
     pub look: RwSignal<Look>,
     /// How old its news is.
     pub age: RwSignal<Age>,
+    /// The revision that is being replaced, if one is, and the current one.
+    pub revision: RwSignal<(Option<u64>, Option<u64>)>,
 }
 
 impl WallBoard {
@@ -63,6 +65,7 @@ impl WallBoard {
             picture: Picture::new(prefix),
             look: RwSignal::default(),
             age: RwSignal::default(),
+            revision: RwSignal::default(),
         };
         let board = Self {
             overall: RwSignal::default(),
@@ -103,6 +106,17 @@ impl Seat {
     pub fn take(&self, workload: Workload) {
         self.board.view.set(None);
         set_if_new(&self.board.workload, workload);
+    }
+
+    /// The images of a revision, joined; empty where its band is not in the picture. Follows the bands.
+    #[must_use]
+    pub fn images(self, revision: u64) -> String {
+        let bands = self.picture.bands;
+        let band = bands.order().into_iter().rev().filter_map(|key| bands.row(key));
+        let images = band.map(|band| {
+            band.with(|band| (band.heading.revision == Some(revision)).then(|| band.heading.images.clone()))
+        });
+        images.flatten().next().unwrap_or_default()
     }
 
     /// How it stands with who sits there, as a class name. Follows it.

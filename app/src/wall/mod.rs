@@ -10,9 +10,9 @@ pub mod stage;
 pub mod tones;
 
 use timeline::Millis;
-use timeline::list::{ClusterState, Group, ListCopy, Overall, Row};
+use timeline::list::{ClusterState, Group, ListCopy, Overall, Query, Row};
 use timeline::wire::ConnectionState;
-use timeline::words::{grouped, list, safe};
+use timeline::words::{count, grouped, list, safe};
 
 use crate::connection::{listing, lost, state_words, unreachable_since};
 use crate::list::Ages;
@@ -22,6 +22,8 @@ use crate::zone::Zone;
 pub const ROWS: u32 = 40;
 /// Others that the strip names at once.
 pub const AT_ONCE: usize = 2;
+/// Clusters that are reached are named where there are no more than so many.
+const MOST_NAMED: usize = 2;
 
 /// How a seat is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,6 +65,19 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
 }
 
+/// What is in trouble or in progress, the worst first, for browsers without scripts: "prod-eu / shop / web: Revision 3 is stuck."
+#[must_use]
+pub fn plain(copy: &ListCopy) -> Vec<String> {
+    let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
+    let line = |row: &Row| {
+        let cluster = copy.overall.clusters.get(usize::from(row.cluster)).map_or("", |cluster| cluster.name.as_str());
+        let summary = &row.summary;
+        let place = safe(&format!("{cluster} / {} / {}", summary.namespace, summary.name));
+        format!("{place}: {}", summary.verdict.sentence)
+    };
+    active.map(line).collect()
+}
+
 fn told(copy: &ListCopy, row: &Row) -> String {
     format!("{}: {}", named(copy, row), row.summary.verdict.sentence)
 }
@@ -87,23 +102,30 @@ pub fn last(copy: &ListCopy, ages: &Ages) -> String {
     last.unwrap_or_default()
 }
 
-/// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Where a cluster is not seen it is named, and
-/// nothing is said of what may go on there. `stamp` tells times of day.
+/// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Nothing is said of what may go on in clusters
+/// that are not seen; those that cannot be reached are named across the top.
 #[must_use]
-pub fn stable(overall: &Overall, last: &str, stamp: impl Fn(Millis) -> String) -> String {
+pub fn stable(overall: &Overall, query: &Query, last: &str) -> String {
     let all = overall.counts.iter().sum::<u32>();
-    let noun = if all == 1 { "Deployment" } else { "Deployments" };
     let unseen: Vec<&ClusterState> = unseen(overall).collect();
+    let unsaid: Vec<&ClusterState> =
+        unseen.iter().copied().filter(|cluster| !cluster.connection.state.is_stale()).collect();
     let is_seen = unseen.len() < overall.clusters.len();
-    let said = match (unseen.as_slice(), all) {
-        ([], 0) => "No Deployments here yet.".to_owned(),
-        ([], _) => format!("{} {noun}, nothing in progress.", grouped(all.into())),
-        (unseen, _) => {
-            let elsewhere = if is_seen && all > 0 { "; elsewhere nothing in progress" } else { "" };
-            format!("{}{elsewhere}.", unseen_words(unseen, stamp))
-        }
+    let said = match (unseen.is_empty(), unsaid.is_empty(), all) {
+        (true, _, 0) if !query.text.is_empty() => format!("No Deployments match “{}”.", safe(&query.text)),
+        (true, _, 0) => "No Deployments here yet.".to_owned(),
+        (true, _, _) => format!("{}, nothing in progress.", grouped_count(all)),
+        (false, true, 1..) if is_seen => "Elsewhere nothing in progress.".to_owned(),
+        (false, true, 0) => "No Deployments are known.".to_owned(),
+        (false, true, _) => format!("{} as last known.", grouped_count(all)),
+        (false, false, 1..) if is_seen => format!("{}; elsewhere nothing in progress.", unseen_words(&unsaid)),
+        (false, false, _) => format!("{}.", unseen_words(&unsaid)),
     };
     format!("{said} {last}").trim_end().to_owned()
+}
+
+fn grouped_count(all: u32) -> String {
+    format!("{} {}", grouped(all.into()), if all == 1 { "Deployment" } else { "Deployments" })
 }
 
 /// Clusters whose present is not known.
@@ -111,17 +133,14 @@ pub fn unseen(overall: &Overall) -> impl Iterator<Item = &ClusterState> {
     overall.clusters.iter().filter(|cluster| !cluster.connection.state.is_live())
 }
 
-fn unseen_words(unseen: &[&ClusterState], stamp: impl Fn(Millis) -> String) -> String {
+fn unseen_words(unseen: &[&ClusterState]) -> String {
     let name = |cluster: &ClusterState| format!("“{}”", safe(&cluster.name));
     match unseen {
-        [cluster] => match &cluster.connection.state {
-            ConnectionState::Stale { since_millis, .. } => unreachable_since(&cluster.name, &stamp(*since_millis)),
-            ConnectionState::Connecting => {
-                let listing = listing(&cluster.connection).map(|words| format!(" ({words})")).unwrap_or_default();
-                format!("Connecting to cluster {}{listing}", name(cluster))
-            }
-            _ => format!("Cluster {} not watched", name(cluster)),
-        },
+        [cluster] if cluster.connection.state == ConnectionState::Connecting => {
+            let listing = listing(&cluster.connection).map(|words| format!(" ({words})")).unwrap_or_default();
+            format!("Connecting to cluster {}{listing}", name(cluster))
+        }
+        [cluster] => format!("Cluster {} not watched", name(cluster)),
         more => format!("Clusters {} not seen", list(&more.iter().map(|cluster| name(cluster)).collect::<Vec<_>>())),
     }
 }
@@ -141,22 +160,34 @@ pub fn stable_count(overall: &Overall) -> String {
     words
 }
 
-/// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC"; what is not live comes first.
+/// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC"; those that are stale come first. Of more than two
+/// others it is counted how many are in which state: "23 recordings, held".
 #[must_use]
 pub fn connections(overall: &Overall, zone: Zone) -> String {
-    let mut words = String::new();
-    let is_stale = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Stale { .. });
-    let well = overall.clusters.iter().filter(|cluster| !is_stale(cluster));
-    let is_many = well.clone().count() > 2;
-    for cluster in overall.clusters.iter().filter(is_stale).chain(well.clone().filter(|_| !is_many)) {
-        words.push_str(if words.is_empty() { "" } else { " · " });
-        words.push_str(&format!("{} {}", safe(&cluster.name), lowered(&state_words(&cluster.connection, zone))));
+    reached(overall, |cluster| lowered(&state_words(&cluster.connection, zone)))
+}
+
+fn reached(overall: &Overall, state: impl Fn(&ClusterState) -> String) -> String {
+    let named = |cluster: &ClusterState| format!("{} {}", safe(&cluster.name), state(cluster));
+    let (stale, well): (Vec<&ClusterState>, Vec<&ClusterState>) =
+        overall.clusters.iter().partition(|cluster| cluster.connection.state.is_stale());
+    let mut words: Vec<String> = stale.into_iter().map(named).collect();
+    if well.len() <= MOST_NAMED {
+        words.extend(well.into_iter().map(named));
+        return words.join(" · ");
     }
-    if is_many {
-        let live = if words.is_empty() { "" } else { " · " };
-        words.push_str(&format!("{live}{} clusters live", well.count()));
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for state in well.into_iter().map(&state) {
+        match counted.iter_mut().find(|(known, _)| *known == state) {
+            Some((_, clusters)) => *clusters += 1,
+            None => counted.push((state, 1)),
+        }
     }
-    words
+    words.extend(counted.into_iter().map(|(state, clusters)| match state.strip_prefix("recording") {
+        Some(pace) => format!("{}{pace}", count(clusters as u32, "recording")),
+        None => format!("{} {state}", count(clusters as u32, "cluster")),
+    }));
+    words.join(" · ")
 }
 
 fn lowered(words: &str) -> String {
@@ -179,16 +210,6 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
         }
     }
     words.trim_start().to_owned()
-}
-
-/// Class name for the size of a text that must be read whole: the more there is to say, the smaller.
-#[must_use]
-pub fn size(letters: usize) -> &'static str {
-    match letters {
-        0..=330 => "says",
-        331..=480 => "says long",
-        _ => "says longest",
-    }
 }
 
 #[cfg(test)]
@@ -232,27 +253,55 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_from_afar() {}
-
-    #[test]
     fn nothing_is_called_stable_where_nobody_looks() {
         let live = || cluster("a", ConnectionState::Live);
-        let said = |overall: &Overall| stable(overall, "", clock);
+        let said = |overall: &Overall| stable(overall, &Query::default(), "");
         assert_eq!(said(&overall(1_284, vec![live()])), "1,284 Deployments, nothing in progress.");
         assert_eq!(
-            stable(&overall(1, vec![live()]), "Last: web, 2 s ago.", clock),
+            stable(&overall(1, vec![live()]), &Query::default(), "Last: web, 2 s ago."),
             "1 Deployment, nothing in progress. Last: web, 2 s ago."
         );
         assert_eq!(said(&overall(0, vec![live()])), "No Deployments here yet.");
-        assert_eq!(
-            said(&overall(1, vec![live(), dead()])),
-            "Cluster “dead” unreachable since 14:02:00; elsewhere nothing in progress."
-        );
-        assert_eq!(said(&overall(1, vec![dead()])), "Cluster “dead” unreachable since 14:02:00.");
         let connecting = cluster("b", ConnectionState::Connecting);
         assert_eq!(said(&overall(0, vec![connecting.clone(), live()])), "Connecting to cluster “b”.");
-        let words = said(&overall(4, vec![connecting, live(), dead()]));
-        assert_eq!(words, "Clusters “b” and “dead” not seen; elsewhere nothing in progress.");
+        assert_eq!(
+            said(&overall(4, vec![connecting, live()])),
+            "Connecting to cluster “b”; elsewhere nothing in progress."
+        );
+    }
+
+    #[test]
+    fn a_search_without_a_match_says_so() {
+        let query = Query { text: "nothing-here".into(), ..Query::default() };
+        let live = vec![cluster("a", ConnectionState::Live)];
+        assert_eq!(stable(&overall(0, live.clone()), &query, ""), "No Deployments match “nothing-here”.");
+        assert_eq!(stable(&overall(1, live), &query, ""), "1 Deployment, nothing in progress.");
+    }
+
+    #[test]
+    fn the_large_line_leaves_to_the_banner_which_clusters_cannot_be_reached() {
+        let live = || cluster("a", ConnectionState::Live);
+        let connecting = || cluster("b", ConnectionState::Connecting);
+        let said = |overall: &Overall| stable(overall, &Query::default(), "");
+        assert_eq!(said(&overall(1, vec![live(), dead()])), "Elsewhere nothing in progress.");
+        assert_eq!(said(&overall(1, vec![dead()])), "1 Deployment as last known.");
+        assert_eq!(said(&overall(0, vec![dead()])), "No Deployments are known.");
+        let words = said(&overall(4, vec![connecting(), live(), dead()]));
+        assert_eq!(words, "Connecting to cluster “b”; elsewhere nothing in progress.");
+    }
+
+    #[test]
+    fn many_clusters_are_counted_by_their_states() {
+        let state = |cluster: &ClusterState| match cluster.connection.state {
+            ConnectionState::Live => "live".to_owned(),
+            _ => "recording, held".to_owned(),
+        };
+        let told = |clusters: Vec<ClusterState>| reached(&overall(0, clusters), state);
+        let held = |name: &str| cluster(name, ConnectionState::Replay { name: name.into() });
+        let live = |name: &str| cluster(name, ConnectionState::Live);
+        assert_eq!(told(vec![held("a"), held("b")]), "a recording, held · b recording, held");
+        assert_eq!(told(vec![held("a"), held("b"), held("c")]), "3 recordings, held");
+        assert_eq!(told(vec![live("a"), held("b"), live("c"), live("d")]), "3 clusters live · 1 recording, held");
     }
 
     #[test]
@@ -261,10 +310,5 @@ mod tests {
         assert_eq!(told(None), "Cluster “dead” unreachable since 14:02:00, next try at 14:02:05.");
         assert_eq!(told(Some(60_000)), "Rollcast unreachable since 00:01:00. Showing last known data.");
         assert_eq!(stale(&overall(1, Vec::new()), None, clock), "");
-    }
-
-    #[test]
-    fn long_texts_are_smaller_not_shorter() {
-        assert_eq!([10, 330, 331, 900].map(size), ["says", "says", "says long", "says longest"]);
     }
 }

@@ -140,6 +140,9 @@ impl WallScreen {
                 aim(screen, seat, copy, row);
             }
             set_if_new(&seat.look, *look);
+            if let Some(row) = row {
+                set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
+            }
             self.tell_age(seat, copy, row, &ages, state.is_linked);
         }
         let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();

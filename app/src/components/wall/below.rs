@@ -25,8 +25,9 @@ pub fn Below(
             let words = board.strip.read().get(index).cloned().unwrap_or_default();
             zone.said(&words, board.now_millis.get())
         };
-        view! { <span class="told" id=format!("strip-{index}")>{words}</span> }
+        view! { <span class="told" id=format!("strip-{index}") title=words>{words}</span> }
     };
+    let connections = move || wall::connections(&board.overall.read(), zone);
     let clock = move || match board.now_millis.get() {
         0 => String::new(), // not known before the page is alive
         now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
@@ -37,7 +38,7 @@ pub fn Below(
             <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.overall.read())}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
-            <span id="connections" data-testid="connections">{move || wall::connections(&board.overall.read(), zone)}</span>
+            <span id="connections" data-testid="connections" title=connections>{connections}</span>
             <img class="qr" src=code alt="A QR code: this list" width="76" height="76"/>
             <b id="clock" data-testid="clock">{clock}</b>
         </footer>

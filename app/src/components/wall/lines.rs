@@ -31,10 +31,10 @@ pub fn Lines(
 fn Told(line: ArcRwSignal<Line>) -> impl IntoView {
     let zone = Zone::of_page();
     let line: ReadSignal<Line> = line.read_only().into();
+    let text = move || zone.said(&line.read().text, line.read().at_millis);
     view! {
-        <li class=move || line.read().kind.name()>
-            <span class="muted">{move || zone.clock(line.read().at_millis)}</span>" "
-            {move || zone.said(&line.read().text, line.read().at_millis)}
+        <li class=move || line.read().kind.name() title=text>
+            <span class="muted">{move || zone.clock(line.read().at_millis)}</span>" "{text}
         </li>
     }
 }

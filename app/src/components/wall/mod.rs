@@ -3,6 +3,7 @@
 pub mod below;
 pub mod legend;
 pub mod lines;
+pub mod plain;
 pub mod sound;
 pub mod stable;
 pub mod tile;

@@ -1,80 +1,65 @@
 //! A tile: one Deployment, read from across a room.
 
 use leptos::prelude::*;
-use timeline::view::{Command, Tone, View};
 use timeline::words::safe;
 
 use super::lines::Lines;
 use crate::calm::calm;
+use crate::components::image::ImageName;
 use crate::components::rollout::score::Score;
+use crate::images::{ImageText, with_short_images};
+use crate::list::row::revisions;
 use crate::rollout::picture::Moving;
 use crate::score::frame::Frame;
-use crate::wall;
 use crate::wall::board::Seat;
 use crate::zone::Zone;
 
-/// The tile of a seat: who sits there, what is said, and the picture.
+/// The tile of a seat: which Deployment sits there, its change, what is said of it, and the picture.
 #[component]
 pub fn Tile(
     /// The seat, which the tile follows.
     seat: Seat,
 ) -> impl IntoView {
-    let Seat { prefix, board, picture, age, .. } = seat;
+    let Seat { prefix, board, picture, age, revision, .. } = seat;
     let zone = Zone::of_page();
+    let images = Memo::new(move |_| {
+        let (replaced, current) = revision.get();
+        let of = |revision: Option<u64>| revision.map(|revision| seat.images(revision)).unwrap_or_default();
+        ImageText::change(&of(replaced), &of(current))
+    });
     // What is read from across a room stays for a moment.
-    let words = calm(Signal::derive(move || board.said(Words::of)), Signal::stored(false));
-    let said = move |read: fn(&Words) -> &String| zone.said(read(&words.read()), board.now_millis());
+    let said = Signal::derive(move || {
+        let sentence = board.said(|view| view.verdict.sentence.clone());
+        with_short_images(&sentence, images.read().whole.split(" → "))
+    });
+    let said = calm(said, Signal::stored(false));
+    let sentence = move || zone.said(&said.read(), board.now_millis());
     let moving = Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
-    let size = move || wall::size(words.read().length());
-    let remedy = move || {
-        words.read().remedy.clone().map(|remedy| view! { <span class="remedy-words" data-testid="tile-remedy">" "{remedy.what}": "<code>{remedy.command}</code></span> })
+    let place = move || {
+        board.workload.with(|workload| format!("{} / {} / ", safe(&workload.cluster), safe(&workload.namespace)))
     };
-    let place =
-        move || board.workload.with(|workload| format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace)));
+    let name = move || board.workload.with(|workload| safe(&workload.name));
+    let whole_name = move || format!("{}{}", place(), name());
     let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
+    let revisions = move || match revision.get() {
+        (_, None) => String::new(),
+        (replaced, current) => format!("revision {}", revisions(replaced, current)),
+    };
+    let age = move || age.read().words(zone);
     view! {
         <section id=format!("{prefix}tile") class=move || seat.class() data-testid="tile">
             <div class="who">
-                <h2>{move || board.workload.with(|workload| safe(&workload.name))}</h2>
-                <b>{figure}" "<small>"new available"</small></b>
+                <h2 title=whole_name><span>{place}</span><b>{name}</b></h2>
+                <b class="figure">{figure}" "<small>"new available"</small></b>
             </div>
-            <p class="where"><span>{place}</span>" "<span class="age" data-testid="age">{move || age.read().words(zone)}</span></p>
-            <p class=size>
-                <span>{move || said(|words| &words.sentence)}</span>" "
-                <span class="muted">{move || said(|words| &words.why)}</span>" "
-                <span class="muted" data-testid="tile-next">{move || said(|words| &words.next)}</span>
-                {remedy}
+            <p class="change">
+                <ImageName text=images/>
+                <span title=revisions data-testid="tile-revision">{revisions}</span>
+                <span class="age" title=age data-testid="age">{age}</span>
             </p>
+            <p class="says" title=sentence data-testid="tile-cause">{sentence}</p>
             <div class="room" inert=true><Score board picture moving/></div>
             <Lines picture/>
         </section>
-    }
-}
-
-/// What is said on a tile, all of it of one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Words {
-    sentence: String,
-    why: String,
-    next: String,
-    /// What to type, where something is wrong: what goes on by itself needs nobody.
-    remedy: Option<Command>,
-}
-
-impl Words {
-    fn of(view: &View) -> Self {
-        Self {
-            sentence: view.verdict.sentence.clone(),
-            why: view.verdict.why.clone(),
-            next: view.next.clone(),
-            remedy: view.remedy.clone().filter(|_| view.verdict.tone == Tone::Bad),
-        }
-    }
-
-    /// How much text that is, in characters.
-    fn length(&self) -> usize {
-        let command = self.remedy.as_ref().map_or("", |remedy| &remedy.command);
-        let what = self.remedy.as_ref().map_or("", |remedy| &remedy.what);
-        [&self.sentence, &self.why, &self.next, command, what].iter().map(|text| text.chars().count()).sum()
     }
 }
