@@ -1,15 +1,14 @@
-//! The budget strip: pods available, on their way, failing and draining over time, against ceiling and floor. Areas come from pods,
-//! lines from what the controller may ask for; draining pods count in neither and are drawn on top.
+//! The budget strip: pods by their state over time, against ceiling and floor. Areas come from pods, lines from what the controller
+//! may ask for; draining pods count in neither and are drawn on top.
 
 use timeline::budget::Limits;
-use timeline::model::Deployment;
+use timeline::model::{Deployment, Pod};
 use timeline::phase::PodState;
 use timeline::view::{Hold, Tone, View};
 use timeline::{Millis, Model};
 
 use super::frame::Frame;
-use super::ink::{Colour, Fill, Look, Pattern};
-use super::paint::svg::FAR;
+use super::ink::{Colour, Fill, Look};
 use super::steps;
 use crate::numbers::{fixed, thousandths};
 
@@ -20,17 +19,41 @@ const TOP: f64 = 8.0;
 /// Height of a line of small letters.
 const LETTERS: f64 = 13.0;
 
-/// The layers of the strip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
-    /// Pods that are available.
-    Available,
-    /// Pods on their way.
-    NotYet,
-    /// Pods that fail.
-    Failing,
-    /// Pods that are being deleted: they count in neither limit.
-    Terminating,
+/// Lines of the limits end at whole multiples of this, in milliseconds: browsers draw no dashes along lines without end.
+const LINE_STEP_MILLIS: Millis = 60_000;
+
+/// The layers of the strip, the lowest first: each is drawn as the bars of pods in that state.
+pub const LAYERS: [PodState; 7] = [
+    PodState::Available,
+    PodState::Ready,
+    PodState::Unready,
+    PodState::Starting,
+    PodState::Scheduling,
+    PodState::Failing,
+    PodState::Terminating,
+];
+
+/// Which layer a pod in that state adds to; a pod that is gone adds to none.
+fn layer_of(state: PodState) -> Option<usize> {
+    LAYERS.iter().position(|layer| *layer == state)
+}
+
+/// In which colour a layer is drawn, and how: as bars that have no room for shapes.
+#[must_use]
+pub const fn fill(layer: PodState) -> (Colour, Fill) {
+    let ink = Look::In(layer).ink();
+    (ink.colour, ink.low)
+}
+
+/// How many pods there were in each state at a moment, and the limits that were in force then.
+#[must_use]
+pub fn counted(model: &Model, deployment: &Deployment, at_millis: Millis) -> (Vec<(PodState, u32)>, Option<Limits>) {
+    let layer = |_: &Pod, state| layer_of(state);
+    let steps = timeline::steps::steps(&model.counted_pods(deployment.uid), layer, at_millis);
+    let counts = steps.first().map(|(_, counts)| *counts).unwrap_or_default();
+    let counts = LAYERS.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+    let limits = deployment.limits.iter().rev().find(|(since, _)| *since <= at_millis).map(|(_, limits)| *limits);
+    (counts.map(|(state, count)| (state, count.unsigned_abs())).collect(), limits)
 }
 
 /// Class of the mark beside the limits; it is not there while nothing holds the controller.
@@ -40,46 +63,6 @@ pub const fn hold_class(hold: Hold) -> &'static str {
         Hold::Free => "unused",
         Hold::Waits => "label waits",
         Hold::Blocked => "label blocked",
-    }
-}
-
-impl Layer {
-    /// All of them, the lowest first.
-    pub const ALL: [Self; 4] = [Self::Available, Self::NotYet, Self::Failing, Self::Terminating];
-
-    /// Its name, a class.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Available => "available",
-            Self::NotYet => "not-yet",
-            Self::Failing => "failing",
-            Self::Terminating => "terminating",
-        }
-    }
-
-    /// In which colour it is drawn, and how.
-    #[must_use]
-    pub const fn fill(self) -> (Colour, Fill) {
-        let state = match self {
-            Self::Available => PodState::Available,
-            Self::NotYet => return (Colour::Starting, Fill::Pattern(Pattern::Hatch)),
-            Self::Failing => PodState::Failing,
-            Self::Terminating => PodState::Terminating,
-        };
-        let ink = Look::In(state).ink();
-        (ink.colour, ink.roomy)
-    }
-
-    /// Which one a pod in that state adds to; a pod that is gone adds to none.
-    const fn of(state: PodState) -> Option<Self> {
-        match state {
-            PodState::Available => Some(Self::Available),
-            PodState::Failing => Some(Self::Failing),
-            PodState::Terminating => Some(Self::Terminating),
-            PodState::Gone | PodState::Finished => None,
-            PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready => Some(Self::NotYet),
-        }
     }
 }
 
@@ -117,7 +100,7 @@ impl Limit {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Strip {
     /// The outline of each layer.
-    pub areas: Vec<(Layer, String)>,
+    pub areas: Vec<(PodState, String)>,
     /// The line of each limit, through its changes.
     pub lines: Vec<(Limit, String)>,
     /// What each limit is now: its number, and where it comes from, in words.
@@ -130,17 +113,17 @@ pub struct Strip {
 
 /// The strip of the budget: pods that there are, between the most and the least that the strategy allows.
 pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) -> Strip {
-    let layer = |state| Layer::of(state).map(|layer| layer as usize);
-    let steps = steps::steps(&model.counted_pods(deployment.uid), layer, frame);
+    let steps = steps::steps(&model.counted_pods(deployment.uid), layer_of, frame);
     let most = steps.iter().map(|(_, counts)| counts.iter().sum::<i32>()).max().unwrap_or(0).max(1);
     let is_rolling = !view.derived.0.is_empty();
     let past = if is_rolling { past(deployment, view.limits, frame) } else { Vec::new() };
     let highest = past.iter().map(|(_, limits)| limits.ceiling).chain([view.limits.ceiling]).max().unwrap_or(1);
     let unit = (HEIGHT - TOP) / f64::from(most.max(i32::try_from(highest).unwrap_or(i32::MAX)).max(1));
     let y = |pods: u32| (HEIGHT - f64::from(pods) * unit).max(0.0);
-    let area =
-        |layer: Layer| (layer, steps::area(&steps, layer as usize, frame, &|pods| (HEIGHT - pods * unit).max(0.0)));
-    let areas = Layer::ALL.into_iter().map(area).collect();
+    let area = |(index, state): (usize, PodState)| {
+        (state, steps::area(&steps, index, frame, &|pods| (HEIGHT - pods * unit).max(0.0)))
+    };
+    let areas = LAYERS.into_iter().enumerate().map(area).collect();
     let (ceiling, floor) = (y(view.limits.ceiling), y(view.limits.floor));
     let middle = ((ceiling + floor) / 2.0).clamp(20.0, HEIGHT - 20.0);
     let hold = match view.hold {
@@ -182,14 +165,21 @@ fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limi
     past
 }
 
-/// The line of one limit: level, and upright where it changed.
+/// The line of one limit: level, and upright where it changed; a little more than the window, for whoever zooms out.
 fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(u32) -> f64) -> String {
+    let spare = (2.0 * frame.window_millis) as Millis;
+    let stepped = |at: Millis| at.div_euclid(LINE_STEP_MILLIS) * LINE_STEP_MILLIS;
+    let (begin, end) = (stepped(frame.now_millis - spare), stepped(frame.now_millis + spare) + LINE_STEP_MILLIS);
     let mut out = String::new();
     for (index, (at, limits)) in past.iter().enumerate() {
         let height = fixed(y(limit.of(*limits)));
-        let until = past.get(index + 1).map_or(FAR, |(next, _)| frame.x(*next));
-        let begin = if index == 0 { format!("M{} {height}", thousandths(frame.x(*at))) } else { format!("V{height}") };
-        out.push_str(&format!("{begin}H{}", thousandths(until)));
+        let until = past.get(index + 1).map_or(end, |(next, _)| *next);
+        let begin = if index == 0 {
+            format!("M{} {height}", thousandths(frame.x((*at).max(begin))))
+        } else {
+            format!("V{height}")
+        };
+        out.push_str(&format!("{begin}H{}", thousandths(frame.x(until))));
     }
     out
 }

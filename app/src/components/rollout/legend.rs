@@ -47,7 +47,6 @@ pub fn Marks() -> impl IntoView {
             {line(Limit::Ceiling.name(), "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
             {line(Limit::Floor.name(), "floor: replicas − maxUnavailable, a percentage rounded down")}
             {line("gap-sample", "not observed, or no longer kept")}
-            <li><Swatch look=Look::In(PodState::Starting)/>"in the strip above: pods that are not available yet, from scheduling to ready"</li>
             {line("end", "a pod is gone")}
             {line("now", "now: right of it are the pods as they are")}
             <li><HoldMark hold=Hold::Waits/>"the next step waits for pods, as it should"</li>

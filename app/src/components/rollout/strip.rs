@@ -1,11 +1,12 @@
 //! The budget strip: pods over time against the two limits of a rolling update.
 
 use leptos::prelude::*;
+use timeline::phase::PodState;
 
 use crate::browser::placed;
 use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
-use crate::score::budget::{Layer, Limit, hold_class};
+use crate::score::budget::{self, LAYERS, Limit, hold_class};
 use crate::score::ink::Fill;
 use crate::score::placed;
 use crate::score::scene::Gap;
@@ -55,17 +56,17 @@ fn Limits(picture: Picture) -> impl IntoView {
 #[component]
 fn Areas(picture: Picture) -> impl IntoView {
     let prefix = picture.prefix;
-    let area = move |layer: Layer| {
+    let area = move |layer: PodState| {
         let shape = move || {
             let areas = &picture.strip.read().areas;
             areas.iter().find(|(known, _)| *known == layer).map(|(_, shape)| shape.clone()).unwrap_or_default()
         };
-        let (colour, fill) = layer.fill();
-        let fill = match fill {
-            Fill::Tint(_) => format!("var({})", colour.token()),
-            Fill::Pattern(pattern) => format!("url(#{prefix}{})", pattern.name()),
+        let (colour, fill) = budget::fill(layer);
+        let (fill, opacity) = match fill {
+            Fill::Tint(share) => (format!("var({})", colour.token()), Some(share).filter(|share| *share < 1.0)),
+            Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
         };
-        view! { <g class=format!("area {}", layer.name())><path d=shape fill=fill></path></g> }
+        view! { <g class=format!("area {}", layer.name())><path d=shape fill=fill fill-opacity=opacity></path></g> }
     };
     let line = move |limit: Limit| {
         let shape = move || {
@@ -74,7 +75,7 @@ fn Areas(picture: Picture) -> impl IntoView {
         };
         view! { <g class=format!("area {}", limit.name())><path d=shape></path></g> }
     };
-    (Layer::ALL.map(area).into_iter().collect_view(), Limit::ALL.map(line).into_iter().collect_view())
+    (LAYERS.map(area).into_iter().collect_view(), Limit::ALL.map(line).into_iter().collect_view())
 }
 
 /// Stretches that nobody saw, without words: those stand among the bands.
