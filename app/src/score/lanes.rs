@@ -105,7 +105,7 @@ fn sorted<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
 
 fn in_view(pod: &Pod, from_millis: Millis) -> bool {
     let left = pod.gone_millis().or(pod.released_millis().filter(|_| pod.is_out_of_rotation()));
-    left.is_none_or(|at| at + REST_MILLIS > from_millis)
+    left.is_none_or(|at| at > from_millis)
 }
 
 /// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.

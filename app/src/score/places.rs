@@ -82,7 +82,8 @@ pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<Place> {
     let row = row(bands, &leasts, room, (scale * TALLEST_ROW).max(height / ROWS_IN_ROOM));
     let mut top = 0.0;
     let place = |(band, least): (&Band, f64)| {
-        let content = (slots(band) * row).floor().max(least.floor());
+        let rows = if is_empty(band) { 0.0 } else { (slots(band) * row).floor() };
+        let content = rows.max(least.floor());
         let height = content + 2.0 * spacing.padding;
         let fits = content / slots(band);
         let row = row.max(fits.min(LEGIBLE_ROW)).min(fits);
@@ -100,7 +101,7 @@ fn row(bands: &[Band], leasts: &[f64], room: f64, tallest: f64) -> f64 {
     for _ in 0..=bands.len() {
         let (mut left, mut rows) = (room, 0.0);
         for (band, least) in bands.iter().zip(leasts) {
-            if slots(band) * row > *least {
+            if !is_empty(band) && slots(band) * row > *least {
                 rows += slots(band);
             } else {
                 left -= least;
@@ -119,14 +120,24 @@ fn slots(band: &Band) -> f64 {
     f64::from(band.slots.max(1))
 }
 
+/// The window has nothing of a band: one line is enough for it. Pods of the current revision are about to come.
+const fn is_empty(band: &Band) -> bool {
+    band.slots == 0 && !band.heading.is_current
+}
+
 /// What a band needs to be read at ease.
 fn wanted(band: &Band) -> f64 {
-    if band.heading.is_out() { LEAST_OUT } else { LEAST_BAND }
+    match (is_empty(band), band.heading.is_out()) {
+        (true, _) => LEAST_OTHER,
+        (_, true) => LEAST_OUT,
+        (_, false) => LEAST_BAND,
+    }
 }
 
 /// The band that the current one replaces: the one with most pods, of those the latest.
 fn replaced(bands: &[Band]) -> Option<usize> {
-    let others = bands.iter().enumerate().filter(|(_, band)| !band.heading.is_current && !band.heading.is_out());
+    let is_other = |band: &Band| !band.heading.is_current && !band.heading.is_out() && !is_empty(band);
+    let others = bands.iter().enumerate().filter(|(_, band)| is_other(band));
     others
         .max_by_key(|(_, band)| (band.heading.desired.max(band.living), band.heading.revision))
         .map(|(index, _)| index)
@@ -214,6 +225,14 @@ mod tests {
         let heights: Vec<f64> = places.iter().map(|place| place.height).collect();
         assert!(heights[0] >= 68.0 && heights[5] >= 68.0, "the current one and the one it replaces: {heights:?}");
         assert!(heights[1..5].iter().all(|height| *height < 40.0), "{heights:?}");
+    }
+
+    #[test]
+    fn a_band_of_which_the_window_has_nothing_is_one_line() {
+        let places = places(&[band(1, 0, 3), band(2, 4, 4), current(band(3, 4, 4))], 400.0);
+        assert!(places[0].height < 40.0, "{places:?}");
+        assert_eq!(places[1].height, places[2].height);
+        assert!(bottom(&places) > 350.0, "the others have its room: {places:?}");
     }
 
     #[test]
