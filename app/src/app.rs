@@ -9,7 +9,7 @@ use leptos_router::{Lazy, path};
 
 use crate::components::elsewhere::Elsewhere;
 use crate::components::notices::Notices;
-use crate::components::zone_key::ZoneKey;
+use crate::components::page_keys::PageKeys;
 use crate::live::client::Live;
 use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::{Page, Payload};
@@ -58,7 +58,7 @@ pub fn App(
     crate::list::memory::provide();
     view! {
         <Notices/>
-        <ZoneKey/>
+        <PageKeys/>
         <Router>
             {playground.map(|playground| Suspend::new(parts::strip(playground)))}
             <Routes fallback=Elsewhere>

@@ -6,6 +6,7 @@ use leptos_meta::MetaTags;
 use crate::app::App;
 use crate::compare::ComparePayload;
 use crate::components::audience::Foot;
+use crate::components::page_keys::KeyHelp;
 use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
 use crate::exported::Export;
@@ -56,14 +57,14 @@ pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build:
 #[must_use]
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     let head = view! { <title>{history.title()}</title><MetaTags/>{still_sheet(build)}{still_script()} };
-    document(build, head.into_any(), view! { <HistoryPage history/> }.into_any())
+    document(build, head.into_any(), view! { <HistoryPage history/><StillKeys/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
 #[must_use]
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let head = view! { <title>{compare.title()}</title><MetaTags/>{still_sheet(build)}{still_script()} };
-    document(build, head.into_any(), view! { <ComparePage compare/> }.into_any())
+    document(build, head.into_any(), view! { <ComparePage compare/><StillKeys/> }.into_any())
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
@@ -191,6 +192,12 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
 /// The styles of pages in which no program runs.
 fn still_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
+}
+
+/// The keys that this help gives.
+#[component]
+fn StillKeys() -> impl IntoView {
+    view! { <KeyHelp keys=vec![("j k", "next, previous row"), ("Enter", "open")] class="choice keys"/> }
 }
 
 /// What helps on them where scripts may run.

@@ -75,6 +75,21 @@ pub fn all_in(element: &Element, selector: &str) -> impl Iterator<Item = Element
     (0..count).filter_map(move |index| found.as_ref()?.item(index)?.dyn_into().ok())
 }
 
+/// Opens what opens above the page, by its id, or closes it.
+pub fn toggle_popup(id: &str) {
+    if let Some(popup) =
+        document().get_element_by_id(id).and_then(|popup| popup.dyn_into::<web_sys::HtmlElement>().ok())
+    {
+        let _ = popup.toggle_popover(); // an old browser shows it always
+    }
+}
+
+/// Something is open above the page, which the browser closes.
+#[must_use]
+pub fn has_popup() -> bool {
+    matches!(document().query_selector(":popover-open"), Ok(Some(_)))
+}
+
 /// Sets an element's own style, the one way that a strict content security policy allows.
 pub fn style(element: &Element, style: &str) {
     if let Some(element) = element.dyn_ref::<web_sys::HtmlElement>() {

@@ -26,7 +26,10 @@ pub use address::{go_to, load, origin, parameter, path, readdress, reload, searc
 pub use answer::{Answer, FilledIn, ask, send};
 pub use awake::Awake;
 pub use clipboard::copy;
-pub use document::{Still, all_in, bytes_of_base64, focus, focus_in_place, focused, note, placed, style, text_of};
+pub use document::{
+    Still, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, style, text_of,
+    toggle_popup,
+};
 pub use events::{Listening, has_modifier, is_plain, is_writing, listen, on_window, tag};
 pub use frames::{Every, after, chance, next_frame};
 pub use icon::TabIcon;

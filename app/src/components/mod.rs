@@ -10,9 +10,11 @@ pub mod elsewhere;
 pub mod image;
 pub mod list;
 pub mod notices;
+pub mod page_keys;
 #[cfg(feature = "ssr")]
 pub mod past;
 pub mod playground;
+pub mod popup;
 pub mod preview;
 pub mod rollout;
 pub mod state_marks;
@@ -22,4 +24,3 @@ pub mod tokens;
 #[cfg(feature = "ssr")]
 pub mod trouble;
 pub mod wall;
-pub mod zone_key;

@@ -57,6 +57,8 @@ pub struct ListBoard {
     pub element: NodeRef<html::Div>,
     /// The links that Deployments' rows are, by the keys of the rows.
     pub links: Elements<html::A>,
+    /// The row that had the focus last.
+    pub focused: StoredValue<Option<u128>>,
 }
 
 impl ListBoard {
@@ -75,6 +77,7 @@ impl ListBoard {
             after_px: RwSignal::new(0.0),
             element: NodeRef::new(),
             links: Elements::default(),
+            focused: StoredValue::new(None),
         }
     }
 

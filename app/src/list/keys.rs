@@ -7,6 +7,11 @@ use wasm_bindgen::JsCast;
 
 use super::board::{ListBoard, Slot};
 use crate::browser;
+use crate::components::page_keys::Key;
+
+/// Each key and what it does.
+pub const KEYS: [Key; 4] =
+    [("/", "search"), ("j k", "next, previous row"), ("Enter", "open"), ("Esc", "from the search to the rows")];
 
 /// A key was pressed where nothing else took it; true when it meant something here.
 pub fn pressed(event: &KeyboardEvent, search: NodeRef<html::Input>, board: ListBoard) -> bool {
@@ -25,6 +30,11 @@ pub fn pressed_in_field(event: &KeyboardEvent, board: ListBoard) {
     if is_key(event) && event.key() == "Escape" && board.focus_first() {
         event.prevent_default();
     }
+}
+
+/// The focus came to a row: who comes back goes on there.
+pub fn focused_row(board: ListBoard, key: u128) {
+    board.focused.set_value(Some(key));
 }
 
 /// A key was pressed on a Deployment's row.
@@ -46,6 +56,13 @@ fn is_key(event: &KeyboardEvent) -> bool {
 }
 
 impl ListBoard {
+    /// Gives the focus to a row, where it is made, without scrolling to it.
+    pub(super) fn focus_row(self, key: u128) {
+        if let Some(row) = self.links.get(key) {
+            browser::focus_in_place(&row);
+        }
+    }
+
     /// Gives the focus to the first row that is made; false where there is none.
     fn focus_first(self) -> bool {
         self.order().first().is_some_and(|key| self.links.focus(*key))

@@ -22,6 +22,8 @@ pub struct Left {
     pub ages: Ages,
     /// Where it was on the page.
     pub view: View,
+    /// The row that had the focus last.
+    pub focused: Option<u128>,
 }
 
 /// What of a list is in view.
@@ -74,7 +76,7 @@ impl ListMemory {
         };
         let mut left = self.lists.try_with_value(find).flatten()?;
         if !is_back {
-            left.view.scrolled_px = 0.0;
+            (left.view.scrolled_px, left.focused) = (0.0, None);
         }
         Some(left)
     }
@@ -96,7 +98,13 @@ mod tests {
 
     fn left(scrolled_px: f64) -> Left {
         let view = View { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        Left { known: Known::default(), window: Window { from: 0, to: 60 }, ages: Ages::default(), view }
+        Left {
+            known: Known::default(),
+            window: Window { from: 0, to: 60 },
+            ages: Ages::default(),
+            view,
+            focused: Some(3),
+        }
     }
 
     #[test]
@@ -110,6 +118,10 @@ mod tests {
             memory.went_to.set_value("/?q=web".into());
             assert_eq!(scrolled("/?q=web"), Some(700.0));
             assert_eq!(scrolled("/?q=web"), Some(0.0), "once");
+            let focused = |written| memory.recall("/?q=web", written).and_then(|left| left.focused);
+            assert_eq!(focused("/?q=web"), None, "by a link");
+            memory.went_to.set_value("/?q=web".into());
+            assert_eq!(focused("/?q=web"), Some(3), "the row that had the focus has it again");
             for number in 0..MOST {
                 memory.keep(format!("/clusters/{number}"), left(0.0));
             }

@@ -9,6 +9,7 @@ use crate::app::First;
 use crate::browser;
 use crate::components::brand::Brand;
 use crate::components::detail::view::DetailView;
+use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::payload::{DetailPayload, Payload};
@@ -39,6 +40,7 @@ pub fn DetailPage() -> impl IntoView {
                 <main>
                     <h1 class="aside">{title}</h1>
                     <div class="alone"><DetailView workload detail=Signal::stored(detail)/></div>
+                    <KeyHelp keys=Vec::new() class="choice keys"/>
                 </main>
             </div>
         }

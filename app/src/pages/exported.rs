@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 
 use crate::components::notices::Notices;
-use crate::components::zone_key::ZoneKey;
+use crate::components::page_keys::PageKeys;
 use crate::exported::{Export, Exported};
 use crate::live::client::Live;
 use crate::pages::rollout::Rollout;
@@ -27,7 +27,7 @@ pub fn ExportedPage(
     Effect::new(move |_| crate::browser::stay());
     view! {
         <Notices/>
-        <ZoneKey/>
+        <PageKeys/>
         <Rollout workload=payload.workload.clone() revision=payload.revision payload=Some(payload)/>
     }
 }

@@ -92,12 +92,11 @@ pub fn Rollout(
     let drawn = rendered.as_ref().map(|rendered| drawn(rendered.copy.deployment, rendered.shown()));
     let drawn = drawn.unwrap_or_else(Drawn::nothing);
     let Drawn { picture, moving, sheet } = drawn;
-    let (controls, as_table, help) =
-        (Controls::provide(), NodeRef::<html::Input>::new(), NodeRef::<html::Details>::new());
+    let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
     let is_file = Exported::of_app().is_some();
-    let keyboard = Keyboard { controls, help, as_table, is_file };
+    let keyboard = Keyboard { controls, as_table, is_file };
     Effect::new(move |_| keys::listen(keyboard));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
@@ -129,7 +128,7 @@ pub fn Rollout(
                     </aside>
                     <PodTable board picture/>
                 </div>
-                <Transport board controls help/>
+                <Transport board controls/>
                 <Legend as_table/>
             </main>
             <div class="aside" role="status">{move || board.announced.get()}</div>

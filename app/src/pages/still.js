@@ -46,6 +46,7 @@
     const here = document.activeElement;
     if (event.ctrlKey || event.metaKey || event.altKey || here.closest("input, select, textarea")) return;
     if (event.key === "z" || event.key === "Z") return toggle();
+    if (event.key === "?") return document.getElementById("keys")?.togglePopover();
     const links = [...document.querySelectorAll("[data-row]")].map((row) => row.querySelector("a")).filter(Boolean);
     const row = here.closest("[data-row]");
     // Arrows scroll the page until a row was chosen.

@@ -8,6 +8,7 @@ use leptos_router::hooks::use_navigate;
 use timeline::list::{By, Column, Group, Query};
 
 use crate::address;
+use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};
 
@@ -77,6 +78,7 @@ pub fn Filter(
             <span id="found" class="muted" role="status" data-testid="count">
                 {move || board.overall.with(|overall| format!("{} of {}", overall.rows(), overall.all))}
             </span>
+            <KeyHelp keys=keys::KEYS.to_vec() class="choice keys"/>
         </form>
     }
 }

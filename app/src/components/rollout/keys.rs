@@ -1,5 +1,5 @@
-//! Keys: what each does on a Deployment's page, wherever on it the focus is, and the list of them. From pod to pod they lead where pods
-//! are shown ([`super::heads`], [`super::gutter`]).
+//! Keys: what each does on a Deployment's page, wherever on it the focus is. From pod to pod they lead where pods are shown
+//! ([`super::heads`], [`super::gutter`]).
 
 use leptos::html;
 use leptos::prelude::*;
@@ -8,45 +8,34 @@ use leptos_router::hooks::use_navigate;
 use web_sys::KeyboardEvent;
 
 use crate::browser;
-use crate::exported::Exported;
+use crate::components::page_keys::Key;
 use crate::rollout::controls::Controls;
 
-/// Each key and what it does, as the list of keys has them.
-const KEYS: [(&str, &str); 14] = [
+/// Each key and what it does, as the list of keys has them; what wheel and mouse do, too.
+const KEYS: [Key; 14] = [
     ("space", "play, pause"),
     ("← →", "previous, next change"),
     ("shift ← →", "one second"),
-    ("+ − 0", "less time, more, all of the rollout"),
     ("[ ]", "previous, next rollout"),
     ("L", "back to live, or to the latest"),
+    ("+ − 0", "less time, more, all of the rollout"),
+    ("ctrl wheel", "the same, around the pointer"),
+    ("drag, shift wheel", "earlier, later"),
     ("C", "copy link"),
-    ("Z", "your time zone, or UTC"),
     ("T", "pods as a table"),
     ("↑ ↓", "from pod to pod"),
     ("Enter", "open a pod or revision"),
     ("Esc", "close"),
     ("/", "all Deployments"),
-    ("?", "these keys"),
 ];
 
 /// Keys that do nothing in a file, because they need a server.
 const ELSEWHERE: [&str; 2] = ["C", "/"];
 
-/// The list of keys, which a key opens.
-#[component]
-pub fn KeyHelp(
-    /// The element, for the key that opens it.
-    node: NodeRef<html::Details>,
-) -> impl IntoView {
-    let key = |(key, does): (&'static str, &'static str)| view! { <dt>{key}</dt><dd>{does}</dd> };
-    let is_file = Exported::of_app().is_some();
-    let keys = KEYS.into_iter().filter(move |(key, _)| !is_file || !ELSEWHERE.contains(key));
-    view! {
-        <details id="keys" node_ref=node>
-            <summary title="Keys (?)">"Keys"</summary>
-            <dl>{keys.map(key).collect_view()}</dl>
-        </details>
-    }
+/// The keys of a Deployment's page, or of a file.
+#[must_use]
+pub fn keys(is_file: bool) -> Vec<Key> {
+    KEYS.into_iter().filter(|(key, _)| !is_file || !ELSEWHERE.contains(key)).collect()
 }
 
 /// Everything that keys of a Deployment's page act on.
@@ -54,8 +43,6 @@ pub fn KeyHelp(
 pub struct Keyboard {
     /// The controls of the page, which do what most keys stand for.
     pub controls: Controls,
-    /// The element of the list of keys.
-    pub help: NodeRef<html::Details>,
     /// The box that shows the pods as a table.
     pub as_table: NodeRef<html::Input>,
     /// The page is a file, behind which there is no server.
@@ -112,11 +99,8 @@ impl Keyboard {
                     as_table.set_checked(!as_table.checked());
                 }
             }
-            "?" => {
-                if let Some(help) = self.help.get_untracked() {
-                    help.set_open(!help.open());
-                }
-            }
+            // The browser closes what is above the page.
+            "Escape" if browser::has_popup() => return false,
             "Escape" => controls.close(),
             _ => return false,
         }

@@ -4,6 +4,7 @@ use leptos::{html, prelude::*};
 use timeline::phase::PodState;
 use timeline::view::Hold;
 
+use crate::components::popup::Popup;
 use crate::components::state_marks::{LIFE, Points, StateMarks, usual};
 use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
@@ -23,10 +24,7 @@ pub fn Legend(
     view! {
         <div class="legend">
             <ul aria-label="States">{usual().map(state).collect_view()}</ul>
-            <details class="all-marks" data-testid="legend">
-                <summary>"Legend"</summary>
-                <Marks/>
-            </details>
+            <Popup id="legend" label="Legend"><Marks/></Popup>
             <label class="as-table">
                 <input type="checkbox" id="as-table" node_ref=as_table/>
                 "Pods as a table"
@@ -37,7 +35,7 @@ pub fn Legend(
 
 /// A list of all marks of the picture, and what each means.
 #[component]
-pub fn Marks() -> impl IntoView {
+fn Marks() -> impl IntoView {
     let line =
         |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
     view! {

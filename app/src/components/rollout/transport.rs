@@ -1,10 +1,10 @@
 //! The controls of time: stop, step, slide, speed, back to the present, a link to the moment. Without the page's program there is only
 //! the present: the style sheet hides them.
 
-use leptos::html;
 use leptos::prelude::*;
 
-use super::keys::KeyHelp;
+use super::keys::keys;
+use crate::components::page_keys::KeyHelp;
 use crate::exported::Exported;
 use crate::rollout::board::{Board, SLIDER, Time};
 use crate::rollout::controls::Controls;
@@ -21,8 +21,6 @@ pub fn Transport(
     board: Board,
     /// The controls that the buttons use.
     controls: Controls,
-    /// The keys that do the same, to be opened by one of them.
-    help: NodeRef<html::Details>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
@@ -68,7 +66,7 @@ pub fn Transport(
             {(!is_file).then(|| view! {
                 <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" data-copied=controls.copied on:click=move |_| controls.copy_link()>"Copy link"</button>
             })}
-            <KeyHelp node=help/>
+            <KeyHelp keys=keys(is_file)/>
         </div>
     }
 }

@@ -1,0 +1,49 @@
+//! The keys that every page has, and the list of the keys that a page has.
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::components::popup::Popup;
+use crate::zone::Zone;
+
+/// Id of the list of keys.
+const LIST: &str = "keys";
+
+/// A key, and what it does.
+pub type Key = (&'static str, &'static str);
+
+/// The keys of every page.
+const EVERYWHERE: [Key; 2] = [("Z", "your time zone, or UTC"), ("?", "these keys")];
+
+/// Listens for Z, between the viewer's own zone and UTC, and for ?, which opens the list of keys. Renders nothing.
+#[component]
+pub fn PageKeys() -> impl IntoView {
+    let zone = Zone::of_page();
+    Effect::new(move |_| {
+        browser::on_window(leptos::ev::keydown, move |event| {
+            if browser::has_modifier(&event) || event.default_prevented() || browser::is_writing(&event) {
+                return;
+            }
+            match event.key().as_str() {
+                "z" | "Z" => zone.toggle(),
+                "?" => browser::toggle_popup(LIST),
+                _ => return,
+            }
+            event.prevent_default();
+        });
+    });
+}
+
+/// The list of the keys of a page, and a button that opens it.
+#[component]
+pub fn KeyHelp(
+    /// The keys that only this page has, and what each does.
+    keys: Vec<Key>,
+    /// Class of the button.
+    #[prop(optional)]
+    class: Option<&'static str>,
+) -> impl IntoView {
+    let key = |(key, does): Key| view! { <dt>{key}</dt><dd>{does}</dd> };
+    let keys = keys.into_iter().chain(EVERYWHERE).map(key).collect_view();
+    view! { <Popup id=LIST label="Keys" title="Keys (?)" class><dl>{keys}</dl></Popup> }
+}

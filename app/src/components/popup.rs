@@ -1,0 +1,30 @@
+//! Something that opens above the page. The browser closes it with Esc and with a click beside it, and gives the focus back; all of that
+//! works without scripts.
+
+use leptos::prelude::*;
+
+/// A button, and what it opens.
+#[component]
+pub fn Popup(
+    /// Id of what is opened, by which tests find it, too.
+    id: &'static str,
+    /// What the button says, and the heading of what it opens.
+    label: &'static str,
+    /// The title of the button, where it says more.
+    #[prop(optional)]
+    title: Option<&'static str>,
+    /// Class of the button.
+    #[prop(optional)]
+    class: Option<Option<&'static str>>,
+    /// What is opened.
+    children: Children,
+) -> impl IntoView {
+    view! {
+        <button type="button" class=class.flatten() title=title popovertarget=id>{label}</button>
+        <div id=id class="popup" popover="auto" role="dialog" aria-label=label data-testid=id>
+            <button type="button" class="close" popovertarget=id popovertargetaction="hide" aria-label="Close" title="Close (Esc)">"\u{d7}"</button>
+            <h2>{label}</h2>
+            {children()}
+        </div>
+    }
+}
