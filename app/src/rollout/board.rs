@@ -12,11 +12,23 @@ use crate::exported::Exported;
 use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
 use crate::score::frame::Frame;
-use crate::score::scale;
+use crate::score::scale::{self, Over};
 use crate::zone::Zone;
 
 /// How many steps the slider of time has.
 pub const SLIDER: i64 = 10_000;
+
+/// What the slider of time goes through, in parts of all that is kept: of [`KEPT`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The rollouts, each from its begin to its end.
+    pub rollouts: Vec<(Tone, i64, i64)>,
+    /// What the picture shows.
+    pub window: (i64, i64),
+}
+
+/// How many parts marks on the slider tell apart.
+pub const KEPT: i64 = 1_000;
 
 /// Which moment is shown, as the controls of time tell it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,6 +64,8 @@ pub struct Board {
     pub time: RwSignal<Time>,
     /// Where the slider stands, of [`SLIDER`].
     pub slid: RwSignal<i64>,
+    /// What the slider goes through.
+    pub kept: RwSignal<Kept>,
     /// Whole seconds of the time shown, for countdowns.
     pub second: RwSignal<i64>,
     /// The present of the cluster, to the minute, whatever moment is shown: times that are far from it have their date.
@@ -77,6 +91,7 @@ impl Board {
             link: RwSignal::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
             time: RwSignal::default(),
             slid: RwSignal::new(SLIDER),
+            kept: RwSignal::default(),
             second: RwSignal::default(),
             present_millis: RwSignal::default(),
             looking_since_millis: RwSignal::default(),
@@ -95,8 +110,11 @@ impl Board {
     pub fn rendered(payload: DeploymentPayload) -> (Self, Rendered) {
         let DeploymentPayload { workload, revision, connection, snapshot, moment } = payload;
         let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
-        let rendered = Rendered { copy: snapshot.into(), told_millis, moment };
         let board = Self::of(workload, revision);
+        let copy: DeploymentCopy = snapshot.into();
+        let over = board.over(&copy);
+        let told_millis = over.map_or(told_millis, |over| told_millis.min(over.until_millis()));
+        let rendered = Rendered { copy, told_millis, moment, over };
         board.is_known.set(true);
         board.current.set(rendered.copy.said.view.as_ref().and_then(|view| view.revision));
         board.connection.set(connection);
@@ -109,6 +127,12 @@ impl Board {
         board.second.set(shown.frame.now_millis.div_euclid(1000));
         drop(shown);
         (board, rendered)
+    }
+
+    /// The rollout that the page is about, where it is a rollout by itself that is over.
+    #[must_use]
+    pub fn over(self, copy: &DeploymentCopy) -> Option<Over> {
+        copy.deployment().filter(|_| self.is_over).and_then(|deployment| Over::of(&copy.model, deployment))
     }
 
     /// The time in the picture stands still: the page or the server has no word. Follows both.
@@ -174,19 +198,21 @@ pub struct Rendered {
     pub told_millis: Millis,
     /// The moment that the link names, and what was said then; `None` for the present.
     pub moment: Option<Moment>,
+    /// The rollout that the page is about, where it is a rollout by itself that is over.
+    pub over: Option<Over>,
 }
 
 impl Rendered {
     /// What there is of a page that the server did not render. Called in browsers.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None }
+        Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None, over: None }
     }
 
     /// What the page shows first: the present, or the moment of its link.
     #[must_use]
     pub fn shown(&self) -> Shown<'_> {
-        let Self { copy, told_millis, moment } = self;
+        let Self { copy, told_millis, moment, over } = self;
         let (told_millis, moment) = (*told_millis, moment.as_ref());
         let now_millis = moment.map_or(told_millis, |moment| moment.at_millis);
         let (model, said) = match (moment, copy.deployment) {
@@ -196,7 +222,9 @@ impl Rendered {
             _ => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
         };
         let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
-        let frame = Frame::unmeasured(now_millis, scale::window_millis(deployment, now_millis), told_millis);
+        let window_millis =
+            over.map_or_else(|| scale::window_millis(deployment, now_millis), |over| over.window_millis(now_millis));
+        let frame = Frame::unmeasured(now_millis, window_millis, told_millis);
         Shown { model, said, frame }
     }
 }

@@ -51,8 +51,9 @@ impl Controls {
         }
     }
 
-    /// Closes what is open beside the picture. The focus goes back to what opened it; where that is gone, to the picture.
+    /// Hides what is told of a place of the picture, and closes what is open beside it. The focus goes back to what opened it; where that is gone, to the picture.
     pub fn close(self) {
+        self.act(RolloutScreen::point_to_nothing);
         if !self.panel.close() {
             self.act(RolloutScreen::focus);
         }

@@ -5,6 +5,7 @@ pub mod controls;
 pub mod opened;
 pub mod panel;
 pub mod picture;
+mod pointer;
 pub mod screen;
 mod scroll;
 mod time;

@@ -4,6 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos::svg;
 use timeline::Millis;
+use timeline::budget::Limits;
 use timeline::phase::PodState;
 use timeline::story::Line;
 
@@ -59,25 +60,51 @@ pub struct Picture {
     pub width: RwSignal<Option<i32>>,
     /// The picture leaves room in a large window, which the table of pods has.
     pub has_spare: RwSignal<bool>,
-    /// What a ribbon tells of the place that is pointed at.
-    pub told: RwSignal<Option<RibbonTip>>,
+    /// What is told of the place that is pointed at, or of the pod that has the focus.
+    pub told: RwSignal<Option<Tip>>,
     /// The line of the story that a point of the axis led to.
     pub pointed: Lasting<Option<Millis>>,
     /// Handles of its elements that are measured, moved or focused.
     pub nodes: Nodes,
 }
 
-/// What a ribbon tells of the place that is pointed at.
+/// What is told of a place of the score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RibbonTip {
-    /// How far the place is from the left edge of the picture, in pixels.
+pub struct Tip {
+    /// Where it stands, as a style.
+    pub place: String,
+    /// How far the moment is from the left edge of the score, in pixels.
     pub x: f64,
-    /// How far it is from the top of the picture, in pixels.
-    pub y: f64,
     /// The moment that the place stands for.
     pub at_millis: Millis,
-    /// How many pods looked like what at that moment.
-    pub counts: Vec<(Look, usize)>,
+    /// What is told of it.
+    pub told: Told,
+}
+
+/// What there is at a place of the score.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// One pod.
+    Pod {
+        /// Its name.
+        name: String,
+        /// What its bar looks like there.
+        look: Look,
+        /// Since when it was so, as far as somebody looked.
+        since_millis: Millis,
+        /// It was so before somebody looked.
+        is_older: bool,
+        /// Until when; `None` while it is.
+        until_millis: Option<Millis>,
+        /// How long it was so, until the moment that is shown.
+        lasted_millis: Millis,
+        /// Why it is not well; empty where nothing is known.
+        reason: String,
+    },
+    /// A ribbon: how many of its pods looked like what.
+    Ribbon(Vec<(Look, usize)>),
+    /// The strip: how many pods were in which state, and the limits that were in force.
+    Budget(Vec<(PodState, u32)>, Option<Limits>),
 }
 
 /// Elements of a picture that are measured or move with every frame.

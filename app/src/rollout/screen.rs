@@ -6,13 +6,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
+use timeline::Millis;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
-use timeline::{Millis, Uid};
 
 use super::board::{Board, Rendered, minute, said_then};
-use super::picture::{Moving, Picture, RibbonTip};
+use super::picture::{Moving, Picture};
+use super::pointer::Pointer;
 use super::scroll::Scroll;
 use crate::browser::{focus_in_place, font_size_px, matches, page_millis};
 use crate::exported::Exported;
@@ -25,8 +26,8 @@ use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::paint::canvas::Canvas;
 use crate::score::places::{self, Place};
-use crate::score::scale;
-use crate::score::scene::{self, BandRow};
+use crate::score::scale::{self, Over};
+use crate::score::scene;
 use crate::steady::keep_focus;
 
 /// Bars that left the picture are looked for this often.
@@ -77,8 +78,10 @@ struct Drawn {
 pub(super) struct State {
     pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,
+    /// The rollout that the page is about, where it is a rollout by itself that is over.
+    over: Option<Over>,
     /// The stretch of time shown, and the room for it.
-    frame: Frame,
+    pub(super) frame: Frame,
     pub(super) is_linked: bool,
     pub(super) is_dirty: bool,
     /// When frames were, by the page's clock: the last one, the last that drew, the last that measured.
@@ -101,8 +104,14 @@ pub(super) struct State {
     /// Bands on their way, and whether the viewer wants no motion.
     motion: Motion,
     has_less_motion: bool,
-    /// How much wider than fitting the window is wanted.
-    pub(super) zoom: f64,
+    /// How much time the viewer wants to see, in milliseconds; `None` for what fits.
+    pub(super) chosen_millis: Option<f64>,
+    /// What the pointer does.
+    pub(super) pointer: Pointer,
+    /// When the address is to name the moment that is shown, in page time; `None` while it does.
+    pub(super) remember_at: Option<f64>,
+    /// When what the slider goes through was told last.
+    pub(super) kept_at: f64,
     pub(super) playback: Playback,
     pub(super) speed: f64,
     /// Lines of the story when the present was left.
@@ -114,15 +123,39 @@ pub(super) struct State {
     aim: Option<Scope>,
 }
 
+/// How much time fits, ending at that time.
+fn fitting(over: Option<Over>, copy: &DeploymentCopy, now_millis: Millis) -> f64 {
+    over.map_or_else(|| scale::window_millis(copy.deployment(), now_millis), |over| over.window_millis(now_millis))
+}
+
+impl State {
+    pub(super) fn fitting_millis(&self, now_millis: Millis) -> f64 {
+        fitting(self.over, &self.copy, now_millis)
+    }
+
+    /// The last moment that can be shown: the present, or the end of what is over.
+    pub(super) fn live_millis(&self, page_millis: f64) -> Millis {
+        let now_millis = self.clock.now_millis(page_millis);
+        self.over.map_or(now_millis, |over| now_millis.min(over.until_millis()))
+    }
+
+    /// When the rollout began that is played from its begin.
+    pub(super) fn began_millis(&self) -> Option<Millis> {
+        let last = self.copy.deployment()?.rollouts.last()?;
+        self.over.map(|over| over.began_millis).or(last.started_millis)
+    }
+}
+
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
     #[must_use]
     pub fn new(board: Board, picture: Picture, first: Option<Rendered>, told: Callback<(bool, f64)>) -> Self {
-        let Rendered { copy, told_millis: now_millis, moment } = first.unwrap_or_else(Rendered::nothing);
+        let Rendered { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(Rendered::nothing);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
-        let window_millis = scale::window_millis(copy.deployment(), shown_millis);
+        let window_millis = fitting(over, &copy, shown_millis);
         let state = State {
             clock: Clock::new(now_millis, page_millis()),
+            over,
             frame: Frame::unmeasured(shown_millis, window_millis, now_millis),
             is_linked: true,
             is_dirty: true,
@@ -139,7 +172,10 @@ impl RolloutScreen {
             may_share: false,
             motion: Motion::default(),
             has_less_motion: matches("(prefers-reduced-motion: reduce)"),
-            zoom: 1.0,
+            chosen_millis: None,
+            pointer: Pointer::default(),
+            remember_at: None,
+            kept_at: f64::NEG_INFINITY,
             playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,
             lines: copy.said.story.len(),
@@ -185,8 +221,9 @@ impl RolloutScreen {
         } else {
             state.clock.hear(now_millis, page_millis);
         }
+        state.over = self.0.board.over(&state.copy);
         if is_first {
-            state.frame.window_millis = scale::window_millis(state.copy.deployment(), now_millis);
+            state.frame.window_millis = state.fitting_millis(now_millis);
             // Browsers draw in single precision: far from a time of its own, a cluster's bars would stand seconds off.
             state.frame.base_millis = now_millis;
         }
@@ -238,7 +275,8 @@ impl RolloutScreen {
         }
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
-        let stretch = if state.is_ribbon { (1.0 / state.zoom).clamp(1.0, MOST_STRETCH) } else { 1.0 };
+        let nearness = state.chosen_millis.map_or(1.0, |chosen| state.fitting_millis(now_millis) / chosen);
+        let stretch = if state.is_ribbon { nearness.clamp(1.0, MOST_STRETCH) } else { 1.0 };
         let height = (state.frame.height * stretch).min(state.frame.height.max(MOST_HEIGHT));
         let frame = Frame { now_millis, is_painted, is_opened: stretch > 1.0, height, ..state.frame };
         let mut scene = scene::scene(&model, state.copy.deployment, &said, frame, &state.motion);
@@ -329,31 +367,6 @@ impl RolloutScreen {
         }
     }
 
-    /// Tells what a ribbon shows at a place of the picture, in pixels.
-    pub fn point(&self, x: f64, y: f64) {
-        let state = self.0.state.borrow();
-        let frame = state.frame;
-        let bands = self.0.picture.bands;
-        let at_millis = frame.now_millis - ((frame.width - x) * frame.window_millis / frame.width) as Millis;
-        let is_there =
-            |band: &BandRow| band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
-        let found = bands
-            .order_untracked()
-            .into_iter()
-            .find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)));
-        let told = found.zip(state.copy.deployment).map(|(key, deployment)| {
-            let replica_set = Some(Uid::from_bits(key)).filter(|uid| state.copy.model.replica_sets.get(uid).is_some());
-            RibbonTip {
-                x,
-                y,
-                at_millis,
-                counts: scene::counted(&state.copy.model, replica_set, deployment, at_millis, frame),
-            }
-        });
-        drop(state);
-        set_if_new(&self.0.picture.told, told);
-    }
-
     /// A frame is about what is followed: one that was on its way when the viewer went elsewhere is not.
     fn is_of(&self, snapshot: &Snapshot) -> bool {
         self.0.board.workload.with_untracked(|workload| {
@@ -434,11 +447,11 @@ impl Screen for RolloutScreen {
             let state = &mut *self.0.state.borrow_mut();
             let passed_millis = if state.has_less_motion { f64::INFINITY } else { page_millis - state.framed_at };
             state.framed_at = page_millis;
-            let live_millis = state.clock.now_millis(page_millis);
+            let live_millis = state.live_millis(page_millis);
             state.playback = state.playback.settled(page_millis, live_millis);
             let moment = state.playback.moment(page_millis, live_millis);
             let now_millis = moment.unwrap_or(live_millis);
-            let wanted = scale::zoomed(scale::window_millis(state.copy.deployment(), now_millis), state.zoom);
+            let wanted = state.chosen_millis.unwrap_or_else(|| state.fitting_millis(now_millis));
             let is_moving = state.motion.advance(page_millis)
                 || state.is_dirty
                 || matches!(state.playback, Playback::Playing { .. });
@@ -461,9 +474,10 @@ impl Screen for RolloutScreen {
         set_if_new(&board.second, now_millis.div_euclid(1000));
         if is_due {
             self.draw(now_millis, moment, page_millis);
+            self.point_again();
         }
         self.time_passes(frame);
-        self.tell_time(moment);
+        self.tell_time(moment, page_millis);
         self.0.told.run((false, page_millis));
         if let Some(scope) = self.0.state.borrow_mut().aim.take() {
             return Ask::Follow(Box::new(scope));

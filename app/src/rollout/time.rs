@@ -2,65 +2,83 @@
 
 use leptos::prelude::*;
 use timeline::Millis;
-use timeline::model::Deployment;
+use timeline::model::{Deployment, Rollout};
 use timeline::playback::{self, Playback};
+use timeline::view::Tone;
 
-use super::board::{self, Time};
+use super::board::{self, KEPT, Kept, Time};
 use super::screen::RolloutScreen;
 use crate::address;
 use crate::browser::{self, iso, page_millis, readdress};
 use crate::live::client::Ask;
 use crate::rows::set_if_new;
+use crate::score::frame::Frame;
+use crate::score::scale;
 
-/// Farthest zoom in and out of the window that fits.
-const MOST_ZOOM: f64 = 64.0;
 /// How many steps the slider has, as a number to reckon with.
 const SLIDER: f64 = board::SLIDER as f64;
 /// The parameter of an address that asks to play at once.
 const PLAY: &str = "play=yes";
-/// The slider begins this long before the rollout.
-const BEFORE_MILLIS: Millis = 15_000;
+/// What the slider goes through is told this often, and the address names the moment this long after the last move of a pointer.
+const KEPT_MILLIS: f64 = 250.0;
+const REMEMBER_MILLIS: f64 = 400.0;
 
 impl RolloutScreen {
-    /// What the slider reaches: from a little before the last rollout to the present, and farther back if the moment is.
-    fn reach(&self, moment: Option<Millis>) -> Millis {
-        let state = self.0.state.borrow();
-        let Some(deployment) = state.copy.deployment() else { return 0 };
-        let first = deployment.known_since_millis();
-        let began = deployment.rollouts.last().and_then(|rollout| rollout.started_millis);
-        let from = began.map_or(first, |began| (began - BEFORE_MILLIS).max(first));
-        moment.map_or(from, |moment| from.min(moment - 1_000).max(first))
+    /// The first moment that is kept: from there the slider reaches to the present.
+    fn first_millis(&self) -> Option<Millis> {
+        self.0.state.borrow().copy.deployment().map(Deployment::known_since_millis)
     }
 
-    fn live_millis(&self) -> Millis {
-        self.0.state.borrow().clock.now_millis(page_millis())
+    pub(super) fn live_millis(&self) -> Millis {
+        self.0.state.borrow().live_millis(page_millis())
     }
 
-    fn moment(&self) -> Option<Millis> {
+    pub(super) fn moment(&self) -> Option<Millis> {
         self.0.state.borrow().playback.moment(page_millis(), self.live_millis())
     }
 
     fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
+        self.change(next);
+        if !matches!(self.0.state.borrow().playback, Playback::Playing { .. }) {
+            self.remember();
+        }
+    }
+
+    fn change(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
         let live_millis = self.live_millis();
         let mut state = self.0.state.borrow_mut();
         if state.playback == Playback::Live {
             state.lines = state.copy.said.story.len();
         }
         state.playback = next(state.playback, page_millis(), live_millis, state.speed);
-        state.is_dirty = true;
-        drop(state);
-        if !matches!(self.0.state.borrow().playback, Playback::Playing { .. }) {
-            if self.0.exported.is_none() {
-                remember(self.moment());
-            }
-            self.0.told.run((true, page_millis()));
+        (state.is_dirty, state.remember_at) = (true, None);
+    }
+
+    /// The address names the moment that is shown, and what is open beside the picture is of that moment.
+    fn remember(&self) {
+        self.0.state.borrow_mut().remember_at = None;
+        if self.0.exported.is_none() {
+            remember(self.moment());
         }
+        self.0.told.run((true, page_millis()));
+    }
+
+    /// Shows a moment while a pointer moves; the address follows once it rests.
+    pub(super) fn glide(&self, to_millis: Millis) {
+        let to_millis = to_millis.max(self.first_millis().unwrap_or(to_millis));
+        self.change(
+            |_, _, live, _| {
+                if to_millis >= live { Playback::Live } else { Playback::Still { at_millis: to_millis } }
+            },
+        );
+        self.0.state.borrow_mut().remember_at = Some(page_millis() + REMEMBER_MILLIS);
     }
 
     /// Stops, or goes on; from the end of what is over, anew.
     pub fn toggle(&self) {
-        if self.0.board.is_over && self.moment().is_none() {
-            self.seek(self.reach(None));
+        let began = self.0.state.borrow().began_millis().filter(|_| self.0.board.is_over && self.moment().is_none());
+        if let Some(began) = began {
+            self.seek(began);
         }
         self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));
     }
@@ -73,17 +91,15 @@ impl RolloutScreen {
         }
     }
 
-    /// Shows the present again, and follows it.
+    /// Shows the present again as it fits, and follows it.
     pub fn live(&self) {
+        self.zoom(None);
         self.play(|_, _, _, _| Playback::Live);
     }
 
     /// To a moment, not before anything is known.
     pub fn seek(&self, to_millis: Millis) {
-        let first = {
-            let state = self.0.state.borrow();
-            state.copy.deployment().map_or(to_millis, Deployment::known_since_millis)
-        };
+        let first = self.first_millis().unwrap_or(to_millis);
         self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
 
@@ -119,8 +135,10 @@ impl RolloutScreen {
 
     /// Shows more time, or less; `None` fits the rollout again.
     pub fn zoom(&self, factor: Option<f64>) {
+        let now_millis = self.moment().unwrap_or_else(|| self.live_millis());
         let mut state = self.0.state.borrow_mut();
-        state.zoom = factor.map_or(1.0, |factor| (state.zoom * factor).clamp(1.0 / MOST_ZOOM, MOST_ZOOM));
+        let wanted = state.chosen_millis.unwrap_or_else(|| state.fitting_millis(now_millis));
+        state.chosen_millis = factor.map(|factor| scale::zoomed(wanted, factor));
         state.is_dirty = true;
     }
 
@@ -134,7 +152,8 @@ impl RolloutScreen {
 
     /// Shows the moment that the slider was put to.
     pub fn slide(&self, value: f64) {
-        let (from, live) = (self.reach(self.moment()), self.live_millis());
+        let live = self.live_millis();
+        let from = self.first_millis().unwrap_or(live);
         self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
     }
 
@@ -145,8 +164,13 @@ impl RolloutScreen {
     }
 
     /// Tells the controls of time what is shown.
-    pub(super) fn tell_time(&self, moment: Option<Millis>) {
-        let (from, live) = (self.reach(moment), self.live_millis());
+    pub(super) fn tell_time(&self, moment: Option<Millis>, page_millis: f64) {
+        let is_rested = self.0.state.borrow().remember_at.is_some_and(|at| page_millis > at);
+        if is_rested {
+            self.remember();
+        }
+        let live = self.live_millis();
+        let from = self.first_millis().unwrap_or(live);
         let state = self.0.state.borrow();
         let time = Time {
             tenths: moment.map(|at| at.div_euclid(100)),
@@ -156,6 +180,13 @@ impl RolloutScreen {
         set_if_new(&self.0.board.time, time);
         if let Some(exported) = &self.0.exported {
             exported.show(moment);
+        }
+        let is_due = page_millis - state.kept_at > KEPT_MILLIS;
+        let kept = is_due.then(|| kept(state.copy.deployment(), state.frame, (from, live)));
+        drop(state);
+        if let Some(kept) = kept {
+            self.0.state.borrow_mut().kept_at = page_millis;
+            set_if_new(&self.0.board.kept, kept);
         }
         let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
         set_if_new(&self.0.board.slid, (share * SLIDER) as i64);
@@ -181,6 +212,25 @@ impl RolloutScreen {
             link.push_str(&format!("&at={}", iso(at)));
         }
         origin + &link
+    }
+}
+
+/// What the slider goes through, from the first moment that is kept to the present.
+fn kept(deployment: Option<&Deployment>, frame: Frame, (from, live): (Millis, Millis)) -> Kept {
+    let part = |at: Millis| ((at - from) * KEPT).checked_div(live - from).unwrap_or_default().clamp(0, KEPT);
+    let rollout = |rollout: &Rollout| {
+        let tone = match (rollout.completed_millis, rollout.superseded_millis, rollout.deadline_exceeded_millis) {
+            (Some(_), ..) => Tone::Ok,
+            (None, _, Some(_)) => Tone::Bad,
+            (None, Some(_), None) => Tone::Quiet,
+            (None, None, None) => Tone::Busy,
+        };
+        let ended = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(live);
+        rollout.started_millis.map(|began| (tone, part(began), part(ended)))
+    };
+    Kept {
+        rollouts: deployment.iter().flat_map(|known| &known.rollouts).filter_map(rollout).collect(),
+        window: (part(frame.from_millis()), part(frame.now_millis)),
     }
 }
 

@@ -88,7 +88,9 @@ impl Limit {
         }
     }
 
-    const fn of(self, limits: Limits) -> u32 {
+    /// Its number.
+    #[must_use]
+    pub const fn of(self, limits: Limits) -> u32 {
         match self {
             Self::Ceiling => limits.ceiling,
             Self::Floor => limits.floor,
@@ -182,4 +184,16 @@ fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(u32) -
         out.push_str(&format!("{begin}H{}", thousandths(frame.x(until))));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_of_a_pod_that_counts_has_a_layer() {
+        for state in PodState::ALL.into_iter().filter(|state| !matches!(state, PodState::Gone | PodState::Finished)) {
+            assert!(layer_of(state).is_some(), "the strip leaves out pods that are {state:?}");
+        }
+    }
 }

@@ -10,6 +10,9 @@ use super::frame::Frame;
 use super::scene::{BandRow, Gap, Keyed, Scene, Spot};
 use crate::numbers::{fixed, thousandths};
 
+/// Room between a place and what is told of it.
+const TIP_PX: f64 = 12.0;
+
 /// Times as the style sheet needs them: the right edge and the window, in seconds from the base.
 #[must_use]
 pub fn times(frame: Frame) -> String {
@@ -38,6 +41,16 @@ pub fn beside(band: &BandRow) -> String {
 #[must_use]
 pub fn label(top: f64) -> String {
     format!("top:{}%", fixed(top / HEIGHT * 100.0))
+}
+
+/// What is told of a place stands beside it, towards the middle of the score: a place and the size of the score, in pixels.
+#[must_use]
+pub fn tip((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
+    let beside = |at: f64, all: f64, [near, far]: [&str; 2]| {
+        let (side, by) = if at < all / 2.0 { (near, at) } else { (far, all - at) };
+        format!("{side}:{}px", fixed(by + TIP_PX))
+    };
+    format!("{};{}", beside(x, width, ["left", "right"]), beside(y, height, ["top", "bottom"]))
 }
 
 /// How far a head travels from its band of before.

@@ -1,15 +1,18 @@
 //! The time axis: which stretch of time is shown, and where its ticks are.
 
-use timeline::Millis;
 use timeline::model::{Deployment, Gap};
+use timeline::{Millis, Model};
 
 /// Shown before the rollout began.
 const LEAD_MILLIS: f64 = 3_000.0;
 /// The most that is shown.
 const LONGEST_MILLIS: f64 = 600_000.0;
 /// What a viewer may zoom to.
-const NARROWEST_MILLIS: f64 = 2_000.0;
-const WIDEST_MILLIS: f64 = 3_600_000.0;
+const NARROWEST_MILLIS: f64 = 500.0;
+const WIDEST_MILLIS: f64 = 86_400_000.0;
+/// Before and after a rollout that is over, this part of how long it took is shown, and no less than this.
+const AROUND_PART: Millis = 10;
+const LEAST_AROUND_MILLIS: Millis = 300;
 /// What is left after a millisecond of the way to another width (half of it after 90; whole powers, because others would cost 2 KB of
 /// program); the rest is gone at once when it is as short as that.
 const LEFT_EACH_MILLI: f64 = 0.992_327_946_3;
@@ -23,7 +26,7 @@ const WINDOWS: [f64; 18] = [
     12.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 75.0, 90.0, 120.0, 150.0, 180.0, 240.0, 300.0, 400.0, 500.0, 600.0,
 ];
 /// Steps between ticks that read well, in seconds.
-const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
+const STEPS: [i64; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600];
 /// The largest picture that every browser paints: a side, and all of it.
 const MOST_SIDE: f64 = 8_192.0;
 const MOST_PIXELS: f64 = 16_000_000.0;
@@ -47,7 +50,55 @@ pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64
         _ if began.is_finite() => began + LEAD_MILLIS,
         _ => STABLE_MILLIS,
     };
-    WINDOWS.map(|seconds| seconds * 1_000.0).into_iter().find(|window| *window >= wanted).unwrap_or(LONGEST_MILLIS)
+    stepped(wanted).unwrap_or(LONGEST_MILLIS)
+}
+
+fn stepped(wanted_millis: f64) -> Option<f64> {
+    WINDOWS.map(|seconds| seconds * 1_000.0).into_iter().find(|window| *window >= wanted_millis)
+}
+
+/// A rollout that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Over {
+    /// When it began, or since when it is known.
+    pub began_millis: Millis,
+    /// When the last pod or ReplicaSet of the Deployment changed, which is no sooner than its end.
+    pub settled_millis: Millis,
+}
+
+impl Over {
+    /// The last rollout of a Deployment; `None` while it goes on.
+    #[must_use]
+    pub fn of(model: &Model, deployment: &Deployment) -> Option<Self> {
+        let rollout = deployment.rollouts.last()?;
+        let ended = rollout.completed_millis.or(rollout.superseded_millis)?;
+        let began_millis = rollout.started_millis.unwrap_or_else(|| deployment.known_since_millis());
+        let pods = model.pods_of_deployment(deployment.uid);
+        let pods = pods.iter().filter_map(|pod| pod.states.last().map(|(_, at)| *at));
+        let sets = model.sets_of(deployment.uid).filter_map(|set| set.scales.last().map(|scale| scale.at_millis));
+        let settled_millis = pods.chain(sets).chain([ended]).max().unwrap_or(ended);
+        Some(Self { began_millis, settled_millis })
+    }
+
+    const fn around_millis(self) -> Millis {
+        let part = (self.settled_millis - self.began_millis) / AROUND_PART;
+        if part < LEAST_AROUND_MILLIS { LEAST_AROUND_MILLIS } else { part }
+    }
+
+    /// The last moment that is shown.
+    #[must_use]
+    pub const fn until_millis(self) -> Millis {
+        self.settled_millis + self.around_millis()
+    }
+
+    /// How much time is shown, ending at that time: all of it from a little before its begin. While it plays, the window grows in
+    /// steps.
+    #[must_use]
+    pub fn window_millis(self, now_millis: Millis) -> f64 {
+        let wanted = (now_millis - self.began_millis + self.around_millis()) as f64;
+        let grown = stepped(wanted).filter(|_| now_millis < self.settled_millis);
+        grown.unwrap_or(wanted).clamp(NARROWEST_MILLIS, WIDEST_MILLIS)
+    }
 }
 
 /// A window that a viewer made wider or narrower by that factor.
@@ -75,7 +126,7 @@ pub fn sharpness(ratio: f64, width: f64, height: f64) -> f64 {
 pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> {
     let seconds = (window_millis / 1000.0) as i64;
     let most = (width / TICK_WIDTH).max(1.0) as i64;
-    let step = STEPS.into_iter().find(|step| seconds / step <= most).unwrap_or(600) * 1000;
+    let step = STEPS.into_iter().find(|step| seconds / step <= most).unwrap_or(21_600) * 1000;
     let from = now_millis - window_millis as i64;
     let first = from.div_euclid(step) * step;
     (0..).map(|index| first + index * step).take_while(|at| *at <= now_millis + step).collect()
@@ -99,6 +150,17 @@ mod tests {
         let steps = WINDOWS.windows(2).map(|pair| pair[1] / pair[0]);
         assert!(steps.clone().all(|step| (1.1..=4.0 / 3.0 + 1e-9).contains(&step)), "{:?}", steps.collect::<Vec<_>>());
         assert_eq!(WINDOWS.last().map(|seconds| seconds * 1_000.0), Some(LONGEST_MILLIS));
+    }
+
+    #[test]
+    fn a_rollout_that_is_over_is_shown_from_a_tenth_before_it_to_a_tenth_after_it() {
+        let over = Over { began_millis: 100_000, settled_millis: 140_000 };
+        assert_eq!(over.until_millis(), 144_000);
+        assert_eq!(over.window_millis(144_000), 48_000.0);
+        assert_eq!(over.window_millis(100_000), 12_000.0, "while it plays, the window grows in steps");
+        assert_eq!(over.window_millis(110_000), 15_000.0);
+        let short = Over { began_millis: 100_000, settled_millis: 100_000 };
+        assert_eq!((short.until_millis(), short.window_millis(100_300)), (100_300, 600.0));
     }
 
     #[test]

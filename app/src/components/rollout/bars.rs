@@ -2,6 +2,7 @@
 //! fill them.
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 
 use crate::address;
 use crate::browser::placed;
@@ -39,7 +40,7 @@ pub fn BarsOf(
     picture: Picture,
 ) -> impl IntoView {
     let ground = move |key: u128| picture.bands.row(key).map(|band| view! { <Ground band/> });
-    let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars bars picture/> });
+    let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
             <LastingFor each=move || picture.bands.order() key=|key| *key children=ground/>
@@ -76,6 +77,8 @@ fn Ground(
 /// The bars of one pod, or a ribbon.
 #[component]
 fn PodBars(
+    /// The key of the pod, also among the heads of the picture.
+    key: u128,
     /// The marks of the bars, and how far down they are.
     bars: ArcRwSignal<Bars>,
     /// The picture, whose base their times are counted from.
@@ -85,7 +88,9 @@ fn PodBars(
     let controls = Controls::of_page();
     let open = move |_| {
         if let Some((controls, pod)) = controls.zip(pod) {
-            controls.open(address::pod(pod));
+            // A bar has no focus: the head of its pod has.
+            let head = picture.nodes.heads.get(key).and_then(|head| head.dyn_into().ok());
+            controls.panel.open(address::pod(pod), head);
         }
     };
     let shift = {

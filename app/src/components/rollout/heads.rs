@@ -76,6 +76,14 @@ fn PodHead(
             event.prevent_default();
         }
     };
+    // Who goes there by keys is told what a pointer is told; who chose it with one has been.
+    let told = move |_| {
+        let head = picture.nodes.heads.get(key);
+        let is_focused = head.is_some_and(|head| head.matches(":focus-visible").unwrap_or(false));
+        if let Some(controls) = controls {
+            controls.act(|screen| screen.point_to_head(is_focused.then_some(key)));
+        }
+    };
     let of = head.clone();
     let row = {
         let spot = spot.clone();
@@ -111,6 +119,8 @@ fn PodHead(
             aria-label=label
             on:click=move |_| open()
             on:keydown=pressed
+            on:focus=told
+            on:blur=told
         >
             <path class="square" d=square></path>
             <path class="hit" d=hit></path>

@@ -9,12 +9,13 @@ use super::axis::Axis;
 use super::bars::{BarsOf, Gaps, Patterns};
 use super::gutter::Gutter;
 use super::heads::Heads;
-use super::ribbon_counts::RibbonCounts;
 use super::strip::BudgetStrip;
+use super::tip::PlaceTip;
 use crate::browser::{has_modifier, placed, tag};
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
+use crate::rollout::screen::RolloutScreen;
 use crate::score::placed;
 
 /// The score of one Deployment: axis, budget strip, and the picture with its bands.
@@ -31,11 +32,9 @@ pub fn Score(
     let label = move || board.said(|view| view.verdict.sentence.clone());
     let size = Signal::derive(move || placed::picture(picture.height.get(), picture.width.get()));
     let controls = Controls::of_page();
-    let point = move |event: web_sys::PointerEvent| {
-        let place = nodes.canvas.get_untracked().map(|canvas| canvas.get_bounding_client_rect());
-        if let Some((controls, place)) = controls.zip(place) {
-            let (x, y) = (f64::from(event.client_x()) - place.left(), f64::from(event.client_y()) - place.top());
-            controls.act(|screen| screen.point(x, y));
+    let act = move |act: &dyn Fn(&RolloutScreen)| {
+        if let Some(controls) = controls {
+            controls.act(act);
         }
     };
     let key = move |event: web_sys::KeyboardEvent| {
@@ -47,13 +46,24 @@ pub fn Score(
     };
     let id = |name: &str| format!("{prefix}{name}");
     view! {
-        <div class="score" role="group" aria-label=label data-testid="score">
+        <div
+            class="score"
+            role="group"
+            aria-label=label
+            data-testid="score"
+            on:pointerdown=move |event| act(&|screen| screen.press(&event))
+            on:pointermove=move |event| act(&|screen| screen.point(&event))
+            on:pointerup=move |_| act(&RolloutScreen::release)
+            on:pointercancel=move |_| act(&RolloutScreen::release)
+            on:pointerleave=move |_| act(&RolloutScreen::leave)
+            on:wheel=move |event| act(&|screen| screen.turn(&event))
+        >
             <Axis picture/>
             <BudgetStrip picture view_box=moving.strip/>
             <div class="scroller" id=id("scroller") tabindex="0" role="region" aria-label="Revisions and their pods" node_ref=nodes.scroller on:keydown=key>
                 <div class="picture" id=id("picture") node_ref=nodes.picture use:placed=size>
                     <Gutter picture/>
-                    <div class="canvas" id=id("canvas") node_ref=nodes.canvas on:pointermove=point on:pointerleave=move |_| picture.told.set(None)>
+                    <div class="canvas" id=id("canvas") node_ref=nodes.canvas>
                         <svg class="bars" id=id("picture-box") viewBox=moving.bars preserveAspectRatio="none" aria-hidden="true" node_ref=nodes.bars>
                             <Patterns picture turned=moving.patterns/>
                             <BarsOf picture/>
@@ -61,12 +71,12 @@ pub fn Score(
                         // Many bars are painted, on the grounds of their bands.
                         <canvas class="bars" id=id("paint") aria-hidden="true" node_ref=nodes.paint></canvas>
                         <Gaps picture/>
-                        <RibbonCounts picture/>
                     </div>
                     <Heads picture/>
                 </div>
             </div>
             <div class="now-line"></div>
+            {controls.map(|_| view! { <PlaceTip picture/> })}
         </div>
     }
 }

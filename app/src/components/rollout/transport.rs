@@ -2,11 +2,12 @@
 //! the present: the style sheet hides them.
 
 use leptos::prelude::*;
+use timeline::view::Tone;
 
 use super::keys::keys;
 use crate::components::page_keys::KeyHelp;
 use crate::exported::Exported;
-use crate::rollout::board::{Board, SLIDER, Time};
+use crate::rollout::board::{Board, KEPT, Kept, SLIDER, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
 use crate::zone::Zone;
@@ -59,7 +60,12 @@ pub fn Transport(
             <button type="button" title="Previous change (left arrow)" aria-label="Previous change" on:click=act(|screen| screen.step(false))>"\u{2039}"</button>
             <button type="button" class="play" title="Play or pause (space)" on:click=act(RolloutScreen::toggle)>{play}</button>
             <button type="button" title="Next change (right arrow)" aria-label="Next change" on:click=act(|screen| screen.step(true))>"\u{203a}"</button>
-            <Slider board controls/>
+            <div class="kept">
+                <KeptMarks board/>
+                <Slider board controls/>
+            </div>
+            <button type="button" class="zoom" title="More time (−)" aria-label="More time" on:click=act(|screen| screen.zoom(Some(2.0)))>"\u{2212}"</button>
+            <button type="button" class="zoom" title="Less time (+)" aria-label="Less time" on:click=act(|screen| screen.zoom(Some(0.5)))>"+"</button>
             <output aria-live="off" data-testid="moment">{moment}</output>
             <Speed controls/>
             <button type="button" class=live_class title=live_title data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
@@ -71,7 +77,30 @@ pub fn Transport(
     }
 }
 
-/// Goes to any moment since a little before the rollout.
+/// What the slider goes through: the rollouts as blocks, in the colours of how they ended, and a frame around what the picture shows.
+#[component]
+fn KeptMarks(board: Board) -> impl IntoView {
+    let block = |from: i64, to: i64| format!("M{from} 0H{to}V1H{from}z");
+    let rollouts = move |tone: Tone| {
+        let shape = Memo::new(move |_| {
+            let Kept { rollouts, .. } = &*board.kept.read();
+            rollouts.iter().filter(|(of, ..)| *of == tone).map(|(_, from, to)| block(*from, *to)).collect::<String>()
+        });
+        view! { <path class=tone.name() d=shape></path> }
+    };
+    let window = Memo::new(move |_| {
+        let (from, to) = board.kept.read().window;
+        block(from, to)
+    });
+    view! {
+        <svg viewBox=format!("0 0 {KEPT} 1") preserveAspectRatio="none" aria-hidden="true" data-testid="kept">
+            {[Tone::Quiet, Tone::Ok, Tone::Busy, Tone::Bad].map(rollouts).into_iter().collect_view()}
+            <path class="window" d=window></path>
+        </svg>
+    }
+}
+
+/// Goes to any moment that is kept.
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
     let zone = Zone::of_page();

@@ -1,0 +1,278 @@
+//! What a pointer does to the picture: it is told what it points at, it drags time, and its wheel shows more time or less.
+
+use leptos::prelude::*;
+use timeline::view::Now;
+use timeline::{Millis, Uid};
+use web_sys::{Element, PointerEvent, WheelEvent};
+
+use super::picture::{Tip, Told};
+use super::screen::{RolloutScreen, State};
+use crate::detail::pod::is_creation_seen;
+use crate::rows::set_if_new;
+use crate::score::scene::BandRow;
+use crate::score::{bars, budget, placed, scale, scene};
+
+/// A pointer that moves this far with its button pressed drags, in pixels.
+const DRAG_PX: f64 = 4.0;
+/// Right of this part of the picture a wheel leaves the right edge where it is: at the present.
+const NEAR_NOW: f64 = 0.92;
+/// A wheel that turns so far shows twice as much time, or half of it, in pixels.
+const TWICE_PX: f64 = 240.0;
+/// Height of a line, for wheels that turn by lines, in pixels.
+const LINE_PX: f64 = 16.0;
+
+/// What the pointer does.
+#[derive(Debug, Default)]
+pub(super) struct Pointer {
+    /// Where it is, in pixels of the browser's window; `None` while it is not on the picture.
+    at: Option<(f64, f64)>,
+    /// The head that has the focus, by its key.
+    head: Option<u128>,
+    drag: Option<Drag>,
+}
+
+/// Time that is dragged.
+#[derive(Debug, Clone, Copy)]
+struct Drag {
+    /// Where the button was pressed, in pixels of the browser's window.
+    from_x: f64,
+    /// The moment that was shown then.
+    from_millis: Millis,
+    /// It moved far enough to be no click.
+    is_begun: bool,
+}
+
+/// Where the parts of the score are, in pixels of the browser's window.
+struct Room {
+    score: web_sys::DomRect,
+    canvas: web_sys::DomRect,
+    scroller: web_sys::DomRect,
+    strip: web_sys::DomRect,
+}
+
+impl Room {
+    /// A place as what is told of it stands there.
+    fn place(&self, (x, y): (f64, f64)) -> String {
+        placed::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
+    }
+
+    fn crosshair(&self, x: f64) -> f64 {
+        x.min(self.canvas.right()) - self.score.left()
+    }
+}
+
+impl RolloutScreen {
+    fn room(&self) -> Option<Room> {
+        let nodes = self.0.picture.nodes;
+        let canvas = nodes.canvas.get_untracked()?;
+        let score = canvas.closest(".score").ok().flatten()?;
+        let canvas = canvas.get_bounding_client_rect();
+        let scroller = nodes.scroller.get_untracked()?.get_bounding_client_rect();
+        let strip = nodes.strip.get_untracked()?.get_bounding_client_rect();
+        Some(Room { score: score.get_bounding_client_rect(), canvas, scroller, strip })
+    }
+
+    /// The pointer moved over the score.
+    pub fn point(&self, event: &PointerEvent) {
+        let at = (f64::from(event.client_x()), f64::from(event.client_y()));
+        if event.buttons() == 0 {
+            self.release(); // it was let go of elsewhere
+        }
+        let drag = self.0.state.borrow().pointer.drag;
+        if let Some(drag) = drag.filter(|drag| drag.is_begun || (at.0 - drag.from_x).abs() > DRAG_PX) {
+            if !drag.is_begun {
+                self.begin_drag(drag, event.pointer_id());
+            }
+            let millis_per_px = self.0.state.borrow().millis_per_px();
+            self.glide(drag.from_millis - ((at.0 - drag.from_x) * millis_per_px) as Millis);
+            return;
+        }
+        // A finger that touches chooses.
+        self.0.state.borrow_mut().pointer.at = Some(at).filter(|_| event.pointer_type() != "touch");
+        self.point_again();
+    }
+
+    /// From here on the picture gets all that the pointer does: the bar under it is not opened.
+    fn begin_drag(&self, drag: Drag, pointer_id: i32) {
+        if let Some(canvas) = self.0.picture.nodes.canvas.get_untracked() {
+            let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
+        }
+        let state = &mut *self.0.state.borrow_mut();
+        (state.pointer.drag, state.pointer.at) = (Some(Drag { is_begun: true, ..drag }), None);
+        // Time passes under the pointer as fast as it moves.
+        state.chosen_millis = Some(state.frame.window_millis);
+        set_if_new(&self.0.picture.told, None);
+    }
+
+    /// A button was pressed on the score.
+    pub fn press(&self, event: &PointerEvent) {
+        let on: Option<Element> = event.target().and_then(|on| wasm_bindgen::JsCast::dyn_into(on).ok());
+        let is_control = on.is_some_and(|on| matches!(on.closest("a, button"), Ok(Some(_))));
+        let x = f64::from(event.client_x());
+        let is_inside = self.room().is_some_and(|room| (room.canvas.left()..room.canvas.right()).contains(&x));
+        if event.button() != 0 || is_control || !is_inside {
+            return;
+        }
+        let from_millis = self.moment().unwrap_or_else(|| self.live_millis());
+        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
+    }
+
+    /// The button is not pressed any more.
+    pub fn release(&self) {
+        self.0.state.borrow_mut().pointer.drag = None;
+    }
+
+    /// The pointer left the score.
+    pub fn leave(&self) {
+        self.0.state.borrow_mut().pointer.at = None;
+        self.point_again();
+    }
+
+    /// A head got the focus, or lost it.
+    pub fn point_to_head(&self, key: Option<u128>) {
+        self.0.state.borrow_mut().pointer.head = key;
+        self.point_again();
+    }
+
+    /// Nothing is told any more until the pointer or the focus moves.
+    pub fn point_to_nothing(&self) {
+        {
+            let pointer = &mut self.0.state.borrow_mut().pointer;
+            (pointer.at, pointer.head) = (None, None);
+        }
+        set_if_new(&self.0.picture.told, None);
+    }
+
+    /// The wheel turned over the score. With Ctrl or the command key it shows more time or less around the pointer, sideways or with
+    /// Shift another moment; else it scrolls.
+    pub fn turn(&self, event: &WheelEvent) {
+        let unit = if event.delta_mode() == 0 { 1.0 } else { LINE_PX };
+        let (x, y) = (event.delta_x() * unit, event.delta_y() * unit);
+        let is_zoom = event.ctrl_key() || event.meta_key();
+        let sideways = if event.shift_key() && x == 0.0 { y } else { x };
+        if !is_zoom && sideways.abs() <= y.abs() && !event.shift_key() {
+            return;
+        }
+        event.prevent_default();
+        if is_zoom {
+            self.zoom_at(
+                f64::from(event.client_x()),
+                if y < 0.0 { TWICE_PX / (TWICE_PX - y) } else { 1.0 + y / TWICE_PX },
+            );
+            return;
+        }
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let passed = {
+            let state = &mut *self.0.state.borrow_mut();
+            state.chosen_millis = Some(state.frame.window_millis);
+            sideways * state.millis_per_px()
+        };
+        self.glide(at + passed as Millis);
+    }
+
+    /// Shows more time, or less. The moment under the pointer stays there, unless that is near the right edge.
+    fn zoom_at(&self, client_x: f64, factor: f64) {
+        let Some(room) = self.room() else { return };
+        let share = ((client_x - room.canvas.left()) / room.canvas.width()).clamp(0.0, 1.0);
+        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let moved = {
+            let state = &mut *self.0.state.borrow_mut();
+            let before = state.frame.window_millis;
+            let wanted = scale::zoomed(before, factor);
+            (state.chosen_millis, state.frame.window_millis, state.is_dirty) = (Some(wanted), wanted, true);
+            (wanted - before) * (1.0 - share)
+        };
+        if share < NEAR_NOW {
+            self.glide(at + moved as Millis);
+        }
+    }
+
+    /// Tells what is pointed at, as it is by now.
+    pub(super) fn point_again(&self) {
+        let is_pointed_at = {
+            let pointer = &self.0.state.borrow().pointer;
+            pointer.at.is_some() || pointer.head.is_some()
+        };
+        // Measuring costs.
+        let room = if is_pointed_at { self.room() } else { None };
+        let tip = room.and_then(|room| {
+            let state = self.0.state.borrow();
+            let told = state.pointer.at.and_then(|at| self.told_at(&state, &room, at));
+            told.or_else(|| self.told_of_head(&state, &room, state.pointer.head?))
+        });
+        set_if_new(&self.0.picture.told, tip);
+    }
+
+    fn told_at(&self, state: &State, room: &Room, (x, y): (f64, f64)) -> Option<Tip> {
+        let frame = state.frame;
+        let ago = (room.canvas.right() - x).max(0.0) * state.millis_per_px();
+        let at_millis = frame.now_millis - ago as Millis;
+        let is_in = |part: &web_sys::DomRect| (part.top()..part.bottom()).contains(&y);
+        let told = if x < room.canvas.left() || x > room.score.right() {
+            None
+        } else if is_in(&room.strip) {
+            let deployment = state.copy.deployment()?;
+            let (counts, limits) = budget::counted(&state.copy.model, deployment, at_millis);
+            Some(Told::Budget(counts, limits))
+        } else if is_in(&room.scroller) {
+            let y = y - room.canvas.top();
+            self.pod_at(state, y, at_millis).or_else(|| self.ribbon_at(state, y, at_millis))
+        } else {
+            None
+        };
+        told.map(|told| Tip { place: room.place((x, y)), x: room.crosshair(x), at_millis, told })
+    }
+
+    fn told_of_head(&self, state: &State, room: &Room, key: u128) -> Option<Tip> {
+        let at_millis = state.frame.now_millis;
+        let y = self.0.picture.spots.row(key)?.with_untracked(|spot| spot.y);
+        let told = self.pod(state, key, at_millis)?;
+        let x = room.canvas.right();
+        Some(Tip { place: room.place((x, room.canvas.top() + y)), x: room.crosshair(x), at_millis, told })
+    }
+
+    fn pod_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<Told> {
+        let spots = self.0.picture.spots;
+        let is_there = |key: &u128| {
+            spots.row(*key).is_some_and(|spot| spot.with_untracked(|spot| (y - spot.y).abs() <= spot.row / 2.0))
+        };
+        spots.order_untracked().into_iter().filter(is_there).find_map(|key| self.pod(state, key, at_millis))
+    }
+
+    /// What a pod was at a time; nothing where it was not there.
+    fn pod(&self, state: &State, key: u128, at_millis: Millis) -> Option<Told> {
+        let head = self.0.picture.heads.row(key)?.get_untracked();
+        let pod = state.copy.model.pods.get(&head.uid)?;
+        let mut lived = bars::lived(pod, !head.is_out, state.frame);
+        let (look, since_millis, until) =
+            lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))?;
+        let until_millis = until.filter(|until| *until <= state.frame.now_millis);
+        let now = Now { millis: state.frame.now_millis, skew_millis: 0 };
+        Some(Told::Pod {
+            name: head.name,
+            look,
+            since_millis,
+            is_older: since_millis == pod.first_seen_millis() && !is_creation_seen(pod, now),
+            lasted_millis: until_millis.unwrap_or(state.frame.now_millis) - since_millis,
+            until_millis,
+            reason: if until_millis.is_none() { head.reason } else { String::new() },
+        })
+    }
+
+    fn ribbon_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<Told> {
+        let bands = self.0.picture.bands;
+        let is_there =
+            |band: &BandRow| band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
+        let keys = bands.order_untracked();
+        let key = keys.into_iter().find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)))?;
+        let (model, deployment) = (&state.copy.model, state.copy.deployment?);
+        let replica_set = Some(Uid::from_bits(key)).filter(|uid| model.replica_sets.get(uid).is_some());
+        Some(Told::Ribbon(scene::counted(model, replica_set, deployment, at_millis, state.frame)))
+    }
+}
+
+impl State {
+    fn millis_per_px(&self) -> f64 {
+        self.frame.window_millis / self.frame.width
+    }
+}
