@@ -36,8 +36,12 @@ pub fn PodView(
     view! {
         <Frame workload test_id="pod-detail" title=Signal::derive(move || pod.read().name.clone())>
             <p class="state">
-                <svg viewBox="-10 -10 20 20" width="16" height="16" aria-hidden="true"><Token state=Signal::derive(move || pod.read().state)/></svg>
-                " "{state}
+                // A pod that is gone has no token.
+                <Show when=move || pod.read().state != PodState::Gone>
+                    <svg viewBox="-10 -10 20 20" width="16" height="16" aria-hidden="true"><Token state=Signal::derive(move || pod.read().state)/></svg>
+                    " "
+                </Show>
+                {state}
             </p>
             <p class="why">{move || pod.read().why.clone()}</p>
             <Facts workload now_millis=Signal::derive(move || pod.read().now_millis) facts=Signal::derive(move || pod.read().facts.clone())/>

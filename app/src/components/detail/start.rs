@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use timeline::words::duration;
 
+use super::history::SHORTEST_MILLIS;
 use crate::detail::PodDetail;
 use crate::detail::pod::Step;
 use crate::zone::Zone;
@@ -15,8 +16,13 @@ pub fn Start(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let line = move |Step { name, at_millis, after_millis }: Step| {
+        let after = if after_millis < SHORTEST_MILLIS {
+            "at once".to_owned()
+        } else {
+            format!("after {}", duration(after_millis))
+        };
         view! {
-            <tr><td>{name}</td><td>{move || zone.dated(at_millis, pod.read().now_millis)}</td><td>{format!("after {}", duration(after_millis))}</td></tr>
+            <tr><td>{name}</td><td>{move || zone.dated(at_millis, pod.read().now_millis)}</td><td>{after}</td></tr>
         }
     };
     view! {

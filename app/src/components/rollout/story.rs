@@ -46,6 +46,8 @@ pub fn Story(
     }
 }
 
+/// A line of more bytes than this is cut until somebody wants all of it.
+const LONG: usize = 300;
 /// So close to the newest line, in pixels, it is what is read.
 const NEAR: i32 = 40;
 
@@ -86,13 +88,19 @@ fn StoryLine(
             controls.act(RolloutScreen::toggle);
         }
     };
+    let is_long = text.len() > LONG;
+    let is_whole = RwSignal::new(!is_long);
+    let more = is_long.then(|| {
+        let words = move || if is_whole.get() { "Less" } else { "All of it" };
+        view! { <button type="button" class="more" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{words}</button> }
+    });
     let board = Board::of_page();
     let dated = move || board.map(|board| board.dated(zone, at_millis));
     view! {
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
             <button type="button" class="at" title=dated node_ref=button on:click=seek on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
-            <span>{move || zone.said(&text, at_millis)}</span>
+            <span><span class:cut=move || !is_whole.get()>{move || zone.said(&text, at_millis)}</span>{more}</span>
         </li>
     }
 }
