@@ -32,7 +32,8 @@ for (const theme of ["light", "dark"] as const) {
     await page.goto(`${server.page(...place)}?theme=${theme}`);
     await isLive(page, /Recording/);
     for (const font of await served(page)) used.add(font);
-    await page.locator("#keys").getByText("Keys", { exact: true }).click();
+    await page.getByRole("button", { name: "Keys" }).click();
+    for (const font of await served(page)) used.add(font);
     await page.getByTestId("pod").first().click();
     await expect(page.getByTestId("pod-detail")).toBeVisible();
     for (const font of await served(page)) used.add(font);

@@ -46,7 +46,7 @@ test("in colours of one's own marks keep theirs: they carry the meaning", async 
   });
   expect(await colour(".story .bad i", "background-color"), "points of the story").toBe(failing);
   expect(await colour(".badge.bad", "background-color"), "the badge").not.toBe(await colour("body", "background-color"));
-  await page.getByTestId("legend").locator("summary").click();
+  await page.getByRole("button", { name: "Legend" }).click();
   expect(await colour(".sample.point.bad", "border-top-color"), "points of the axis").toBe(failing);
   await page.goto(server.address);
   expect(await colour(".row .sentence.bad", "background-color", "::before"), "marks of the list").toBe(failing);

@@ -1,0 +1,108 @@
+/// Keys and focus: nothing that cannot be seen has the focus, what is open closes, and the focus returns.
+
+import type { Page } from "@playwright/test";
+import { expect, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const place = ["rollover", "rollover", "web"] as const;
+const held = () => Server.replaying("rollover", "--hold-at", "12");
+
+/// What has the focus, and whether it can be seen; nothing at the end of the page.
+const focused = (page: Page) =>
+  page.evaluate(() => {
+    const has = document.activeElement;
+    if (!has || has === document.body) return null;
+    const { left, right, top, bottom } = has.getBoundingClientRect();
+    const isInside = right > 0 && bottom > 0 && left < innerWidth && top < innerHeight && right - left > 2 && bottom - top > 2;
+    const isSeen = has.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && isInside;
+    return { what: `${has.tagName} ${has.id} ${has.getAttribute("aria-label") ?? has.textContent?.trim().slice(0, 40)}`, isSeen };
+  });
+
+test("Tab leads to the controls of time, and to nothing that cannot be seen", async ({ page, serve }) => {
+  const server = await serve(held);
+  await page.goto(server.page(...place));
+  await page.waitForSelector("html[data-live=true]");
+  const seen: string[] = [];
+  for (let stop = 0; stop < 80; stop++) {
+    await page.keyboard.press("Tab");
+    const at = await focused(page);
+    if (!at) break;
+    expect(at.isSeen, at.what).toBe(true);
+    seen.push(at.what);
+  }
+  expect(seen.filter((what) => what.includes("slider"))).toHaveLength(1);
+  expect(seen.length).toBeLessThan(80);
+});
+
+test("Esc, a click beside and a button close the legend and the keys, and the panel stays", async ({ page, serve }) => {
+  const server = await serve(held);
+  await page.goto(server.page(...place));
+  await page.waitForSelector("html[data-live=true]");
+  await new RolloutPage(page).living(3).first().click();
+  await expect(page.getByTestId("pod-detail")).toBeVisible();
+  for (const [name, id] of [["Legend", "legend"], ["Keys", "keys"]] as const) {
+    const [button, popup] = [page.getByRole("button", { name, exact: true }), page.getByTestId(id)];
+    const closed = [
+      () => page.keyboard.press("Escape"),
+      () => page.getByTestId("verdict").click(),
+      () => popup.getByRole("button", { name: "Close" }).click(),
+    ];
+    for (const close of closed) {
+      await button.click();
+      await expect(popup).toBeInViewport({ ratio: 1 });
+      // It covers no control of time.
+      const [over, transport] = [(await popup.boundingBox())!, (await page.getByTestId("transport").boundingBox())!];
+      expect(over.y + over.height).toBeLessThanOrEqual(transport.y);
+      await close();
+      await expect(popup).toBeHidden();
+      await expect(page.getByTestId("pod-detail")).toBeVisible();
+    }
+  }
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("pod-detail")).toHaveCount(0);
+});
+
+test("the list of keys opens with ? on every page of the program", async ({ page, serve }) => {
+  const server = await serve(held);
+  const below = new URL(server.page(...place));
+  for (const path of ["/", below.pathname, `${below.pathname}/rollouts`]) {
+    await page.goto(server.address + path);
+    await page.waitForSelector("html[data-live=true]");
+    await page.keyboard.press("?");
+    await expect(page.getByTestId("keys"), path).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(page.getByTestId("keys"), path).toBeHidden();
+  }
+});
+
+test("after a panel the focus is on the pod whose bar was chosen, after Back on the row", async ({ page, serve }) => {
+  const server = await serve(held);
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  const rollout = new RolloutPage(page);
+  const pod = rollout.pods(3, "available").first();
+  await expect(pod).toBeVisible();
+  const [head, canvas] = [(await pod.boundingBox())!, (await page.locator("#canvas").boundingBox())!];
+  await page.mouse.click(canvas.x + canvas.width - 4, head.y + head.height / 2);
+  await expect(page.getByTestId("pod-detail")).toBeVisible();
+  await page.mouse.move(2, 2);
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("pod-detail")).toHaveCount(0);
+  await expect(pod).toBeFocused();
+  await page.goBack();
+  await expect(page.getByTestId("deployment").first()).toBeFocused();
+});
+
+test("the table of pods takes nothing of the picture's height", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const server = await serve(held);
+  await page.goto(server.page(...place));
+  await page.waitForSelector("html[data-live=true]");
+  const height = async () => (await page.locator("#scroller").boundingBox())!.height;
+  const before = await height();
+  await page.keyboard.press("t");
+  await expect(page.getByTestId("pod-table")).toBeInViewport();
+  expect(await height()).toBe(before);
+});

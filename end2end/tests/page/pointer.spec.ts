@@ -1,0 +1,127 @@
+/// The picture answers the mouse: it tells what is pointed at, its wheel shows more time or less, and it can be dragged; the slider goes through all
+/// that is kept.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import type { Page } from "@playwright/test";
+import { recording } from "../../fixtures/environment.ts";
+import { expect, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server, type Serve } from "../../fixtures/server.ts";
+
+async function opened(page: Page, serve: Serve): Promise<RolloutPage> {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.goto(server.page("rollover", "rollover", "web"));
+  await page.waitForSelector("html[data-live=true]");
+  return new RolloutPage(page);
+}
+
+const box = async (page: Page, part: string) => (await page.locator(part).boundingBox())!;
+/// Since when and how long the picture shows, in seconds.
+const shown = (page: Page) => page.locator("#picture-box").evaluate((box) => {
+  const [from, , seconds] = box.getAttribute("viewBox")!.split(" ").map(Number);
+  return { from: from!, seconds: seconds! };
+});
+const seconds = async (page: Page) => (await shown(page)).seconds;
+
+test("bars, heads and the strip tell state, time and counts, under the pointer and by keys", async ({ page, serve }) => {
+  const rollout = await opened(page, serve);
+  const tip = page.getByTestId("tip");
+  await expect(tip).toBeHidden();
+  const pod = rollout.pods(3, "available").first();
+  const [head, canvas, strip] = [(await pod.boundingBox())!, await box(page, "#canvas"), await box(page, "#strip")];
+  const name = (await pod.getAttribute("data-pod"))!;
+  await page.mouse.move(canvas.x + canvas.width - 3, head.y + head.height / 2);
+  await expect(tip).toHaveText(new RegExp(`^${name}available: since 04:53:1\\d, \\d[.]\\d s$`));
+  // Where its bar has not begun nothing is told of it.
+  await page.mouse.move(canvas.x + 3, head.y + head.height / 2);
+  await expect(tip).toBeHidden();
+  await page.mouse.move(strip.x + strip.width - 3, strip.y + strip.height / 2);
+  await expect(tip).toHaveText(/^04:53:1\d\d+ available, .*ceiling 13, floor 8$/);
+  await page.mouse.move(2, 2);
+  await expect(tip).toBeHidden();
+  await rollout.beside(3).getByRole("link").focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(tip).toContainText(/since 04:53/);
+  await expect(tip).toBeInViewport({ ratio: 1 });
+  await page.keyboard.press("Escape");
+  await expect(tip).toBeHidden();
+});
+
+test("a wheel with Ctrl and two buttons show more time or less, and other wheels scroll", async ({ page, serve }) => {
+  await opened(page, serve);
+  await expect.poll(() => seconds(page)).toBe(12);
+  const canvas = await box(page, "#canvas");
+  const share = 0.4;
+  await page.mouse.move(canvas.x + canvas.width * share, canvas.y + 20);
+  await page.mouse.wheel(0, -240);
+  const at = ({ from, seconds }: { from: number; seconds: number }) => from + seconds * share;
+  const before = await shown(page);
+  expect(before.seconds, "without Ctrl").toBe(12);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -240);
+  await page.keyboard.up("Control");
+  await expect.poll(() => seconds(page)).toBeCloseTo(6, 1);
+  // The moment under the pointer is where it was.
+  expect(at(await shown(page))).toBeCloseTo(at(before), 1);
+  await expect(page).toHaveURL(/at=/);
+  await page.getByRole("button", { name: "More time" }).click();
+  await expect.poll(() => seconds(page)).toBeCloseTo(12, 1);
+  await page.getByRole("button", { name: "Less time" }).click();
+  await expect.poll(() => seconds(page)).toBeCloseTo(6, 1);
+  await page.getByTestId("back-to-live").click();
+  await expect.poll(() => seconds(page)).toBe(12);
+});
+
+test("who drags the picture sees another moment and opens nothing", async ({ page, serve }) => {
+  await opened(page, serve);
+  await expect.poll(() => seconds(page)).toBe(12);
+  const [canvas, before] = [await box(page, "#canvas"), await shown(page)];
+  const y = canvas.y + canvas.height * 0.8;
+  await page.mouse.move(canvas.x + canvas.width * 0.6, y);
+  await page.mouse.down();
+  await page.mouse.move(canvas.x + canvas.width * 0.7, y, { steps: 3 });
+  await page.mouse.move(canvas.x + canvas.width * 0.85, y, { steps: 3 });
+  await page.mouse.up();
+  await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(3, 1);
+  expect(await seconds(page)).toBe(12);
+  await expect(page).toHaveURL(/at=/);
+  await expect(page.locator("#detail")).toBeEmpty();
+  await page.keyboard.down("Shift");
+  await page.mouse.wheel(0, -canvas.width * 0.25);
+  await page.keyboard.up("Shift");
+  await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(6, 1);
+});
+
+test("the slider reaches the first moment that is kept, and has marks for rollouts", async ({ page, serve }) => {
+  await opened(page, serve);
+  const kept = page.getByTestId("kept");
+  // Revision 1 was complete, 2 was superseded, 3 goes on.
+  for (const tone of ["ok", "quiet", "busy", "window"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
+  await page.getByRole("slider", { name: "Moment" }).fill("0");
+  await expect(page.getByTestId("moment")).toHaveText(/04:53:07/);
+});
+
+test("a rollout that is kept is shown from a little before its begin to a little after its end, and played from its begin", async ({ page, serve }) => {
+  const folder = mkdtempSync(`${tmpdir()}/rollcast-played-`);
+  const server = await serve(() => Server.start(["replay", recording("rollover"), "--speed", "1000", "--data-dir", folder]));
+  type Kept = { revision: number; number: number; uid: string; startedMillis: number; endedMillis: number | null };
+  let third: Kept | undefined;
+  await expect
+    .poll(async () => {
+      const all = ((await (await fetch(`${server.address}/api/v1/rollouts`)).json()) as { rollouts: Kept[] }).rollouts;
+      third = all.find(({ revision, endedMillis }) => revision === 3 && endedMillis !== null);
+      return third !== undefined;
+    }, { intervals: [1_000] })
+    .toBe(true);
+  const { uid, number, startedMillis, endedMillis } = third!;
+  await page.goto(`${server.page("rollover", "rollover", "web")}?uid=${uid}&rollout=${number}`);
+  await page.waitForSelector("html[data-live=true]");
+  const took = (endedMillis! - startedMillis) / 1000;
+  // Old pods may take a little longer to end than the rollout.
+  await expect.poll(() => seconds(page)).toBeGreaterThan(took * 1.1);
+  expect(await seconds(page)).toBeLessThan(took * 1.2 + 40);
+  const begin = await page.locator("#ticks .tick").first().textContent();
+  expect(begin).toMatch(/^04:53:1/);
+  await page.getByRole("button", { name: "Play", exact: true }).click();
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing");
+});
