@@ -1,6 +1,6 @@
 //! The words: every sentence of a verdict, a cause, the budget and the story is made here, from data alone.
 //!
-//! Rules: say what happened, to what, with numbers; present tense; Kubernetes' own terms; nothing that is not known. Text
+//! Rules: say what happened, to what, with numbers; present tense, but for moments that are past ([`past`]); Kubernetes' own terms; nothing that is not known. Text
 //! from clusters goes through [`crate::words::safe`] and is never longer than 200 characters.
 
 mod cause;
@@ -8,6 +8,7 @@ mod choice;
 mod happening;
 mod headline;
 mod next;
+mod past;
 mod remedy;
 mod verdict;
 
@@ -15,6 +16,7 @@ pub use cause::cause;
 pub use choice::choice;
 pub use happening::happening;
 pub use next::next;
+pub use past::past;
 pub use remedy::remedy;
 pub use verdict::{badge, budget, derived, recreated, succeeded, verdict, why};
 

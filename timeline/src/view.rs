@@ -158,6 +158,15 @@ impl View {
     pub fn explanation(&self) -> String {
         format!("{} {}", self.verdict.why, self.next).trim().to_owned()
     }
+
+    /// The same later: what was so, and what came next, of a moment that is past.
+    #[must_use]
+    pub fn explanation_then(&self) -> String {
+        match self.explanation() {
+            none if none.is_empty() => none,
+            now => format!("At that moment: {now}"),
+        }
+    }
 }
 
 /// Looks at a Deployment; `None` when the model does not hold it.

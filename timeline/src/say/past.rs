@@ -1,0 +1,100 @@
+//! A verdict of a moment that is past, in the past tense.
+
+/// The verbs of verdicts and of their causes.
+const VERBS: [(&str, &str); 22] = [
+    ("is", "was"),
+    ("are", "were"),
+    ("has", "had"),
+    ("cannot", "could not"),
+    ("can", "could"),
+    ("does", "did"),
+    ("do", "did"),
+    ("crashes", "crashed"),
+    ("runs", "ran"),
+    ("refuses", "refused"),
+    ("fits", "fitted"),
+    ("looks", "looked"),
+    ("fail", "failed"),
+    ("fails", "failed"),
+    ("makes", "made"),
+    ("stays", "stayed"),
+    ("ends", "ended"),
+    ("starts", "started"),
+    ("live", "complete"),
+    ("ago", "before"),
+    ("exists", "existed"),
+    ("exist", "existed"),
+];
+
+/// What follows these is a name, whatever word it is.
+const NAMED: [&str; 6] = ["container", "sidecar", "image", "gate", "quota", "pod"];
+
+/// A sentence of [`super::verdict`] as it is said later: "Revision 3 was complete: 8 of 8 available."
+#[must_use]
+pub fn past(sentence: &str) -> String {
+    let mut before = "";
+    let mut said = Vec::new();
+    for word in sentence.split(' ') {
+        let bare = word.trim_end_matches(['.', ':', ',', ';']);
+        let ending = word.get(bare.len()..).unwrap_or_default();
+        let verb = VERBS.iter().find(|(present, _)| *present == bare && !NAMED.contains(&before));
+        said.push(verb.map_or_else(|| word.to_owned(), |(_, past)| format!("{past}{ending}")));
+        before = word;
+    }
+    said.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_said_later_in_the_past_tense() {
+        for (now, later) in [
+            ("Revision 60 is live: 8 of 8 available.", "Revision 60 was complete: 8 of 8 available."),
+            (
+                "Revision 3 is replacing revision 2: 0 of 2 new pods available.",
+                "Revision 3 was replacing revision 2: 0 of 2 new pods available.",
+            ),
+            (
+                "Revision 2 cannot start: image web:missing is not found.",
+                "Revision 2 could not start: image web:missing was not found.",
+            ),
+            (
+                "Revision 2 is failing: container web crashes with exit code 1.",
+                "Revision 2 was failing: container web crashed with exit code 1.",
+            ),
+            (
+                "Revision 2 is failing: container web is killed because its liveness probe fails.",
+                "Revision 2 was failing: container web was killed because its liveness probe failed.",
+            ),
+            (
+                "Revisions 1 and 2 are being taken down before revision 3 starts.",
+                "Revisions 1 and 2 were being taken down before revision 3 started.",
+            ),
+            (
+                "Revision 1 has 2 of 3 available: pods do not become ready.",
+                "Revision 1 had 2 of 3 available: pods did not become ready.",
+            ),
+            (
+                "The Deployment controller has not reacted for 12 s.",
+                "The Deployment controller had not reacted for 12 s.",
+            ),
+            ("This Deployment was deleted 3 s ago.", "This Deployment was deleted 3 s before."),
+            ("Paused with revision 2 at 1 of 3.", "Paused with revision 2 at 1 of 3."),
+            (
+                "Last seen at 14:02:05 UTC: Revision 2 is scaled to zero.",
+                "Last seen at 14:02:05 UTC: Revision 2 was scaled to zero.",
+            ),
+        ] {
+            assert_eq!(past(now), later);
+        }
+    }
+
+    #[test]
+    fn a_name_stays_as_it_is() {
+        assert_eq!(past("container is crashes"), "container is crashed");
+        assert_eq!(past("image live is not found"), "image live was not found");
+        assert_eq!(past(""), "");
+    }
+}
