@@ -2,6 +2,7 @@
 //! their arguments and what they wrote, tokens that a header cannot carry, and passwords that stand in addresses.
 
 use std::error::Error;
+use std::io;
 
 use http::Uri;
 use kube::client::AuthError;
@@ -26,6 +27,11 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
     }
     if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<kube::Error>()).and_then(of_proxy) {
         return why.to_owned();
+    }
+    // The operating system's word needs no other: "connection refused".
+    let by_system = |error: &io::Error| error.raw_os_error().map(|_| error.kind().to_string());
+    if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<io::Error>()).and_then(by_system) {
+        return why;
     }
     // Outer layers only say that a request failed.
     let words = layers(error).map(ToString::to_string).fold(String::new(), |words, text| match words.as_str() {
@@ -81,8 +87,6 @@ pub(super) fn without_user(address: Uri) -> Uri {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
 
     #[test]
@@ -94,6 +98,15 @@ mod tests {
         ] {
             assert_eq!(without_user(address.parse().unwrap()).to_string(), told);
         }
+    }
+
+    #[test]
+    fn what_the_system_says_is_said_without_its_wrapping() {
+        let refused = std::net::TcpStream::connect("127.0.0.1:1").unwrap_err();
+        let deep = kube::Error::Service(Box::new(kube::Error::Service(Box::new(refused))));
+        assert_eq!(of(&deep), "connection refused");
+        let ours = kube::Error::Service(Box::new(io::Error::other("no life sign")));
+        assert!(of(&ours).contains("no life sign"), "{}", of(&ours));
     }
 
     #[test]

@@ -246,7 +246,7 @@ async fn a_cluster_that_moved_is_found_where_the_kubeconfig_says_and_listed_agai
     before.take_only("none");
     folder.write(closed, "{}");
     before.hang_up();
-    until_stale(&watched, "Connection refused").await;
+    until_stale(&watched, "connection refused").await;
     folder.write(api.address, "{}");
     watched.until_pods(&["web-a"]).await;
     assert!(api.requests(Verb::List, "pods") >= 1, "positions of another place mean nothing");
