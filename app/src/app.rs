@@ -14,6 +14,8 @@ use crate::live::client::Live;
 use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::{Page, Payload};
 use crate::rollout::opened::Opened;
+#[cfg(feature = "ssr")]
+use crate::site::Site;
 use crate::zone::Zone;
 
 /// What the document was rendered for: the first page takes it, later ones begin with what the server tells them live.
@@ -30,31 +32,19 @@ impl First {
     }
 }
 
-/// There is a history to look at: rollouts that are kept beyond the life of the server.
-#[derive(Clone, Copy)]
-pub struct HasHistory(bool);
-
-impl HasHistory {
-    /// Whether there is.
-    #[must_use]
-    pub fn of_app() -> bool {
-        use_context().is_some_and(|Self(has_history)| has_history)
-    }
-}
-
 /// All of Rollcast's pages.
 #[component]
 pub fn App(
     /// What the document is rendered for.
     page: Page,
 ) -> impl IntoView {
-    let Page { build, payload, playground, has_history } = page;
+    let Page { build, payload, playground, site } = page;
     provide_meta_context();
     provide_context(First(Arc::new(Mutex::new(Some(payload)))));
     Live::provide(build);
     Zone::provide();
     Opened::provide();
-    provide_context(HasHistory(has_history));
+    provide_context(site);
     crate::list::memory::provide();
     view! {
         <Notices/>
@@ -91,5 +81,5 @@ pub fn stopped() {
 #[cfg(feature = "ssr")]
 pub fn routes() -> impl IntoView {
     let payload = Payload::List(Box::default());
-    view! { <App page=Page { build: String::new(), payload, playground: None, has_history: false }/> }
+    view! { <App page=Page { build: String::new(), payload, playground: None, site: Site::default() }/> }
 }

@@ -6,11 +6,17 @@ use timeline::words::{safe, sentence_end};
 
 use crate::zone::Zone;
 
+/// That a past moment is shown.
+#[must_use]
+pub fn as_it_was(moment: &str) -> String {
+    format!("As it was at {moment}")
+}
+
 /// The state of a cluster's connection in a word or two.
 #[must_use]
 pub fn state_words(connection: &Connection, zone: Zone) -> String {
     let at_speed = |words: &str| match connection.speed_percent {
-        0 => format!("{words}, held"),
+        0 => format!("{words} (paused)"),
         100 => words.to_owned(),
         percent => format!("{words} at {percent} %"),
     };
@@ -26,11 +32,15 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
     }
 }
 
+/// That what is shown is not of the present, where anything is shown.
+const LAST_KNOWN: &str = " Showing last known data.";
+
 /// That the page has no word from the server: since when, where that is told.
 #[must_use]
-pub fn lost(since: Option<&str>) -> String {
+pub fn lost(since: Option<&str>, has_data: bool) -> String {
     let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
-    format!("Rollcast unreachable{since}. Showing last known data.")
+    let shown = if has_data { LAST_KNOWN } else { "" };
+    format!("Rollcast unreachable{since}.{shown}")
 }
 
 /// When the server is tried again, by the second.
@@ -46,11 +56,13 @@ pub fn unreachable(
     since_millis: Millis,
     why: &str,
     retry_at_millis: Option<Millis>,
+    has_data: bool,
     stamp: impl Fn(Millis) -> String,
 ) -> String {
-    let next = retry_at_millis.map_or_else(|| "trying again".to_owned(), |at| format!("next try at {}", stamp(at)));
+    let next = retry_at_millis.map_or_else(|| "Trying again.".to_owned(), |at| format!("Next try at {}.", stamp(at)));
+    let shown = if has_data { LAST_KNOWN } else { "" };
     let why = safe(&sentence_end(why));
-    format!("{}: {why} Showing last known data; {next}.", unreachable_since(cluster, &stamp(since_millis)))
+    format!("{}: {why}{shown} {next}", unreachable_since(cluster, &stamp(since_millis)))
 }
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC".
@@ -107,14 +119,15 @@ mod tests {
 
     #[test]
     fn what_is_lost_says_since_when_and_when_it_is_tried_again() {
-        assert_eq!(lost(Some("14:02:05")), "Rollcast unreachable since 14:02:05. Showing last known data.");
-        assert_eq!(lost(None), "Rollcast unreachable. Showing last known data.");
+        assert_eq!(lost(Some("14:02:05"), true), "Rollcast unreachable since 14:02:05. Showing last known data.");
+        assert_eq!(lost(None, true), "Rollcast unreachable. Showing last known data.");
+        assert_eq!(lost(None, false), "Rollcast unreachable.", "nothing is shown");
         assert_eq!([Some(3), None].map(next_try), ["Next try in 3 s.", "Trying again."]);
-        let told = |retry| unreachable("prod", 0, "connection refused", retry, clock);
+        let told = |retry| unreachable("prod", 0, "connection refused", retry, true, clock);
         assert_eq!(
             told(Some(5_000)),
-            "Cluster “prod” unreachable since 00:00:00: connection refused. Showing last known data; next try at 00:00:05."
+            "Cluster “prod” unreachable since 00:00:00: connection refused. Showing last known data. Next try at 00:00:05."
         );
-        assert!(told(None).ends_with("Showing last known data; trying again."));
+        assert!(told(None).ends_with("Showing last known data. Trying again."));
     }
 }

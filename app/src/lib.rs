@@ -43,6 +43,7 @@ pub mod rows;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
+pub mod site;
 pub mod steady;
 pub mod text;
 pub mod wall;

@@ -1,14 +1,15 @@
 //! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
 
 use serde::{Deserialize, Serialize};
-use timeline::Workload;
 use timeline::list::{ListCopy, ListDelta, Query, Window};
 use timeline::wire::{Connection, Moment, Snapshot};
 use timeline::words::{count, safe};
+use timeline::{Workload, say};
 
 use crate::address;
 use crate::detail::Detail;
 use crate::playground::Playground;
+use crate::site::Site;
 use crate::text;
 
 /// Id of the element that carries the payload.
@@ -23,8 +24,8 @@ pub struct Page {
     pub payload: Payload,
     /// The playground, where there is one.
     pub playground: Option<Playground>,
-    /// There is a history to look at.
-    pub has_history: bool,
+    /// Which pages there are besides those of Deployments.
+    pub site: Site,
 }
 
 /// The content of a page.
@@ -112,10 +113,11 @@ impl DeploymentPayload {
         then.unwrap_or(&self.snapshot.said).view.as_ref()
     }
 
-    /// What the page says.
+    /// What the page says, as of the present or as of a moment that is past.
     #[must_use]
-    pub fn description(&self) -> String {
+    pub fn description(&self, is_past: bool) -> String {
         match self.view() {
+            Some(view) if is_past => format!("{} {}", say::past(&view.verdict.sentence), view.explanation_then()),
             Some(view) => format!("{} {}", view.verdict.sentence, view.explanation()),
             None => "There is no such Deployment.".to_owned(),
         }
@@ -128,7 +130,7 @@ impl DeploymentPayload {
         let path = address::whatever_bears_the_name(&self.workload);
         Preview {
             title: title(badge, &self.workload.namespace, &self.workload.name),
-            description: self.description(),
+            description: self.description(self.moment.is_some() || self.workload.rollout.is_some()),
             image: self.snapshot.deployment.map(|_| format!("{path}/preview.png")),
         }
     }

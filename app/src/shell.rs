@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::compare::ComparePayload;
 use crate::components::audience::Foot;
 use crate::components::page_keys::KeyHelp;
+use crate::components::playground::strip::StillStrip;
 use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
 use crate::exported::Export;
@@ -19,6 +20,7 @@ use crate::pages::shares::{ConfirmPage, SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
 use crate::parts::Part;
 use crate::payload::{self, Page, Preview};
+use crate::playground::Playground;
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
 /// names of the files of a part of the program.
@@ -48,37 +50,39 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
 
 /// The whole document for an address that does not exist; no program runs in it.
 #[must_use]
-pub fn missing(path: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
-    let body = view! { <Missing path why instead/> };
-    document(build, view! { <title>"Not found — Rollcast"</title> }.into_any(), body.into_any())
+pub fn missing(asked: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
+    still(build, "Not found — Rollcast", ().into_any(), view! { <Missing asked why instead/> }.into_any())
 }
 
 /// The whole document of what is kept; no program runs in it.
 #[must_use]
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
-    let head = view! { <title>{history.title()}</title><MetaTags/>{still_sheet(build)}{still_script()} };
-    document(build, head.into_any(), view! { <HistoryPage history/><StillKeys/> }.into_any())
+    let title = history.title();
+    let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
+    still(build, &title, head.into_any(), view! { <HistoryPage history/><StillKeys/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
 #[must_use]
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
-    let head = view! { <title>{compare.title()}</title><MetaTags/>{still_sheet(build)}{still_script()} };
-    document(build, head.into_any(), view! { <ComparePage compare/><StillKeys/> }.into_any())
+    let title = compare.title();
+    let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
+    still(build, &title, head.into_any(), view! { <ComparePage compare/><StillKeys/> }.into_any())
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
 #[must_use]
 pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
-    let head = view! { <title>"Sign in — Rollcast"</title>{still_sheet(build)}<meta name="robots" content="noindex"/> };
-    document(build, head.into_any(), view! { <SignIn page/> }.into_any())
+    let head = view! { {form_sheet(build)}{hidden()} };
+    still(build, "Sign in — Rollcast", head.into_any(), view! { <SignIn page/> }.into_any())
 }
 
 /// The whole document of somebody's links; no program runs in it.
 #[must_use]
 pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
-    let head = view! { <title>"Links without an account — Rollcast"</title>{still_sheet(build)}<meta name="robots" content="noindex"/> };
-    document(build, head.into_any(), view! { <SharesPage page/> }.into_any())
+    let head = view! { {form_sheet(build)}{hidden()} };
+    let page = view! { <SharesPage page/>{script(include_str!("pages/copy.js"))} };
+    still(build, "Share links — Rollcast", head.into_any(), page.into_any())
 }
 
 /// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
@@ -87,26 +91,15 @@ pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
 pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str) -> impl IntoView + use<> {
     let script = format!("/shared.js?v={build}");
     provide_context(Origin(origin.to_owned()));
-    let head = view! {
-        <title>"A shared rollout — Rollcast"</title>
-        <MetaTags/>
-        {still_sheet(build)}
-        <meta name="robots" content="noindex"/>
-        <script src=script></script>
-    };
-    document(build, head.into_any(), view! { <SharedPage trouble shown/> }.into_any())
+    let head = view! { <MetaTags/>{form_sheet(build)}{hidden()}<script src=script></script> };
+    still(build, "A shared rollout — Rollcast", head.into_any(), view! { <SharedPage trouble shown/> }.into_any())
 }
 
 /// The whole document in which who is signed in is asked whether a link is to take the place of what they see.
 #[must_use]
 pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use<> {
-    let head = view! {
-        <title>"A shared rollout — Rollcast"</title>
-        <MetaTags/>
-        {still_sheet(build)}
-        <meta name="robots" content="noindex"/>
-    };
-    document(build, head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
+    let head = view! { <MetaTags/>{form_sheet(build)}{hidden()} };
+    still(build, "A shared rollout — Rollcast", head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
 }
 
 /// What a file carries along so that it needs no server.
@@ -134,7 +127,7 @@ pub struct Enclosed {
 #[must_use]
 pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
     let Enclosed { sheet, icon, theme, start, bindings, program, files, content } = enclosed;
-    let description = export.deployment.description();
+    let description = export.deployment.description(true);
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'nonce-{nonce}'; img-src data:; font-src data:; \
@@ -189,8 +182,24 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
     }
 }
 
-/// The styles of pages in which no program runs.
-fn still_sheet(build: &str) -> impl IntoView + use<> {
+/// The document of a page in which no program runs. The text of a title is not a view: that would leave a mark of the renderer in it.
+fn still(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
+    let title = title.replace('&', "&amp;").replace('<', "&lt;");
+    let playground = use_context::<Playground>();
+    let sheet =
+        playground.as_ref().map(|_| view! { <link rel="stylesheet" href=format!("/pkg/playground.css?v={build}")/> });
+    let strip = playground.map(|playground| view! { <StillStrip playground/> });
+    let head = view! { <title inner_html=title></title>{sheet}{head} };
+    document(build, head.into_any(), view! { {strip}{body} }.into_any())
+}
+
+/// Search engines pass the page over.
+fn hidden() -> impl IntoView {
+    view! { <meta name="robots" content="noindex"/> }
+}
+
+/// The styles of forms and of pages in which no program runs.
+fn form_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
 }
 
@@ -201,7 +210,12 @@ fn StillKeys() -> impl IntoView {
 }
 
 /// What helps on them where scripts may run.
-fn still_script() -> impl IntoView + use<> {
+fn still_script() -> impl IntoView {
+    script(include_str!("pages/still.js"))
+}
+
+/// A script that may run on this page.
+fn script(code: &'static str) -> impl IntoView {
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
-    view! { <script nonce=nonce inner_html=include_str!("pages/still.js")></script> }
+    view! { <script nonce=nonce inner_html=code></script> }
 }

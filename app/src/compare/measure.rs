@@ -36,7 +36,7 @@ pub struct Measure {
 pub struct Figure {
     /// "12 s to 39 s".
     pub value: String,
-    /// "left, by earlier rollouts".
+    /// "left, from earlier rollouts".
     pub words: String,
     /// "It may be complete in 12 s to 39 s: the 3 complete ones before it took 24 s to 51 s."
     pub sentence: String,
@@ -50,10 +50,10 @@ impl Measure {
         match self.standing {
             Standing::Complete(millis) => {
                 let (faster, many) = (took.iter().filter(|took| **took < millis).count(), took.len());
-                let words = if many == 0 {
-                    "until complete".to_owned()
-                } else {
-                    format!("until complete; {faster} of {many} before faster")
+                let words = match faster {
+                    _ if many == 0 => "duration".to_owned(),
+                    0 => format!("duration; fastest of {} so far", many + 1),
+                    _ => format!("duration; slower than {faster} of {many} earlier"),
                 };
                 let sentence = compared(millis, took).unwrap_or_default();
                 Some(Figure { value: duration(millis), words, sentence })
@@ -61,7 +61,7 @@ impl Measure {
             Standing::GoingOn(_) => {
                 let gone_on_millis = now_millis - self.started_millis;
                 let (soonest, latest) = remaining(gone_on_millis, took)?;
-                let words = "left, by earlier rollouts".to_owned();
+                let words = "left, from earlier rollouts".to_owned();
                 Some(Figure { value: span(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
             }
             Standing::Otherwise => None,
@@ -149,7 +149,7 @@ mod tests {
         };
         let going = measure(Standing::GoingOn(0), &[24_000, 31_000, 51_000]);
         let figure = going.figure(17_000).unwrap();
-        assert_eq!((figure.value.as_str(), figure.words.as_str()), ("12 s to 39 s", "left, by earlier rollouts"));
+        assert_eq!((figure.value.as_str(), figure.words.as_str()), ("12 s to 39 s", "left, from earlier rollouts"));
         assert!(figure.sentence.starts_with("It may be complete in 12 s to 39 s: "), "{}", figure.sentence);
         assert_eq!(going.figure(5_000 + 24_000), None, "two are no ground");
         assert_eq!(measure(Standing::GoingOn(0), &[24_000; 3]).figure(17_000).unwrap().value, "12 s");
@@ -157,10 +157,12 @@ mod tests {
         let complete = measure(Standing::Complete(42_000), &[24_000, 31_000, 51_000]).figure(0).unwrap();
         assert_eq!(
             (complete.value.as_str(), complete.words.as_str()),
-            ("42 s", "until complete; 2 of 3 before faster")
+            ("42 s", "duration; slower than 2 of 3 earlier")
         );
         assert!(complete.sentence.starts_with("It took 42 s; 2 of the 3 "), "{}", complete.sentence);
+        let fastest = measure(Standing::Complete(20_000), &[24_000, 31_000]).figure(0).unwrap();
+        assert_eq!(fastest.words, "duration; fastest of 3 so far");
         let first = measure(Standing::Complete(42_000), &[]).figure(0).unwrap();
-        assert_eq!((first.words.as_str(), first.sentence.as_str()), ("until complete", ""));
+        assert_eq!((first.words.as_str(), first.sentence.as_str()), ("duration", ""));
     }
 }

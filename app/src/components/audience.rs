@@ -39,13 +39,13 @@ pub fn Foot() -> impl IntoView {
         .into_any(),
         Audience::ByLink { maker, until } => view! {
             <footer class="audience" data-testid="audience">
-                <span>"You look by a link of "<b>{maker}</b>", until "{until}"."</span>
+                <span>"You are viewing with a link from "<b>{maker}</b>"; it ends "{until}"."</span>
                 <form method="post" action="/sign-out"><button type="submit">"Leave"</button></form>
             </footer>
         }
         .into_any(),
         Audience::Known { name, can_leave, can_share } => {
-            let share = can_share.then(|| view! { <a href="/shares" rel="external">"Share without an account"</a> });
+            let share = can_share.then(|| view! { <a href="/shares" rel="external">"Share this page"</a> });
             let leave = can_leave.then(|| view! { <form method="post" action="/sign-out"><button type="submit">"Sign out"</button></form> });
             view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{share}{leave}</footer> }.into_any()
         }

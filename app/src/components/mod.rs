@@ -3,10 +3,10 @@
 #[cfg(feature = "ssr")]
 pub mod audience;
 pub mod banner;
-pub mod brand;
 pub mod copy;
 pub mod detail;
 pub mod elsewhere;
+pub mod header;
 pub mod image;
 pub mod list;
 pub mod notices;

@@ -11,7 +11,7 @@ pub mod share;
 
 use serde::{Deserialize, Serialize};
 use timeline::words::count;
-use timeline::{Uid, Workload};
+use timeline::{Millis, Uid, Workload};
 
 pub use self::lines::{Fact, Value};
 pub use self::pod::PodDetail;
@@ -55,6 +55,17 @@ impl Detail {
             Self::Revision(revision) => Subject::Revision(revision.revision),
             Self::Rollouts(_) => Subject::Rollouts,
             Self::Share(_) => Subject::Share,
+        }
+    }
+
+    /// When all that it tells is so; `None` of what is of no moment.
+    #[must_use]
+    pub fn moment_millis(&self) -> Option<Millis> {
+        match self {
+            Self::Pod(pod) => Some(pod.now_millis),
+            Self::Revision(revision) => Some(revision.now_millis),
+            Self::Share(share) => Some(share.at_millis),
+            Self::Rollouts(_) => None,
         }
     }
 

@@ -131,12 +131,12 @@ impl ShareDetail {
     }
 }
 
-/// Whether an origin names the computer that it is used on.
-fn is_local(origin: &str) -> bool {
+/// Whether an origin, or an address of it, names the computer that it is used on.
+pub(crate) fn is_local(origin: &str) -> bool {
     let place = origin.split_once("://").map_or(origin, |(_, place)| place);
     let host = match place.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
-        None => place.split(':').next(),
+        None => place.split([':', '/']).next(),
     };
     let host = host.unwrap_or_default();
     let is_name = host == "localhost" || host.ends_with(".localhost");
@@ -149,7 +149,13 @@ mod tests {
 
     #[test]
     fn addresses_that_only_this_computer_knows_are_told_from_others() {
-        for local in ["http://127.0.0.1:7440", "http://localhost:7440", "https://a.localhost", "http://[::1]:7440"] {
+        for local in [
+            "http://127.0.0.1:7440",
+            "http://localhost:7440",
+            "https://a.localhost",
+            "http://[::1]:7440",
+            "http://localhost/shared#x",
+        ] {
             assert!(is_local(local), "{local}");
         }
         for other in [

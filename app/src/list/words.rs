@@ -8,13 +8,13 @@ use timeline::words::{count, list, safe, sentence_end};
 use crate::connection::{forbidden, listing, unreachable_since, unwritten};
 use crate::zone::Zone;
 
-/// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments · …" where those are of the twelve that were asked for.
+/// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
 #[must_use]
 pub fn summary(overall: &Overall) -> String {
     let [trouble, moving, ..] = overall.counts;
     let found: u32 = overall.counts.iter().sum();
     let all = count(overall.all, "Deployment");
-    let mut words = if found == overall.all { all } else { format!("{found} of {all}") };
+    let mut words = if found == overall.all { all } else { format!("{found} of {all} shown") };
     for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
         if number > 0 {
             words.push_str(&format!(" · {number} {what}"));
@@ -63,10 +63,16 @@ pub fn chip(group: Group, overall: &Overall) -> String {
     format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
 }
 
+/// Whether a list is asked for all Deployments, in whichever order.
+#[must_use]
+pub fn is_whole(query: &Query) -> bool {
+    *query == Query { by: query.by, sort: query.sort, ..Query::default() }
+}
+
 /// What is said where there are no rows, and whether all Deployments are another list than this one.
 #[must_use]
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
-    let is_whole = *query == Query { by: query.by, sort: query.sort, ..Query::default() };
+    let is_whole = is_whole(query);
     let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let named = |cluster: &ClusterState| match listing(&cluster.connection) {
@@ -80,7 +86,7 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let unread: Vec<String> = overall.clusters.iter().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
     let words = match (overall.rows(), overall.all) {
         (1.., _) => return (String::new(), false),
-        (0, 1..) => "Nothing here that matches. Ask for less.".to_owned(),
+        (0, 1..) => "No matches. Remove a filter.".to_owned(),
         (0, 0) if !connecting.is_empty() => {
             format!(
                 "Connecting to {}. Deployments appear here as soon as they are known. If that takes long, `rollcast check` says why.",
@@ -90,16 +96,16 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
         (0, 0) if !unread.is_empty() => {
             let clusters = if unread.len() == 1 { "cluster" } else { "clusters" };
             format!(
-                "No Deployments can be shown: Rollcast may not read Deployments of {clusters} {}. The permission to ask for is said above.",
+                "No Deployments can be shown: Rollcast may not read Deployments of {clusters} {}. The bar above names the permission to ask for.",
                 list(&unread)
             )
         }
         (0, 0) if is_known && is_whole => {
-            "No Deployments here yet. Make one: kubectl create deployment web --image=nginx".to_owned()
+            "No Deployments here yet. Make one: `kubectl create deployment web --image=nginx`".to_owned()
         }
         (0, 0) if is_known => "No Deployments are known here yet.".to_owned(),
         (0, 0) => {
-            "No Deployments are known here yet. They appear as soon as a cluster answers; why none does is said above."
+            "No cluster answers. The bar above says why; `rollcast check` says more. Deployments appear here as soon as one does."
                 .to_owned()
         }
     };
@@ -197,11 +203,7 @@ mod tests {
         assert!(words.starts_with("Connecting to a (listing pods: 42,000 so far). Deployments appear"), "{words}");
         let one_of_two = vec![cluster("a", ConnectionState::Connecting), cluster("b", ConnectionState::Live)];
         assert!(said(&overall(0, one_of_two), &all).0.starts_with("Connecting to a."), "there may be some in it");
-        assert!(
-            said(&overall(0, vec![cluster("b", stale(None))]), &all)
-                .0
-                .starts_with("No Deployments are known here yet.")
-        );
+        assert!(said(&overall(0, vec![cluster("b", stale(None))]), &all).0.starts_with("No cluster answers."));
         let mut refused = cluster("lab", ConnectionState::Live);
         refused.connection.forbidden = vec![forbidden_kind("deployments.apps")];
         let words = said(&overall(0, vec![refused.clone()]), &all).0;
@@ -210,7 +212,7 @@ mod tests {
         assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
-        assert!(words.starts_with("Nothing here that matches.") && is_part);
+        assert!(words.starts_with("No matches.") && is_part);
         let head = Head { of: Common::Group(Group::Stable), lines: 1 };
         assert_eq!(said(&Overall { heads: vec![head], all: 1, ..Overall::default() }, &other), (String::new(), false));
     }
@@ -221,7 +223,10 @@ mod tests {
         assert!(!title(&Overall::default(), &query).contains('<'));
         let busy = Overall { counts: [1, 2, 0, 0], all: 3, ..Overall::default() };
         assert_eq!(title(&busy, &Query::default()), "1 in trouble, 2 in progress — Rollcast");
-        assert_eq!(summary(&Overall { all: 23, ..busy.clone() }), "3 of 23 Deployments · 1 in trouble · 2 in progress");
+        assert_eq!(
+            summary(&Overall { all: 23, ..busy.clone() }),
+            "3 of 23 Deployments shown · 1 in trouble · 2 in progress"
+        );
         assert_eq!(summary(&busy), "3 Deployments · 1 in trouble · 2 in progress");
     }
 }

@@ -9,7 +9,7 @@ use timeline::words::{count, duration, safe};
 use crate::address;
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{Before, ComparePayload, Course};
-use crate::components::brand::Brand;
+use crate::components::header::{Header, Section, Trail};
 use crate::components::preview::preview;
 use crate::score::ink::Look;
 
@@ -33,6 +33,7 @@ pub fn ComparePage(
     let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
     let began_in = format!("Began ({zone})");
     let page = address::permanent(&workload, uid, Some(course.revision));
+    let trail = Trail { page: Some(page.clone()), ..Trail::of(&workload) };
     let name = safe(&workload.name);
     let title = format!("{name}, revision {}", course.revision);
     let where_words = format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace));
@@ -63,12 +64,9 @@ pub fn ComparePage(
     });
     let startups = startups.collect_view();
     view! {
-        <header class="top">
-            <Brand/>
-            <span class="spread"></span>
-            <a class="choice" href="/history">"History"</a>
+        <Header section=Section::History trail=trail>
             <a class="choice" href=page.clone()>"This rollout"</a>
-        </header>
+        </Header>
         <main class="history compare" data-testid="compare">
             <h1>{title}</h1>
             <p class="muted">{where_words}". Began "{began}" "{zone}". "<span class="mono">{safe(&images)}</span></p>

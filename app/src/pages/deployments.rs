@@ -8,9 +8,9 @@ use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
 use timeline::list::Query;
 
-use crate::app::{First, HasHistory};
+use crate::app::First;
 use crate::components::banner::Banner;
-use crate::components::brand::Brand;
+use crate::components::header::{Header, Section, Trail};
 use crate::components::list::clusters::Clusters;
 use crate::components::list::columns::Columns;
 use crate::components::list::filter::{Filter, Inputs};
@@ -20,7 +20,6 @@ use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::{lost, next_try};
-use crate::history::Search;
 use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
 use crate::list::query::Parameters;
@@ -48,16 +47,15 @@ pub fn DeploymentsPage() -> impl IntoView {
     let zone = Zone::of_page();
     let overall = board.overall;
     let live = Live::of_app();
-    let lost = move || if board.is_linked.get() { String::new() } else { lost(None) };
+    let lost = move || if board.is_linked.get() { String::new() } else { lost(None, overall.read().all > 0) };
     let next = move || if board.is_linked.get() { String::new() } else { next_try(live.retry_seconds.get()) };
     let is_part = move || {
         let Query { cluster, namespace, .. } = &*query.read();
         cluster.is_some() || namespace.is_some()
     };
-    let past = move || {
+    let trail = move || {
         let Query { cluster, namespace, .. } = query.get();
-        let (cluster, namespace) = (cluster.unwrap_or_default(), namespace.unwrap_or_default());
-        Search { cluster, namespace, ..Search::default() }.address()
+        Trail { cluster: cluster.unwrap_or_default(), namespace: namespace.unwrap_or_default(), ..Trail::default() }
     };
     if let Some(page) = &rendered {
         preview(|| page.preview());
@@ -66,19 +64,17 @@ pub fn DeploymentsPage() -> impl IntoView {
         let rows = page.copy().overall.rows();
         view! { <Pages query=page.query window=page.window rows/> }
     });
+    // Where there is nothing, there is nothing to search, and no colour to explain.
+    let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
         <PageTitle text=Signal::derive(move || words::title(&overall.read(), &query.read()))/>
-        <header class="top">
-            <Brand/>
+        <Header section=Section::Deployments trail=Signal::derive(trail) wall=Signal::derive(move || Some(address::wall(&query.read())))>
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
-            <span class="spread"></span>
             <Clusters board/>
-            {HasHistory::of_app().then(|| view! { <a id="history" class="choice" href=past rel="external">"History"</a> })}
-            <a id="wall" class="choice" href=move || address::wall(&query.read())>"Wall"</a>
-        </header>
+        </Header>
         <Banner test_id="banner" words=Signal::derive(lost) countdown=Signal::derive(next)/>
         <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone))/>
-        <main class="list" data-testid="overview">
+        <main class=class data-testid="overview">
             <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href="/">"All"</a></h1>
             <Filter board inputs/>
             // Below the links of the filter: those stay where they are, however the question changes.

@@ -2,17 +2,19 @@
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
-use timeline::words::safe;
+use timeline::Millis;
 
-use crate::address;
 use crate::app::First;
 use crate::browser;
-use crate::components::brand::Brand;
+use crate::components::detail::past::is_past;
 use crate::components::detail::view::DetailView;
+use crate::components::header::{Header, Section, Trail};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
+use crate::connection::as_it_was;
 use crate::payload::{DetailPayload, Payload};
+use crate::zone::Zone;
 
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]
@@ -29,14 +31,14 @@ pub fn DetailPage() -> impl IntoView {
         preview(|| first.preview());
         let DetailPayload { workload, detail } = first;
         let title = detail.page_title(&workload);
-        let (page, name) = (address::workload(&workload), safe(&workload.name));
+        let (zone, is_past) = (Zone::of_page(), is_past());
+        let past = detail.moment_millis().filter(|_| is_past.get_untracked()).map(|at_millis| {
+            view! { <span class="chip past" data-testid="live">{move || as_it_was(&zone.dated(at_millis, Millis::MAX))}</span> }
+        });
         view! {
             <PageTitle text=Signal::stored(title.clone())/>
             <div class="page">
-                <header class="top">
-                    <Brand/>
-                    <nav class="crumb" aria-label="Where this is"><a href=page>{name}</a></nav>
-                </header>
+                <Header section=Section::Deployments trail=Trail::below(&workload)>{past}</Header>
                 <main>
                     <h1 class="aside">{title}</h1>
                     <div class="alone"><DetailView workload detail=Signal::stored(detail)/></div>

@@ -6,7 +6,7 @@ use timeline::words::safe;
 
 use crate::address;
 use crate::components::banner::Banner;
-use crate::components::brand::Brand;
+use crate::components::header::{Header, Section};
 use crate::components::past::PastWorkloads;
 use crate::components::preview::preview;
 use crate::history::{Day, HistoryPayload, LENGTHS, OUTCOMES, PastRollout, Search, TIMES};
@@ -29,11 +29,7 @@ pub fn HistoryPage(
         .collect_view();
     let keys = (!rows.is_empty()).then_some("Keys: j and k go from row to row, Enter plays it.");
     view! {
-        <header class="top">
-            <Brand/>
-            <span class="spread"></span>
-            <a class="choice" href="/">"Live"</a>
-        </header>
+        <Header section=Section::History/>
         <Banner test_id="trouble" words=Signal::stored(trouble)/>
         <Banner test_id="unwritten" words=Signal::stored(unwritten)/>
         <main class="history" data-testid="history">

@@ -1,25 +1,30 @@
-//! The page for an address that does not exist: says so, and where to go.
+//! The page for an address that leads nowhere: says what is wrong with it, and where to go.
 
 use leptos::prelude::*;
 
-use crate::components::brand::Brand;
+use crate::components::header::{Header, Section};
 
-/// Nothing is here.
+/// An address leads nowhere: the first sentence of why is the heading.
 #[component]
 pub fn Missing(
-    /// What was asked for.
-    path: String,
-    /// Why there is nothing.
+    /// What was asked for: the path, and what stands behind it.
+    asked: String,
+    /// Why there is nothing, in whole sentences.
     why: String,
     /// Where to go instead: (address, words).
     instead: Vec<(String, String)>,
 ) -> impl IntoView {
+    let (heading, rest) = match why.split_once(". ") {
+        Some((first, rest)) => (first.to_owned(), rest.to_owned()),
+        None => (why.trim_end_matches('.').to_owned(), String::new()),
+    };
+    let rest = (!rest.is_empty()).then(|| view! { <p>{rest}</p> });
     view! {
-        <header class="top"><Brand/></header>
+        <Header section=Section::Other/>
         <main class="message">
-            <h1>"There is no such page"</h1>
-            <p class="mono">{path}</p>
-            <p>{why}</p>
+            <h1>{heading}</h1>
+            <p class="mono">{asked}</p>
+            {rest}
             <ul>
                 {instead.into_iter().map(|(address, words)| view! { <li><a href=address>{words}</a></li> }).collect_view()}
             </ul>

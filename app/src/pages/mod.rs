@@ -27,6 +27,7 @@ mod tests {
     use crate::app::{App, AppProps};
     use crate::list::made;
     use crate::payload::{ListPayload, Page, Payload, WallPayload};
+    use crate::site::Site;
 
     fn list(query: Query) -> ListPayload {
         let plain = made::summary(Tone::Busy);
@@ -66,7 +67,8 @@ mod tests {
         let owner = Owner::new();
         owner.with(|| {
             provide_context(RequestUrl::new(address));
-            App(AppProps { page: Page { build: "b".into(), payload, playground: None, has_history: false } }).to_html()
+            App(AppProps { page: Page { build: "b".into(), payload, playground: None, site: Site::default() } })
+                .to_html()
         })
     }
 

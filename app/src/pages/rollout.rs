@@ -12,7 +12,7 @@ use crate::app::First;
 use crate::browser;
 use crate::components::preview::preview;
 use crate::components::rollout::connection::ConnectionBars;
-use crate::components::rollout::header::Header;
+use crate::components::rollout::header::RolloutHeader;
 use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::link_bars::LinkBars;
@@ -105,14 +105,15 @@ pub fn Rollout(
             true if badge.is_empty() => "Not found",
             true => &badge,
         };
-        board.workload.with(|workload| title(badge, &workload.namespace, &workload.name))
+        let badge = if board.is_stale() { format!("Stale: {badge}") } else { badge.to_owned() };
+        board.workload.with(|workload| title(&badge, &workload.namespace, &workload.name))
     });
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
     view! {
         <PageTitle text=titled/>
         <div class="page rollout" data-testid="page">
-            <Header board title=titled/>
+            <RolloutHeader board title=titled/>
             <ConnectionBars board/>
             <Role board/>
             <LinkBars board/>

@@ -2,9 +2,11 @@
 
 use leptos::prelude::*;
 
-use crate::components::brand::Brand;
+use crate::components::detail::share::LOCAL;
+use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
 use crate::components::trouble::Trouble;
+use crate::detail::share::is_local;
 use crate::payload::Preview;
 
 /// A link as its maker sees it.
@@ -50,17 +52,19 @@ pub fn SharesPage(
     let SharesPayload { offers, made, lines, is_everybodys, trouble } = page;
     let has_made = made.is_some();
     let made = made.map(|(link, said)| {
+        let local = is_local(&link).then(|| view! { <p class="local" role="note" data-testid="local">{LOCAL}</p> });
         view! {
             <section class="made">
                 <h2>"Your link"</h2>
-                <p>{said}" It is shown this once."</p>
-                <p class="mono link" data-testid="link">{link}</p>
+                <p>{said}" It is shown only once."</p>
+                <p class="copied-link"><code class="link" id="made" data-testid="link">{link}</code>" "<button type="button" data-copies="made" hidden>"Copy"</button></p>
+                {local}
             </section>
         }
     });
     let offer = match offers.as_slice() {
         [] if has_made => ().into_any(),
-        [] => view! { <p>"To make a link, open a Deployment, one of its rollouts or moments or a wall, and choose “Share without an account” at the foot of that page."</p> }.into_any(),
+        [] => view! { <p>"To make a link, open a Deployment, one of its rollouts or moments or a wall, and choose “Links” at its top, or “Share this page” at its foot."</p> }.into_any(),
         _ => {
             let times = TIMES.map(|(value, words)| view! { <option value=value selected=value == "1d">{words}</option> });
             let offers = offers.into_iter().map(|(opens, to)| view! { <option value=to>{opens}</option> }).collect_view();
@@ -69,9 +73,9 @@ pub fn SharesPage(
                     <p>"A link for people without an account, read-only, for as long as you may see it yourself."</p>
                     <label>"It opens "<select name="to">{offers}</select></label>
                     <label>"It lasts "<select name="lasts">{times}</select></label>
-                    <label>
+                    <label class="check">
                         <input type="checkbox" name="preview" value="yes"/>
-                        " Chats may show a preview of it to everybody who sees the link"
+                        <span>"Let chats show a preview to everybody who sees the link"</span>
                     </label>
                     <button type="submit">"Make a link"</button>
                 </form>
@@ -80,8 +84,7 @@ pub fn SharesPage(
         }
     };
     let list = if lines.is_empty() {
-        let nothing =
-            if is_everybodys { "No link opens anything now." } else { "None of your links opens anything now." };
+        let nothing = if is_everybodys { "No active links." } else { "You have no active links." };
         view! { <p class="muted">{nothing}</p> }.into_any()
     } else {
         let by = is_everybodys.then(|| view! { <th>"Made by"</th> });
@@ -108,7 +111,7 @@ pub fn SharesPage(
         view! {
             <div class="shares">
                 <table data-testid="shares">
-                    <thead><tr><th>"Opens"</th>{by}<th>"Until"</th><th>"Name"</th><th>"Take away"</th></tr></thead>
+                    <thead><tr><th>"Opens"</th>{by}<th>"Until"</th><th>"Name"</th><th>"Revoke"</th></tr></thead>
                     <tbody>{lines}</tbody>
                 </table>
             </div>
@@ -116,9 +119,9 @@ pub fn SharesPage(
         .into_any()
     };
     view! {
-        <header class="top"><Brand/></header>
+        <Header section=Section::Links/>
         <main class="message wide" data-testid="links">
-            <h1>"Links without an account"</h1>
+            <h1>"Share links"</h1>
             <Trouble words=trouble/>
             {made}
             {offer}
@@ -137,7 +140,7 @@ pub fn ConfirmPage(
     secret: String,
 ) -> impl IntoView {
     view! {
-        <header class="top"><Brand/></header>
+        <Header section=Section::Other/>
         <main class="message" data-testid="shared">
             <h1>"A shared rollout"</h1>
             <p>{says}</p>
@@ -162,7 +165,7 @@ pub fn SharedPage(
         preview(|| shown);
     }
     view! {
-        <header class="top"><Brand/></header>
+        <Header section=Section::Other/>
         <main class="message" data-testid="shared">
             <h1>"A shared rollout"</h1>
             <Trouble words=trouble/>

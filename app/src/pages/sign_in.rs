@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::brand::Brand;
+use crate::components::header::{Header, Section};
 use crate::components::trouble::Trouble;
 
 /// What the page says, and where it leads.
@@ -43,9 +43,10 @@ pub fn SignIn(
         Way::Provider { start, end } => provider(start, end).into_any(),
     };
     view! {
-        <header class="top"><Brand/></header>
-        <main class="message" data-testid="sign-in">
+        <Header section=Section::Other/>
+        <main class="message card" data-testid="sign-in">
             <h1>"Sign in"</h1>
+            <p>"Rollcast shows Kubernetes rollouts live: every pod, and why a rollout does not go on."</p>
             <Trouble words=trouble/>
             {way}
         </main>
@@ -54,13 +55,13 @@ pub fn SignIn(
 
 fn token(to: String) -> impl IntoView {
     view! {
-        <p>"Show a token of a cluster that this Rollcast watches. You see the namespaces in which that token may list pods."</p>
+        <p>"Paste a Kubernetes token. You see the namespaces in which it may list pods."</p>
         <form method="post" action="/sign-in" class="sign-in">
             <input type="hidden" name="to" value=to/>
             <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus/></label>
             <button type="submit">"Sign in"</button>
         </form>
-        <p class="muted">"For example: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token rests encrypted in a cookie of this browser, and nowhere else."</p>
+        <p class="muted">"For example: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token is stored encrypted in a cookie of this browser, and nowhere else."</p>
     }
 }
 

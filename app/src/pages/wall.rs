@@ -8,6 +8,7 @@ use leptos_router::hooks::use_url;
 use crate::app::First;
 use crate::browser::{self, Awake, Every, placed};
 use crate::components::banner::Banner;
+use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
@@ -72,6 +73,8 @@ pub fn WallPage() -> impl IntoView {
             <Below board query/>
             {has_sound.then(|| view! { <Sound board/> })}
         </main>
+        // It is there for who touches or tabs; on a screen across a room it would take the place of what goes on.
+        <Header section=Section::Wall/>
     }
 }
 

@@ -147,6 +147,26 @@ impl Board {
         self.is_over || matches!(self.connection.read().state, ConnectionState::Replay { .. })
     }
 
+    /// A moment is shown that is not the present, or something that has none. Follows both.
+    #[must_use]
+    pub fn is_past(self) -> bool {
+        self.is_over || self.time.read().tenths.is_some()
+    }
+
+    /// The present as times are compared with it: those that are far from it have their date. What is over may be of any day, and so may
+    /// a past moment of a recording.
+    #[must_use]
+    pub fn present(self) -> Millis {
+        let is_of_any_day = self.is_over || (self.is_past() && self.is_recorded());
+        if is_of_any_day { Millis::MAX } else { self.present_millis.get() }
+    }
+
+    /// The present stands still: nothing moves in it until it is left. Follows the connection.
+    #[must_use]
+    pub fn is_held(self) -> bool {
+        self.is_over || self.is_stale() || self.connection.read().speed_percent == 0
+    }
+
     /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.
     #[must_use]
     pub fn said<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
@@ -156,9 +176,7 @@ impl Board {
     /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.
     #[must_use]
     pub fn moment(self, zone: Zone, at_millis: Millis) -> String {
-        // What is over may be of any day.
-        let now_millis = if self.is_over { Millis::MAX } else { self.present_millis.get() };
-        zone.moment(at_millis, now_millis)
+        zone.moment(at_millis, self.present())
     }
 
     /// The same and the zone.

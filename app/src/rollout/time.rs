@@ -76,8 +76,12 @@ impl RolloutScreen {
 
     /// Stops, or goes on; from the end of what is over, anew.
     pub fn toggle(&self) {
-        let began = self.0.state.borrow().began_millis().filter(|_| self.0.board.is_over && self.moment().is_none());
-        if let Some(began) = began {
+        let is_held = untrack(|| self.0.board.is_held());
+        let began = match self.0.board.is_over {
+            true => self.0.state.borrow().began_millis(),
+            false => self.first_millis().filter(|_| is_held),
+        };
+        if let Some(began) = began.filter(|_| self.moment().is_none()) {
             self.seek(began);
         }
         self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));

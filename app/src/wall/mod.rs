@@ -200,7 +200,7 @@ fn lowered(words: &str) -> String {
 #[must_use]
 pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Millis) -> String) -> String {
     if let Some(since_millis) = since_millis {
-        return lost(Some(&stamp(since_millis)));
+        return lost(Some(&stamp(since_millis)), overall.all > 0);
     }
     let mut words = overall.trouble.clone();
     for cluster in &overall.clusters {

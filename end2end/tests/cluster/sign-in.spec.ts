@@ -21,7 +21,7 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await page.getByLabel("Kubernetes token").fill("not.a.token");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("alert")).toHaveText("No cluster takes that token: it has expired, or is none of theirs.");
+  await expect(page.getByRole("alert")).toHaveText("No cluster accepts this token: it has expired, or belongs to another cluster.");
 
   await page.getByLabel("Kubernetes token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -74,7 +74,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await page.getByLabel("Kubernetes token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await isLive(page);
-  await page.getByRole("link", { name: "Share without an account" }).click();
+  await page.getByRole("link", { name: "Share this page" }).click();
   await expect(page.getByTestId("offer")).toContainText(`Deployment ${own} / web in ${cluster}`);
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await page.getByRole("button", { name: "Make a link" }).click();
@@ -89,7 +89,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await expect(theirs).toHaveURL(server.page(cluster, own, "web"));
   await isLive(theirs);
   await expect(new RolloutPage(theirs).verdict).toHaveText("Revision 1 is live: 2 of 2 available.");
-  await expect(theirs.getByTestId("audience")).toContainText(`You look by a link of system:serviceaccount:${own}:cid`);
+  await expect(theirs.getByTestId("audience")).toContainText(`You are viewing with a link from system:serviceaccount:${own}:cid`);
   const secret = link.split("#")[1]!;
   expect(requests.filter((line) => line.includes(secret) || line.includes(decodeURIComponent(secret))), "the secret is in no address").toEqual([]);
   await theirs.goto(`${server.address}/`);
@@ -99,7 +99,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await isLive(theirs);
 
   await page.getByRole("button", { name: /^Revoke/ }).click();
-  await expect(page.getByText("None of your links opens anything now.")).toBeVisible();
+  await expect(page.getByText("You have no active links.")).toBeVisible();
   await expect(theirs, "an open page ends as well").toHaveURL(/\/sign-in\?to=/, { timeout: 60_000 });
   await theirs.goto(link);
   await expect(theirs.getByRole("alert")).toContainText("This link opens nothing");

@@ -6,7 +6,7 @@ import { expect, isLive, says, test } from "../../fixtures/firefox.ts";
 test("a file comes alive and goes through time", async ({ tab }, info) => {
   await tab.goto(exported("rollover", info.outputPath("rollout.html")));
   await isLive(tab);
-  await says(tab, "verdict", "Revision 3 is live: 10 of 10 available.");
+  await says(tab, "verdict", "Revision 3 was complete: 10 of 10 available.");
   await tab.keyboard.press("ArrowLeft");
   await says(tab, "live", /^As it was at 2026-11-21 04:53:22/);
   await tab.keyboard.press("[");

@@ -14,12 +14,12 @@ test("a file plays, steps and tells, and asks nobody for anything", async ({ pag
   await isLive(page, "Recording");
   await expect(page).toHaveTitle("Complete: rollover / web — Rollcast");
   await expect(page.getByTestId("linked")).toContainText("nothing in it is live");
-  await expect(rollout.verdict).toHaveText("Revision 3 is live: 10 of 10 available.");
+  await expect(rollout.verdict).toHaveText("Revision 3 was complete: 10 of 10 available.");
   await expect(rollout.living(3)).toHaveCount(10);
   // A line of the story leads to its moment: words and picture are those of then.
   await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
   await expect(rollout.live).toHaveText(/^As it was at 2026-11-21 04:53:09/);
-  await expect(rollout.verdict).toHaveText("Revision 2 is replacing revision 1: 0 of 10 new pods available.");
+  await expect(rollout.verdict).toHaveText("Revision 2 was replacing revision 1: 0 of 10 new pods available.");
   await expect(rollout.living(1)).toHaveCount(10);
   await expect(rollout.story).not.toContainText("Revision 3 starts");
   // Details are of that moment, too.
@@ -33,15 +33,15 @@ test("a file plays, steps and tells, and asks nobody for anything", async ({ pag
   await page.getByTestId("back-to-live").click();
   await expect(page.getByTestId("pod-detail")).toContainText("gone");
   await page.getByRole("link", { name: "Rollouts" }).click();
-  await expect(page.getByTestId("rollouts-detail")).toContainText("Revision 2, 04:53:12, superseded after 3.0 s.");
+  await expect(page.getByTestId("rollouts-detail")).toContainText("Revision 2, 2026-11-21 04:53:12, superseded after 3.0 s.");
   await page.keyboard.press("Escape");
   // One click, or the space key, plays it from its begin to its end.
   await page.getByRole("button", { name: "Play", exact: true }).click();
   await expect(page.getByRole("button", { name: "Stop", exact: true })).toBeVisible();
-  await expect(rollout.verdict).toHaveText(/Revision 3 is replacing revision 1/);
+  await expect(rollout.verdict).toHaveText(/Revision 3 was replacing revision 1/);
   await page.getByRole("combobox", { name: "Speed" }).selectOption("20 ×");
   await expect(page.getByTestId("back-to-live")).toHaveText("End");
-  await expect(rollout.verdict).toHaveText("Revision 3 is live: 10 of 10 available.");
+  await expect(rollout.verdict).toHaveText("Revision 3 was complete: 10 of 10 available.");
   // What needs a server is not there, and its key does nothing.
   for (const name of ["Share", "Notify me", "Copy link", "Compare"]) await expect(page.getByText(name, { exact: true })).toHaveCount(0);
   await page.keyboard.press("/");
@@ -54,7 +54,7 @@ test("a file is complete without scripts, and accessible in both themes", async 
   const context = await browser.newContext({ javaScriptEnabled: false });
   const still = await context.newPage();
   await still.goto(file);
-  await expect(still.getByTestId("verdict")).toContainText("Revision 2 cannot start: image image-1:tag-");
+  await expect(still.getByTestId("verdict")).toContainText("Revision 2 could not start: image image-1:tag-");
   await expect(still.getByTestId("story")).toContainText("Revision 2 starts");
   await context.close();
   for (const colorScheme of ["light", "dark"] as const) {

@@ -113,8 +113,7 @@ for (const [name, address] of Object.entries(PAGES)) {
         // A picture is as wide as its place one frame after that changed.
         await expect.poll(async () => (await measured(page)).wide, { message: `${what}: nothing is wider than the window` }).toBeLessThanOrEqual(0);
         const now = await measured(page);
-        // Pages in which no program runs have no strip.
-        if (!strip) expect(now.strip, `${what}: strip`).toBe(0);
+        expect(now.strip > 0, `${what}: strip`).toBe(strip);
         expect(now.audience > 0, `${what}: audience`).toBe(audience);
         if (mode === "neither") usual.set(width, { header: now.header, width: now.width });
         const { header, width: wide } = usual.get(width)!;

@@ -49,7 +49,7 @@ test("keys go to the search, from row to row, and into one", async ({ page, serv
   await expect(page.getByRole("searchbox")).toBeFocused();
   await page.keyboard.type("jk");
   await expect(page.getByTestId("deployment")).toHaveCount(0);
-  await expect(page.getByText("Nothing here that matches.")).toBeVisible();
+  await expect(page.getByText("No matches.")).toBeVisible();
   await page.getByRole("searchbox").fill("");
   await expect(page.getByTestId("deployment")).toHaveCount(3);
   await page.keyboard.press("Escape");
@@ -251,7 +251,7 @@ test("a cluster that cannot be reached, or whose credentials hang, is shown as s
   await expect(page.getByTestId("trouble")).toContainText("Cluster “hangs” unreachable since", { timeout: 20_000 });
   await expect(page.getByTestId("trouble")).toContainText("fetching its credentials does not end");
   await expect(page.getByTestId("trouble")).toContainText("Cluster “broken” unreachable since");
-  await expect(page.getByText("No Deployments are known here yet.")).toBeVisible();
+  await expect(page.getByText("No cluster answers.")).toBeVisible();
   await page.goto(`${server.address}/wall`);
   await expect(page.getByTestId("stale")).toContainText("Cluster “prod-eu” unreachable since");
   expect(complaints).toEqual([]);

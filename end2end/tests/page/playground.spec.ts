@@ -28,9 +28,10 @@ test("the first story is told by itself, and the page shows what it tells", asyn
   await page.goto(server.address);
   await expect(page.getByTestId("deployment").filter({ hasText: "checkout" })).toBeVisible();
   await expect(page.getByTestId("playground").getByRole("button")).toHaveCount(0);
-  await page.getByRole("link", { name: "Take part" }).click();
-  await expect(page).toHaveURL(`${page_(server)}#play-more`);
-  // Who takes part wants the buttons.
+  await page.getByRole("link", { name: "Go to the story" }).click();
+  await expect(page).toHaveURL(page_(server));
+  // There the same place opens the buttons.
+  await open(page);
   await expect(page.getByRole("button", { name: "Kill pod" })).toBeVisible();
 });
 
@@ -228,8 +229,9 @@ test("where nothing may be stored the strip works all the same", async ({ page, 
   await page.getByRole("button", { name: "Next version" }).click();
   await expect(page.locator("#play-version")).toHaveAttribute("title", "kubectl set image deployment/web web=web:v3");
   await page.goto(server.address);
-  await page.getByRole("link", { name: "Take part" }).click();
-  await expect(page).toHaveURL(`${page_(server)}#play-more`);
+  await page.getByRole("link", { name: "Go to the story" }).click();
+  await expect(page).toHaveURL(page_(server));
+  await open(page);
   await expect(more(page)).toHaveJSProperty("open", true);
 });
 

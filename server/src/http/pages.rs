@@ -1,7 +1,10 @@
 //! The pages: complete HTML from the current state, rendered by the same application that runs in the browser. Its routes are the
 //! ones that it names; what each of them is about is decided here.
 
+use app::components::audience::Audience;
 use app::payload::{ListPayload, Page, Payload, WallPayload};
+use app::playground::Playground;
+use app::site::Site;
 use app::zone;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -163,7 +166,7 @@ pub(super) fn no_cluster(view: &View, cluster: &str) -> String {
 }
 
 pub(super) async fn not_found(view: &View, request: Request) -> Response {
-    let why = "Pages are the list of all Deployments, and one page per Deployment at \
+    let why = "There is no such page. Pages are the list of all Deployments, and one page per Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
     missing(view, why.to_owned(), request).await
 }
@@ -181,8 +184,9 @@ pub(super) async fn refuse(
     instead: Vec<(String, String)>,
     request: Request,
 ) -> Response {
-    let path = safe(request.uri().path());
-    let shell = move |build| app::shell::missing(path.clone(), why.clone(), instead.clone(), build);
+    // What was asked for is what is wrong with it, more often than the path.
+    let asked = safe(request.uri().path_and_query().map_or("/", |asked| asked.as_str()));
+    let shell = move |build| app::shell::missing(asked.clone(), why.clone(), instead.clone(), build);
     if !view.sight().is_silent() {
         return still(view, status, request, shell).await;
     }
@@ -200,11 +204,27 @@ pub(super) async fn still<V: IntoView + 'static>(
     shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
 ) -> Response {
     let audience = view.rollcast().audience(view.viewer());
+    let (site, playground) = (site(view, &audience), playground(view));
     let shell = move |build| {
+        provide_context(site);
         provide_context(audience.clone());
+        if let Some(playground) = playground.clone() {
+            provide_context(playground);
+        }
         shell(build)
     };
     plain(view.rollcast(), status, request, shell).await
+}
+
+/// Which pages there are for who looks.
+fn site(view: &View, audience: &Audience) -> Site {
+    let has_links = matches!(audience, Audience::Known { can_share: true, .. });
+    Site { has_history: view.keeps(), has_links }
+}
+
+/// The playground as its strip shows it now, where there is one.
+fn playground(view: &View) -> Option<Playground> {
+    view.rollcast().playground.as_ref().map(|playground| playground.strip())
 }
 
 /// A page in which no program runs and nothing of any cluster stands.
@@ -225,10 +245,9 @@ pub(super) async fn plain<V: IntoView + 'static>(
 /// A page of the application, rendered from what it is about.
 pub(super) async fn render(view: &View, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
-    let playground = view.rollcast().playground.as_ref().map(|playground| playground.strip());
-    let has_history = view.keeps();
-    let page = Page { build: view.rollcast().build.to_owned(), payload, playground, has_history };
     let audience = view.rollcast().audience(view.viewer());
+    let (site, playground) = (site(view, &audience), playground(view));
+    let page = Page { build: view.rollcast().build.to_owned(), payload, playground, site };
     let shell = move || {
         guard_page();
         provide_context(audience.clone());

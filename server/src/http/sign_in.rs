@@ -84,7 +84,9 @@ pub(super) async fn sign_in(
             rollcast.limits.met(Limit::SignIns);
             (StatusCode::TOO_MANY_REQUESTS, TOO_MANY)
         }
-        Err(_) => (StatusCode::FORBIDDEN, "No cluster takes that token: it has expired, or is none of theirs."),
+        Err(_) => {
+            (StatusCode::FORBIDDEN, "No cluster accepts this token: it has expired, or belongs to another cluster.")
+        }
     };
     let payload = SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() };
     answer(&rollcast, status, payload, Request::default()).await

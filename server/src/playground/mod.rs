@@ -186,11 +186,19 @@ impl Playground {
             let choice = Choice::of(world, &self.of).unwrap_or_default();
             (controls::buttons(world, &self.of, &choice), [choice.pods, choice.out_of_rotation].concat())
         });
-        Strip {
+        let nothing = Strip {
+            title: "No story plays".to_owned(),
+            sentence: "Choose a story, or use the buttons.".to_owned(),
+            ..Strip::default()
+        };
+        let story = || Strip {
             title: told.title.to_owned(),
             step: format!("Step {} of {}", told.step, told.steps),
             sentence: told.sentence.to_owned(),
             command: told.command,
+            ..Strip::default()
+        };
+        Strip {
             is_playing: told.is_playing,
             stories: STORIES.iter().map(|story| (story.name.to_owned(), story.title.to_owned())).collect(),
             buttons: buttons.0,
@@ -200,6 +208,7 @@ impl Playground {
             seed: state.seed,
             refused: state.refused.clone(),
             page: self.page(),
+            ..if self.has_stories || told.is_playing { story() } else { nothing }
         }
     }
 

@@ -167,7 +167,7 @@ async fn a_rollout_of_fifty_pods_is_a_small_file_that_loads_nothing() {
     for what in ["src=\"", "href=\"/", "href=\"http", "@import", "style=\""] {
         assert!(!start.contains(what), "{what}");
     }
-    assert!(start.contains("Revision 2 is live: 50 of 50 available."), "without scripts it is there as well");
+    assert!(start.contains("Revision 2 was complete: 50 of 50 available."), "without scripts it is there as well");
 }
 
 /// A recording in which every name that may be taken out says so.

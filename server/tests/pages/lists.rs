@@ -65,10 +65,10 @@ async fn what_makes_no_sense_is_said() {
         ("/?from=-1", 400, "it should be a number"),
         ("/clusters/rollout?from=x", 400, "href=\"/clusters/rollout\""),
         ("/?labels=a%3D%3D%3Db", 400, "is no label selector"),
-        ("/?q=%FF%00%E2%80%AE", 200, "Nothing here that matches."),
+        ("/?q=%FF%00%E2%80%AE", 200, "No matches."),
         ("/?q=nginx&show=trouble", 200, "aria-current=\"true\""),
         ("/?cluster=nowhere", 404, "does not watch a cluster"),
-        ("/?namespace=nowhere", 200, "Nothing here that matches."),
+        ("/?namespace=nowhere", 200, "No matches."),
         ("/?from=4000000000", 200, "Lines before"),
     ];
     for (path, status, says) in cases {

@@ -119,7 +119,10 @@ async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
     assert_eq!(to, WEB);
     let page = visitor.get(&rollcast, WEB).await;
     assert_eq!(page.status, StatusCode::OK);
-    assert!(page.text.contains("You look by a link of "), "who looks by whose link stands at the foot of pages");
+    assert!(
+        page.text.contains("You are viewing with a link from "),
+        "who looks by whose link stands at the foot of pages"
+    );
     for hidden in [
         WEB.replace("rollover", "kill-pod"),
         WEB.replace("web", "other"),

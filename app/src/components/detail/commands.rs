@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use timeline::view::Command;
 
 use super::following::numbered;
+use super::past::is_past;
 use crate::components::copy::CopyButton;
 
 /// The kubectl commands that show more of what the detail is about, each with a button that copies it.
@@ -22,8 +23,15 @@ pub fn Commands(
             </li>
         }
     };
+    // What changes the cluster would change today's.
+    let is_past = is_past();
+    let shown = move || {
+        let mut shown = commands.get();
+        shown.retain(|command| !is_past.get() || !command.changes_cluster());
+        numbered(&shown)
+    };
     view! {
         <h3>"In a terminal"</h3>
-        <ul class="commands"><For each=move || numbered(&commands.read()) key=Clone::clone children=line/></ul>
+        <ul class="commands"><For each=shown key=Clone::clone children=line/></ul>
     }
 }

@@ -5,6 +5,7 @@ use timeline::words::safe;
 use timeline::{Millis, Workload};
 
 use super::link::DetailLink;
+use super::past::present;
 use crate::address;
 use crate::detail::{Fact, Value};
 use crate::zone::Zone;
@@ -21,6 +22,7 @@ pub fn Facts(
     #[prop(into)]
     facts: Signal<Vec<Fact>>,
 ) -> impl IntoView {
+    let now_millis = present(now_millis);
     view! {
         <dl class="facts">
             <For each=move || facts.get() key=Clone::clone children=move |Fact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value, now_millis)}</dd> }/>

@@ -4,6 +4,7 @@ use leptos::either::Either;
 use leptos::prelude::*;
 use timeline::{Millis, Uid, Workload};
 
+use super::past::present;
 use crate::address;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;
@@ -22,6 +23,7 @@ pub fn Moment(
     now_millis: Signal<Millis>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
+    let now_millis = present(now_millis);
     let clock = move || zone.moment(at_millis, now_millis.get());
     match Controls::of_page() {
         Some(controls) => Either::Left(view! {

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::following::numbered;
+use super::past::present;
 use crate::detail::RevisionDetail;
 use crate::detail::rollouts::RolloutLine;
 use crate::zone::Zone;
@@ -14,9 +15,10 @@ pub fn PastRollouts(
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
+    let now_millis = present(Signal::derive(move || revision.read().now_millis));
     let line = move |(_, line): (usize, RolloutLine)| {
         let said = move || {
-            let began = line.began(|at| zone.dated(at, revision.read().now_millis));
+            let began = line.began(|at| zone.dated(at, now_millis.get()));
             format!("Began {began}: {}. {}", line.ended(), line.extremes())
         };
         view! { <li>{said}</li> }

@@ -11,6 +11,7 @@ use super::containers::Containers;
 use super::facts::Facts;
 use super::frame::Frame;
 use super::history::History;
+use super::past::present;
 use super::start::Start;
 use crate::components::tokens::Token;
 use crate::detail::PodDetail;
@@ -26,10 +27,11 @@ pub fn PodView(
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
+    let present_millis = present(Signal::derive(move || pod.read().now_millis));
     let state = move || {
         let PodDetail { state, since_millis, is_older, now_millis, .. } = *pod.read();
         match state {
-            PodState::Gone => format!("gone since {}", zone.dated(since_millis, now_millis)),
+            PodState::Gone => format!("gone since {}", zone.dated(since_millis, present_millis.get())),
             state => format!("{} for {}{}", state.label(), at_least(is_older), duration(now_millis - since_millis)),
         }
     };

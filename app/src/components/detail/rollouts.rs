@@ -6,11 +6,12 @@ use timeline::Workload;
 use super::following::numbered;
 use super::frame::Frame;
 use super::moment::Moment;
-use crate::app::HasHistory;
+use super::past::present;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
 use crate::exported::Exported;
 use crate::history::Search;
+use crate::site::Site;
 use crate::zone::Zone;
 
 /// All rollouts of a workload that are known, the last one first.
@@ -23,14 +24,14 @@ pub fn RolloutsView(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let is_file = Exported::of_app().is_some();
+    let now_millis = present(Signal::derive(move || rollouts.read().now_millis));
     let line = move |(_, line): (usize, RolloutLine)| {
         let address =
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (line.name(), line.took(), line.images.clone());
         let moment = line.moment_millis;
-        let began = move || {
-            format!("Began {}. {} ", line.began(|at| zone.dated(at, rollouts.read().now_millis)), line.extremes())
-        };
+        let began =
+            move || format!("Began {}. {} ", line.began(|at| zone.dated(at, now_millis.get())), line.extremes());
         view! {
             <li>
                 {match (is_file, moment) {
@@ -59,7 +60,7 @@ pub fn RolloutsView(
                 {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">"Compare"</a> })}
             </p>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
-            {HasHistory::of_app().then(|| view! { <p><a href=past rel="external" data-testid="kept">"All that are kept"</a></p> })}
+            {Site::of_app().has_history.then(|| view! { <p><a href=past rel="external" data-testid="kept">"All that are kept"</a></p> })}
             <Show when=move || rollouts.read().pruned != 0><p class="muted">{pruned}</p></Show>
         </Frame>
     }

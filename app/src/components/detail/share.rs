@@ -11,7 +11,7 @@ use crate::detail::ShareDetail;
 use crate::detail::share::Link;
 
 /// What is said where the links lead nowhere for anybody else.
-const LOCAL: &str =
+pub const LOCAL: &str =
     "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
 
 /// Links to share of a page, each with a code for telephones and a button that copies it.

@@ -1,4 +1,4 @@
-//! The clusters, how each is reached, and a way to its own list.
+//! The clusters, how each is reached, and a way to its own list. Many are behind one button, but for those in trouble.
 
 use leptos::prelude::*;
 use timeline::wire::{Connection, ConnectionState};
@@ -9,22 +9,56 @@ use crate::connection::state_words;
 use crate::list::board::ListBoard;
 use crate::zone::Zone;
 
+/// So many clusters have a chip each in the header; more of them are in a menu.
+const FEW: usize = 3;
+/// So many of those in trouble stand beside the menu.
+const MOST_TROUBLED: usize = 2;
+
 /// A chip for each cluster: how it is reached, and a link to its own list.
 #[component]
 pub fn Clusters(
     /// The state of the list's page, which this follows.
     board: ListBoard,
 ) -> impl IntoView {
+    let zone = Zone::of_page();
     // A server that was started again may watch other clusters.
     let names = Memo::new(move |_| {
         let overall = board.overall.read();
         overall.clusters.iter().map(|cluster| (cluster.name.clone(), cluster.accent)).collect::<Vec<_>>()
     });
+    let is_many = Memo::new(move |_| names.read().len() > FEW);
+    let troubled = Memo::new(move |_| {
+        let overall = board.overall.read();
+        let bad = overall.clusters.iter().filter(|cluster| !cluster.connection.state.is_live() && is_many.get());
+        bad.take(MOST_TROUBLED).map(|cluster| (cluster.name.clone(), cluster.accent)).collect::<Vec<_>>()
+    });
+    let states = Memo::new(move |_| {
+        let overall = board.overall.read();
+        let well = overall.clusters.iter().filter(|cluster| cluster.connection.state.is_live()).count();
+        let first = overall.clusters.first().map(|cluster| state_words(&cluster.connection, zone)).unwrap_or_default();
+        (overall.clusters.len(), well, first)
+    });
+    let menu = move || {
+        let (all, well, first) = states.get();
+        let class = if well == all { "chip live" } else { "chip stale" };
+        let words = match (all - well, first.starts_with("Recording")) {
+            (0, true) => format!("{all} recordings"),
+            (0, false) => format!("{all} clusters, all live"),
+            (other, _) => format!("{all} clusters, {other} not live"),
+        };
+        view! { <button type="button" class=class popovertarget="clusters" data-testid="clusters">{words}" \u{25be}"</button> }
+    };
     view! {
         <nav class="clusters" aria-label="Clusters">
-            <For each=move || names.get() key=Clone::clone let((name, accent))>
+            <For each=move || troubled.get() key=Clone::clone let((name, accent))>
                 <ClusterChip board name accent/>
             </For>
+            {move || is_many.get().then(menu)}
+            <div id="clusters" class="chips" popover=move || is_many.get().then_some("auto")>
+                <For each=move || names.get() key=Clone::clone let((name, accent))>
+                    <ClusterChip board name accent/>
+                </For>
+            </div>
         </nav>
     }
 }
@@ -45,6 +79,7 @@ fn ClusterChip(
         overall.clusters.iter().find(|cluster| cluster.name == known).map(|cluster| cluster.connection.clone())
     });
     let class = move || match connection.read().as_ref().map(|connection: &Connection| &connection.state) {
+        Some(ConnectionState::Replay { .. }) => "chip recorded",
         Some(state) if state.is_live() => "chip live",
         Some(ConnectionState::Connecting) => "chip past",
         Some(_) => "chip stale",
@@ -54,8 +89,8 @@ fn ClusterChip(
     let asked = name.clone();
     let is_chosen = move || (board.query.read().cluster.as_ref() == Some(&asked)).then_some("true");
     view! {
-        <a class=class href=address::cluster(&name) aria-current=is_chosen data-testid="cluster">
-            <i class=format!("accent accent-{accent}")></i><span>{safe(&name)}</span>" "<span class="muted">{state}</span>
+        <a class=class href=address::cluster(&name) aria-current=is_chosen title=safe(&name) data-testid="cluster">
+            <i class=format!("accent accent-{accent}")></i><span class="cluster-name">{safe(&name)}</span>" "<span class="muted">{state}</span>
         </a>
     }
 }

@@ -9,7 +9,8 @@ use crate::list::board::ListBoard;
 use crate::list::tiny::CLASSES;
 
 /// What the layers of the tiny scores are.
-const KEY: [&str; LAYERS] = ["available", "available, revision before", "not available yet", "failing", "terminating"];
+const KEY: [&str; LAYERS] =
+    ["available", "available, previous revision", "not available yet", "failing", "terminating"];
 
 /// The heads of the list's columns, and a key to the colours in them.
 #[component]

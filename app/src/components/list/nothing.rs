@@ -17,7 +17,16 @@ pub fn Nothing(
     let class = move || if said.read().0.is_empty() { "unused" } else { "muted nothing" };
     view! {
         <p class=class>
-            {move || said.get().0}" "<a class=move || if said.read().1 { "" } else { "unused" } href="/">"Show all Deployments"</a>
+            {move || with_commands(&said.read().0)}" "<a class=move || if said.read().1 { "" } else { "unused" } href="/">"Show all Deployments"</a>
         </p>
     }
+}
+
+/// A text in which what stands between backticks is a command.
+fn with_commands(text: &str) -> Vec<AnyView> {
+    let piece = |(number, text): (usize, &str)| {
+        let text = text.to_owned();
+        if number % 2 == 1 { view! { <code>{text}</code> }.into_any() } else { text.into_any() }
+    };
+    text.split('`').enumerate().map(piece).collect()
 }

@@ -2,16 +2,12 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 
 use super::buttons::Buttons;
 use super::means::Means;
 use super::state::PlaygroundState;
 use super::stories::Stories;
 use crate::browser;
-
-/// The fragment of an address that opens the controls.
-pub const ID: &str = "play-more";
 
 /// Where the browser remembers whether the strip is open.
 const REMEMBERED: &str = "rollcast.playground.open";
@@ -28,13 +24,11 @@ pub fn Controls(
     state: PlaygroundState,
 ) -> impl IntoView {
     let details = NodeRef::<html::Details>::new();
-    let hash = use_location().hash;
     Effect::new(move |_| {
         let Some(details) = details.get() else { return };
-        let is_asked_for = hash.get().trim_start_matches('#') == ID;
         if details.open() {
             remember(true); // the viewer was faster than this program
-        } else if is_asked_for || browser::remembered(REMEMBERED).as_deref() == Some("1") {
+        } else if browser::remembered(REMEMBERED).as_deref() == Some("1") {
             details.set_open(true);
         }
     });
@@ -44,7 +38,7 @@ pub fn Controls(
         }
     };
     view! {
-        <details id=ID data-testid="playground-more" node_ref=details on:toggle=toggled>
+        <details id="play-more" data-testid="playground-more" node_ref=details on:toggle=toggled>
             <summary class="choice take-part">
                 <span class="when-closed">"Take part"</span><span class="when-open">"Close"</span>
             </summary>

@@ -13,11 +13,13 @@ pub fn Means(
     state: PlaygroundState,
 ) -> impl IntoView {
     let now = state.now;
-    let explained = move || match state.explained.get() {
-        command if command.is_empty() => format!(
-            "Each button stands for a kubectl command: point at one, or tap it, to see it. In a terminal: export KUBECONFIG={}",
-            now.read().kubeconfig
-        ),
+    let is_command = move || !state.explained.read().is_empty();
+    let hint = move || {
+        let words = "Each button stands for a kubectl command: point at one, or tap it, to see it. In a terminal: ";
+        if is_command() { "" } else { words }
+    };
+    let command = move || match state.explained.get() {
+        command if command.is_empty() => format!("export KUBECONFIG={}", now.read().kubeconfig),
         command => command,
     };
     let line = move |first: Button| {
@@ -28,7 +30,7 @@ pub fn Means(
     };
     view! {
         <p class="means">
-            <code id="play-means">{explained}</code>
+            <span id="play-means">{hint}<code>{command}</code></span>
             <span class="refused" role="status"><span id="play-refused">{move || now.read().refused.clone()}</span></span>
             <span id="play-speed">{move || now.read().speed_said()}</span>
         </p>

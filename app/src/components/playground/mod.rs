@@ -11,5 +11,4 @@ pub mod speed;
 pub mod state;
 pub mod stories;
 pub mod strip;
-pub mod take_part;
 pub mod tale;

@@ -5,7 +5,7 @@ use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
 use crate::components::banner::Banner;
-use crate::connection::{forbidden, listing, lost, next_try, state_words, unreachable, unwritten};
+use crate::connection::{as_it_was, forbidden, listing, lost, next_try, state_words, unreachable, unwritten};
 use crate::live::client::Live;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
@@ -25,7 +25,7 @@ pub fn Chip(
     };
     let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
         (true, _) => "Reconnecting".to_owned(),
-        (_, Some(tenths)) => format!("As it was at {}", board.dated(zone, tenths * 100)),
+        (_, Some(tenths)) => as_it_was(&board.dated(zone, tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), zone),
     };
@@ -57,8 +57,10 @@ fn unkept(board: Board, zone: Zone) -> Option<String> {
 
 fn trouble(board: Board, zone: Zone) -> Option<String> {
     let shown = || board.dated(zone, board.now_millis());
+    // Where nothing was ever seen, nothing is shown.
+    let has_data = board.view.read().is_some();
     if board.link.get().is_lost() {
-        return Some(lost(Some(&shown())));
+        return Some(lost(Some(&shown()), has_data));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     let connection = board.connection.read();
@@ -66,7 +68,7 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
         ConnectionState::Stale { since_millis, why, retry_at_millis } => {
             let stamp = |at_millis| board.dated(zone, at_millis);
             let listing = listing(&connection).map(|listing| format!(" ({listing})")).unwrap_or_default();
-            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, stamp) + &listing)
+            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, has_data, stamp) + &listing)
         }
         ConnectionState::Connecting => listing(&connection)
             .map(|listing| format!("Not everything of cluster “{}” is known yet: {listing}.", safe(&cluster))),

@@ -44,7 +44,9 @@ pub fn LinkBars(
 /// What a link to a rollout that is kept says, and one to a revision once that is not the current one any more.
 fn words(board: Board, zone: Zone) -> Option<String> {
     if board.workload.with(|workload| workload.rollout.is_some()) {
-        return Some("This rollout is over. It is made again from what was kept of it.".to_owned());
+        let moment = board.moment(zone, board.now_millis());
+        let day = moment.split_once(' ').map(|(day, _)| format!(" ({day})")).unwrap_or_default();
+        return Some(format!("Recording of a finished rollout{day}."));
     }
     let (wanted, current) = (board.linked_revision?, board.current.get()?);
     if wanted == current {
@@ -53,10 +55,10 @@ fn words(board: Board, zone: Zone) -> Option<String> {
     let is_there = board.said(|view| view.revision) == Some(wanted);
     Some(match (is_there, board.time.get().tenths) {
         (true, Some(tenths)) => format!(
-            "You are looking at revision {wanted}, as it was at {}. Revision {current} is live now.",
-            zone.stamp(tenths * 100)
+            "You are looking at revision {wanted}, as it was at {}. Revision {current} is current now.",
+            board.dated(zone, tenths * 100)
         ),
-        _ => format!("This link is to revision {wanted}. Revision {current} is live now."),
+        _ => format!("This link is to revision {wanted}. Revision {current} is current now."),
     })
 }
 

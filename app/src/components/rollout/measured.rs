@@ -29,7 +29,9 @@ pub fn Measured(
     let is_file = Exported::of_app().is_some();
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
-        is_shown.then(|| (board.current.get(), board.said(|view| Some(view.verdict.tone))))
+        let (revision, tone) = board.said(|view| (view.revision, Some(view.verdict.tone)));
+        // What is over took a time only once it was complete: before, that was the future.
+        (is_shown && (!board.is_over || tone == Some(Tone::Ok))).then_some((revision, tone))
     });
     Effect::new(move |_| {
         if let Some((Some(revision), tone)) = stands.get().filter(|_| !is_file) {
@@ -55,7 +57,7 @@ fn fits(measure: &Measure, revision: u64, tone: Option<Tone>, is_over: bool) -> 
     measure.revision == revision
         && match measure.standing {
             Standing::GoingOn(_) => !is_over && tone == Some(Tone::Busy),
-            Standing::Complete(_) => is_over || tone == Some(Tone::Ok),
+            Standing::Complete(_) => tone == Some(Tone::Ok),
             Standing::Otherwise => false,
         }
 }

@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What the button explains while notifications can be asked for.
 const USUAL: &str = "A notification when this rollout is complete or in trouble";
 /// What it explains where the viewer has forbidden notifications.
-const DENIED: &str = "This browser does not let the page notify you; its settings do.";
+const DENIED: &str = "The browser blocks notifications of this page: allow them in its settings for this site";
 
 /// The button. It is hidden where the browser has no notifications, and until the page is alive.
 #[component]
@@ -102,7 +102,7 @@ pub fn Notify(
             hidden=move || !is_offered.get()
             on:click=ask
         >
-            "Notify me"
+            {move || if is_denied.get() { "Blocked by the browser" } else { "Notify me" }}
         </button>
     }
 }

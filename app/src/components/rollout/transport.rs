@@ -27,7 +27,7 @@ pub fn Transport(
     let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
     let moment = move || board.dated(zone, board.now_millis());
     let play = move || match (board.time.get(), board.is_over) {
-        (Time { tenths: None, .. }, false) => "Pause",
+        (Time { tenths: None, .. }, false) if !board.is_held() => "Pause",
         (Time { is_playing: true, .. }, _) => "Stop",
         (_, _) => "Play",
     };
@@ -35,10 +35,12 @@ pub fn Transport(
         let (now, back) = match (board.is_over, board.is_recorded()) {
             (true, _) => ("End", "To the end"),
             (false, true) => ("Latest", "To the latest"),
+            (false, false) if board.is_stale() => ("Last seen", "To what was last seen"),
             (false, false) => ("Live", "Back to live"),
         };
         let time = board.time.get();
         match (time.tenths, time.news) {
+            (None, _) if board.is_stale() => format!("{now} {}", board.moment(zone, board.now_millis())),
             (None, _) => now.to_owned(),
             (Some(_), 0) => back.to_owned(),
             (Some(_), news) => format!("{back}, {news} new"),
@@ -51,6 +53,7 @@ pub fn Transport(
     };
     let is_file = Exported::of_app().is_some();
     let live_class = move || match (board.time.read().tenths.is_none(), board.is_recorded()) {
+        (true, _) if board.is_stale() => "live stale",
         (true, false) => "live on",
         (true, true) => "live latest",
         (false, _) => "live",

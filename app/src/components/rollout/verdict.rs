@@ -1,6 +1,7 @@
 //! The verdict: one sentence, why, and figures.
 
 use leptos::prelude::*;
+use timeline::say;
 use timeline::view::{Command, View};
 use timeline::words::duration;
 
@@ -24,16 +25,35 @@ struct Words {
 }
 
 impl Words {
-    fn of(view: &View) -> Self {
+    /// What is said now. Of a past moment it is said as past, and nothing of it tells what to do today.
+    fn of(view: &View, is_past: bool) -> Self {
         let verdict = &view.verdict;
         Self {
             badge: verdict.badge.clone(),
             class: format!("badge {}", verdict.tone.name()),
-            sentence: verdict.sentence.clone(),
-            why: view.explanation(),
-            remedy: view.remedy.clone(),
+            sentence: if is_past { say::past(&verdict.sentence) } else { verdict.sentence.clone() },
+            why: if is_past { view.explanation_then() } else { view.explanation() },
+            remedy: view.remedy.clone().filter(|_| !is_past),
         }
     }
+}
+
+/// A headline in pieces: a revision's number stays beside its word.
+fn unbroken(sentence: &str) -> Vec<AnyView> {
+    let mut pieces = Vec::new();
+    let mut rest = sentence;
+    while let Some(at) = rest.find("evision ").map(|at| at - usize::from(at > 0)) {
+        let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let word = from.find(' ').unwrap_or(from.len());
+        let number = from.get(word + 1..).unwrap_or_default();
+        let end = word + 1 + number.find(|of: char| !of.is_ascii_digit()).unwrap_or(number.len());
+        let (kept, after) = from.split_at_checked(end).unwrap_or((from, ""));
+        pieces.push(before.to_owned().into_any());
+        pieces.push(view! { <span class="unbroken">{kept.to_owned()}</span> }.into_any());
+        rest = after;
+    }
+    pieces.push(rest.to_owned().into_any());
+    pieces
 }
 
 /// The verdict line: badge, sentence, reason and figures.
@@ -45,8 +65,9 @@ pub fn VerdictLine(
     let zone = Zone::of_page();
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
-    let words = calm(Signal::derive(move || board.said(Words::of)), is_at_once);
+    let words = calm(Signal::derive(move || board.said(|view| Words::of(view, board.is_past()))), is_at_once);
     let said = move |read: fn(&Words) -> &str| move || zone.said(read(&words.read()), board.now_millis());
+    let sentence = said(|words| &words.sentence);
     let remedy = Signal::derive(move || words.read().remedy.clone());
     // Where there is little room for it, the first lines stand for all of it until somebody taps them or goes there by key.
     let is_whole = RwSignal::new(false);
@@ -54,7 +75,7 @@ pub fn VerdictLine(
         <section class="verdict">
             <div>
                 <span id="badge" class=move || words.read().class.clone() data-testid="badge">{move || words.read().badge.clone()}</span>
-                <h1 id="verdict" data-testid="verdict">{said(|words| &words.sentence)}</h1>
+                <h1 id="verdict" data-testid="verdict">{move || unbroken(&sentence())}</h1>
                 <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
                 <Remedy remedy/>
             </div>
@@ -69,7 +90,8 @@ fn Figures(board: Board) -> impl IntoView {
     let new_available = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
     let available = move || board.said(|view| view.counts.available.to_string());
     let left = Memo::new(move |_| {
-        let left = board.said(|view| view.deadline_millis)? - board.now_millis();
+        // Nobody knows how long it is, where nobody knows the time.
+        let left = board.said(|view| view.deadline_millis).filter(|_| !board.is_stale())? - board.now_millis();
         Some(if left > 0 { duration(left) } else { "passed".to_owned() })
     });
     view! {
