@@ -4,6 +4,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Reviewer } from "../../fixtures/reviewer.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
@@ -113,6 +114,39 @@ test("who signs in is told what this is, with the same header", async ({ page })
   await page.setViewportSize({ width: 1440, height: 900 });
   const { left, right } = await page.getByTestId("sign-in").evaluate((card) => card.getBoundingClientRect());
   expect(Math.abs(left + right - 1440), "it is in the middle").toBeLessThanOrEqual(2);
+});
+
+test("many clusters are a menu, and those in trouble stand beside it", async ({ page, serve }) => {
+  const names = ["rollover", "rollout", "kill-pod", "recreate", "quota"];
+  const server = await serve(() => Server.start(["replay", ...names.map(recording), "--hold-at", "12"]));
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
+  const menu = page.getByTestId("clusters");
+  await expect(menu).toHaveText(/^5 recordings/);
+  await expect(page.getByTestId("cluster").first()).toBeHidden();
+  await menu.click();
+  for (const name of names) await expect(page.getByTestId("cluster").filter({ hasText: name }).first()).toBeInViewport();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("cluster").first()).toBeHidden();
+  await menu.click();
+  await page.getByTestId("cluster").filter({ hasText: "quota" }).click();
+  await expect(page).toHaveURL(/[/]clusters[/]quota$/);
+  expect((await measured(page)).trail).toEqual(["quota"]);
+});
+
+test("a link for others is made from the page that one comes from, and copied", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(signedIn.page(...(web as [string, string, string])));
+  await page.locator(".site").getByRole("link", { name: "Links" }).click();
+  const [box, label] = await Promise.all([page.getByRole("checkbox").boundingBox(), page.getByText("Let chats show a preview").boundingBox()]);
+  expect(Math.abs(label!.x - box!.x - box!.width), "the label stands beside its box").toBeLessThanOrEqual(20);
+  await page.getByRole("button", { name: "Make a link" }).click();
+  await expect(page.getByTestId("local")).toContainText("only works on this computer");
+  await page.getByRole("button", { name: "Copy" }).click();
+  await expect(page.getByRole("button", { name: "Copied" })).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await page.getByTestId("link").textContent());
 });
 
 test("the name is there however long all names are", async ({ page, serve }, info) => {

@@ -46,6 +46,10 @@ test("no screen reader is told what changes by the second", async ({ page, serve
   const banner = page.getByTestId("banner");
   await expect(banner).toHaveText(/Showing last known data[.] (Next try in \d+ s|Trying again)[.]$/, { timeout: 30_000 });
   await expect(banner.getByRole("status")).toHaveText(/Showing last known data[.]$/);
+  // Nothing says that this is the present.
+  await expect(page).toHaveTitle(/^Stale: /);
+  await expect(page.getByTestId("back-to-live")).toHaveText(/^Last seen \d\d:\d\d:\d\d$/);
+  await expect(page.locator("#deadline")).toBeHidden();
   await page.goto("about:blank");
   complaints.length = 0; // tries that were refused are errors of the console
 });

@@ -40,11 +40,10 @@ pub fn Clusters(
     });
     let menu = move || {
         let (all, well, first) = states.get();
-        let class = if well == all { "chip live" } else { "chip stale" };
-        let words = match (all - well, first.starts_with("Recording")) {
-            (0, true) => format!("{all} recordings"),
-            (0, false) => format!("{all} clusters, all live"),
-            (other, _) => format!("{all} clusters, {other} not live"),
+        let (class, words) = match (all - well, first.starts_with("Recording")) {
+            (0, true) => ("chip recorded", format!("{all} recordings")),
+            (0, false) => ("chip live", format!("{all} clusters, all live")),
+            (other, _) => ("chip stale", format!("{all} clusters, {other} not live")),
         };
         view! { <button type="button" class=class popovertarget="clusters" data-testid="clusters">{words}" \u{25be}"</button> }
     };

@@ -35,12 +35,11 @@ pub fn Transport(
         let (now, back) = match (board.is_over, board.is_recorded()) {
             (true, _) => ("End", "To the end"),
             (false, true) => ("Latest", "To the latest"),
-            (false, false) if board.is_stale() => ("Last seen", "To what was last seen"),
             (false, false) => ("Live", "Back to live"),
         };
         let time = board.time.get();
         match (time.tenths, time.news) {
-            (None, _) if board.is_stale() => format!("{now} {}", board.moment(zone, board.now_millis())),
+            (None, _) if board.is_stale() => format!("Last seen {}", board.moment(zone, board.now_millis())),
             (None, _) => now.to_owned(),
             (Some(_), 0) => back.to_owned(),
             (Some(_), news) => format!("{back}, {news} new"),

@@ -41,6 +41,7 @@ impl Words {
 /// A headline in pieces: a revision's number stays beside its word.
 fn unbroken(sentence: &str) -> Vec<AnyView> {
     let mut pieces = Vec::new();
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned().into_any());
     let mut rest = sentence;
     while let Some(at) = rest.find("evision ").map(|at| at - usize::from(at > 0)) {
         let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
@@ -48,11 +49,11 @@ fn unbroken(sentence: &str) -> Vec<AnyView> {
         let number = from.get(word + 1..).unwrap_or_default();
         let end = word + 1 + number.find(|of: char| !of.is_ascii_digit()).unwrap_or(number.len());
         let (kept, after) = from.split_at_checked(end).unwrap_or((from, ""));
-        pieces.push(before.to_owned().into_any());
+        pieces.extend(text(before));
         pieces.push(view! { <span class="unbroken">{kept.to_owned()}</span> }.into_any());
         rest = after;
     }
-    pieces.push(rest.to_owned().into_any());
+    pieces.extend(text(rest));
     pieces
 }
 
